@@ -108,10 +108,10 @@ const places: Record<'queue' | 'destination', Column<EndedAttempt>> = {
 
 const latest = 20
 
-// AttemptTables shows the latest attempts, and the latest failures: many deliveries
-// would hide these.
+// AttemptTables shows the latest attempts, and the latest that were not delivered: many
+// deliveries would hide these.
 export function AttemptTables({ of, place }: { of: EndedAttempt[]; place: 'queue' | 'destination' }) {
-  const failed = of.filter((a) => a.outcome !== 'delivered')
+  const others = of.filter((a) => a.outcome !== 'delivered')
   const all = [...columns.slice(0, 2), places[place], ...columns.slice(2)]
   const table = (caption: string, rows: EndedAttempt[], keys: boolean) => (
     <>
@@ -121,8 +121,8 @@ export function AttemptTables({ of, place }: { of: EndedAttempt[]; place: 'queue
   )
   return (
     <>
-      {failed.length > 0 && table('The latest that did not deliver', failed, true)}
-      {failed.length < of.length && table('The latest attempts', of, failed.length === 0)}
+      {others.length > 0 && table('Not delivered', others, true)}
+      {others.length < of.length && table('The latest attempts', of, others.length === 0)}
     </>
   )
 }

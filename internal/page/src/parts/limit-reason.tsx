@@ -50,12 +50,6 @@ function free({ queue: q, name, namespace, live }: LimitProps): boolean {
   return q?.concurrency !== undefined && running(q, now, live) < q.concurrency
 }
 
-// causeOf returns the limit that the user must know of. It is an open breaker if the
-// concurrency is not the obstacle.
-export function causeOf(p: LimitProps): string {
-  return p.by === 'concurrency' && p.backlog && free(p) && waitedFor(p).some(notClosed) ? 'destination' : p.by
-}
-
 // waitedFor returns the destinations of the oldest tasks of a queue. Without its backlog
 // it returns those of the namespace.
 function waitedFor({ namespace, backlog, live }: LimitProps): LiveDestination[] {
@@ -67,7 +61,7 @@ const notClosed = (d: LiveDestination) => d.breaker !== 'closed'
 // LimitText says in sentences what limits a queue.
 export function LimitText(p: LimitProps): ComponentChildren {
   const { queue: q, backlog, live } = p
-  switch (causeOf(p)) {
+  switch (p.by) {
     case 'suspended':
       return <>The namespace is suspended. No task starts until an operator resumes it.</>
     case 'purge':
@@ -78,7 +72,7 @@ export function LimitText(p: LimitProps): ComponentChildren {
       return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate, all ${plural(backlog.overdue, 'overdue task')} start within about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
     case 'concurrency':
       return <>{free(p)
-        ? `${shared() ? 'This server has used up its share' : 'The queue waits for one'} of the ${plural(q!.concurrency!, 'attempt')} that may run at once.`
+        ? `The queue may run ${plural(q!.concurrency!, 'attempt')} at once. ${shared() ? 'This server has used up its share.' : 'The next one has not started yet.'}`
         : `All ${q?.concurrency ? plural(q.concurrency, 'attempt') : 'attempts'} that may run at once are running.`} <LastFailure {...p} /></>
     case 'destination':
       return <Destinations {...p} />
@@ -103,7 +97,7 @@ function Destinations(p: LimitProps) {
     <>
       <DestinationLink name={first.destination} namespace={namespace} /> failed repeatedly, so its breaker is {first.breaker}.
       {backlog && <LastError queue={name} destination={first.destination} />} <NextTest at={first.open_until} />
-      {stopped.length > 1 && <> {plural(stopped.length - 1, 'more destination')} {stopped.length === 2 ? 'has' : 'have'} an open breaker.</>}
+      {stopped.length > 1 && <> {plural(stopped.length - 1, 'more destination')} {stopped.length === 2 ? 'has' : 'have'} a breaker that is not closed.</>}
     </>
   )
   if (full) return <><DestinationLink name={full.destination} namespace={namespace} /> has {plural(full.running, 'running attempt')}. The queue allows {q!.per_destination} at once to one destination.</>
@@ -111,7 +105,7 @@ function Destinations(p: LimitProps) {
 }
 
 function LastError({ queue, destination }: { queue: string; destination: string }) {
-  const data = useData((signal) => listAttempts({ queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal), [queue], 10000)
+  const data = useData((signal) => listAttempts({ queue, outcome: failures, limit: 100 }, undefined, signal), [queue], 10000)
   const last = data.value?.attempts.find((a) => a.destination === destination)
   return last ? <> Its last error: {errorText(last)}.</> : null
 }
@@ -124,19 +118,23 @@ function LastFailure({ name, namespace }: LimitProps) {
 
 // Failure shows the last attempt of a queue if it failed.
 export function Failure({ of: a }: { of?: EndedAttempt }) {
-  if (!failed(a)) return null
+  if (!isFailure(a)) return null
   return <>The last attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
 }
 
-export function failed(a: EndedAttempt | undefined): a is EndedAttempt {
-  return a?.outcome === 'failed' || a?.outcome === 'refused'
+// failures are the outcomes of attempts that failed. The receiver deferred others, or they
+// ended for a reason that is not the receiver's.
+export const failures: ('failed' | 'refused')[] = ['failed', 'refused']
+
+export function isFailure(a: EndedAttempt | undefined): a is EndedAttempt {
+  return failures.some((outcome) => outcome === a?.outcome)
 }
 
 // failuresInRow returns the failed attempts since the last delivery, as far as the list
 // goes back. Interrupted attempts do not count.
 export function failuresInRow(attempts: EndedAttempt[]): EndedAttempt[] {
   const end = attempts.findIndex((a) => a.outcome === 'delivered')
-  return (end < 0 ? attempts : attempts.slice(0, end)).filter(failed)
+  return (end < 0 ? attempts : attempts.slice(0, end)).filter(isFailure)
 }
 
 // NextTest says when an attempt tests a destination with an open breaker.

@@ -4,7 +4,7 @@ import { link } from '../../state/route'
 import { State } from '../../parts/badge'
 import { findDead } from '../../parts/dead-actions'
 import { destinationOf } from '../../format/destination'
-import { failed, failuresInRow, NextTest } from '../../parts/limit-reason'
+import { isFailure, failuresInRow, NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
 import { ChangeOneByOne } from '../../parts/change-one-by-one'
 import { Time } from '../../parts/time'
@@ -26,7 +26,7 @@ export function Failures({ of: d }: { of: Destination }) {
 }
 
 export function LastFailure({ of: d }: { of: Destination }) {
-  const a = d.attempts.find(failed)
+  const a = d.attempts.find(isFailure)
   if (a) return <><Time at={a.at} mode="relative" />: <ErrorText of={a} /></>
   const last = d.dead[0]?.attempts.at(-1)
   if (last) return <><Time at={last.started_at} mode="relative" />: <ErrorText of={last} /></>

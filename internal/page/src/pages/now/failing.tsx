@@ -3,7 +3,7 @@ import { grouped } from '../../format/group'
 import { count, plural } from '../../format/number'
 import { State } from '../../parts/badge'
 import { DestinationLink } from '../../parts/host'
-import { failed, failuresInRow, NextTest } from '../../parts/limit-reason'
+import { isFailure, failuresInRow, NextTest } from '../../parts/limit-reason'
 import { Note, ProblemNote } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
@@ -34,20 +34,20 @@ export function Failing({ live }: { live: Live | null }) {
   )
 }
 
-// recent returns whether the last attempt failed, or another one in the last hour.
+// recent reports whether the latest attempts failed, or any attempt in the last hour.
 function recent(attempts: EndedAttempt[]): boolean {
-  const last = attempts.find(failed)
+  const last = attempts.find(isFailure)
   return failuresInRow(attempts).length > 0 || (last !== undefined && Date.parse(last.at) > serverNow() - 36e5)
 }
 
 function Destination({ of: d, attempts }: { of?: LiveDestination; attempts: EndedAttempt[] }) {
-  const last = attempts.find(failed)
+  const last = attempts.find(isFailure)
   const row = failuresInRow(attempts).length
   const { namespace, destination } = d ?? last!
   return (
     <p>
       <State of={d?.breaker ?? 'failed'} /> {otherNamespace(namespace) && namespace + ' / '}<DestinationLink name={destination} namespace={namespace} />{' '}
-      {last && <>{row ? plural(row, 'failure') + ' in a row' : `${count(attempts.filter(failed).length)} of the last ${plural(attempts.length, 'attempt')} failed`}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
+      {last && <>{row ? plural(row, 'failure') + ' in a row' : `${count(attempts.filter(isFailure).length)} of the last ${plural(attempts.length, 'attempt')} failed`}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
       {d && d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}
       {d && <NextTest at={d.open_until} />}
     </p>

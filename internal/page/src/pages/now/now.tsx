@@ -9,6 +9,7 @@ import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { DestinationLink } from '../../parts/host'
+import { failures } from '../../parts/limit-reason'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { ErrorText } from '../../parts/reply'
@@ -36,7 +37,7 @@ export function Now(_: { name: string }) {
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0), 0)} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0) + (s.refused ?? 0), 0)} />}
       {operator.value && <UnreadyNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
@@ -46,7 +47,7 @@ export function Now(_: { name: string }) {
         </div>
         <div><Panel title="Lateness of the last hour"><Loaded data={hour}>{(h) => <><Node name={h.node} /><HeatmapOf history={h} /><HistoryTable history={h} /></>}</Loaded></Panel></div>
         <div><Panel title="Attempts per second"><Loaded data={hour}>{(h) => <Rates history={h} />}</Loaded></Panel></div>
-        <div class="wide"><Failures /></div>
+        <div class="wide" id={failuresId} tabIndex={-1}><Failures /></div>
       </div>
     </>
   )
@@ -87,16 +88,26 @@ function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue:
   const figures: [string, string, string?][] = [
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', count(dead), link('dead')],
-    ['attempts failed in the last hour', count(failed), link('upcoming', '', { retries: '1', span: 'day' })],
+    ['attempts failed in the last hour', count(failed), '#' + failuresId],
     ['attempts per second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
     ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
     ...(live.late ? [['lateness p50', span(live.late.p50_ms)], ['lateness p99', span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
-      {figures.map(([name, value, href]) => <div class="figure" key={name}><b>{href ? <a href={href}>{value}</a> : value}</b><span>{name}</span></div>)}
+      {figures.map(([name, value, href]) => <div class="figure" key={name}><b>{href ? <a href={href} onClick={href === '#' + failuresId ? goToFailures : undefined}>{value}</a> : value}</b><span>{name}</span></div>)}
     </div>
   )
+}
+
+const failuresId = 'failures'
+
+// goToFailures shows the list of failures. The address stays, because it names the page.
+function goToFailures(event: Event): void {
+  event.preventDefault()
+  const list = document.getElementById(failuresId)
+  list?.scrollIntoView()
+  list?.focus({ preventScroll: true })
 }
 
 function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
@@ -135,7 +146,7 @@ function Legend({ due: d }: { due: Due }) {
       <span><svg viewBox="0 0 14 14"><rect class="slot" x="1" y="1" width="12" height="12" rx="2" fill-opacity=".4" /></svg>not in memory yet</span>
       <span><svg viewBox="0 0 14 14"><rect x="1" y="1" width="12" height="12" rx="2" class="held" fill="url(#hatch)" /></svg>held by a pause, a purge or a suspension</span>
       <span>Brighter means more tasks. {d.exact_until ? `The counts are exact until ${full(d.exact_until)}.` : 'The counts are exact.'}</span>
-      {d.timers !== undefined && <span>{plural(d.timers, 'timer')} armed: one for each lane, not one for each task.</span>}
+      {d.timers !== undefined && <span>{plural(d.timers, 'timer')} {d.timers === 1 ? 'is' : 'are'} set: one for all tasks with the same queue, priority and destination.</span>}
       {d.later > 0 && <span>{plural(d.later, 'task')} later than the last ring.</span>}
     </div>
   )
@@ -172,13 +183,13 @@ const failureColumns: Column<EndedAttempt>[] = [
 ]
 
 function Failures() {
-  const data = useData((signal) => listAttempts({ outcome: ['failed', 'refused', 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
+  const data = useData((signal) => listAttempts({ outcome: [...failures, 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
   return (
-    <Panel title="Recent failures">
+    <Panel title="Recent failures and lost leases">
       <Loaded data={data}>{(list) => (
         <>
           <Node name={list.node} />
-          <Table caption="Recent failures" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed recently." />} />
+          <Table caption="Recent failures and lost leases" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed or lost its lease recently." />} />
         </>
       )}</Loaded>
       <Command text={foliot('top')} label="A command that shows the same" />

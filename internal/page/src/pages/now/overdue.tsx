@@ -1,7 +1,7 @@
 import { readBacklog } from '../../api/queues'
 import type { Live, LiveQueue, Queue } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
-import { causeOf, LimitText, limitOf } from '../../parts/limit-reason'
+import { LimitText, limitOf } from '../../parts/limit-reason'
 import { Note } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { Pause, Resume } from '../../parts/pause'
@@ -51,8 +51,7 @@ export function Overdue({ live, overdue, queues }: OverdueProps) {
 function OverdueQueue({ of: { name, namespace, queue, now }, live, done }: { of: Row; live: Live | null; done: () => void }) {
   const data = useData((signal) => readBacklog(name, namespace, signal), [name, namespace], 10000)
   const backlog = data.value
-  const limit = { by: limitOf(namespace, queue, now, live), name, namespace, queue, backlog, live }
-  const by = causeOf(limit)
+  const by = limitOf(namespace, queue, now, live)
   const n = backlog?.overdue ?? now?.overdue
   if (!n) return null
   const other = otherNamespace(namespace)
@@ -60,7 +59,7 @@ function OverdueQueue({ of: { name, namespace, queue, now }, live, done }: { of:
   return (
     <div>
       <h3><a href={link('tasks', '', { queue: name, state: 'scheduled', due_before: live?.at, namespace: other })}>{plural(n, 'task')}</a> in <a href={link('queues', name, { namespace: other })}>{other && other + ' / '}{name}</a></h3>
-      <p><LimitText {...limit} /> {backlog?.oldest && <span class="dim">The oldest became due <Time at={backlog.oldest} mode="relative" />.</span>}</p>
+      <p><LimitText by={by} name={name} namespace={namespace} queue={queue} backlog={backlog} live={live} /> {backlog?.oldest && <span class="dim">The oldest became due <Time at={backlog.oldest} mode="relative" />.</span>}</p>
       {!other && by !== 'purge' && by !== 'suspended' && (
         <div class="actions">
           {by === 'pause' && <Resume name={name} paused done={reload} />}

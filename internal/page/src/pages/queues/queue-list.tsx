@@ -16,7 +16,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Usage } from '../../parts/usage'
 import { CountLink } from './counts'
-import { failed, Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit-reason'
+import { isFailure, Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit-reason'
 import { EditSettings } from './settings'
 
 // Row is a queue with its live data.
@@ -41,7 +41,7 @@ const columns: Column<Row>[] = [
 ]
 
 function Limit({ of: { by, ...row } }: { of: Row }) {
-  if (!by && failed(row.last)) return <p><Failure of={row.last} /></p>
+  if (!by && isFailure(row.last)) return <p><Failure of={row.last} /></p>
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
     <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={currentNamespace()} {...row} /></p>
@@ -84,7 +84,7 @@ export function QueueList() {
   for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name))
   return (
     <>
-      <Head title="Queues" about="A queue is a named set of tasks with common limits. A task that names a queue is enough: no queue must be created.">
+      <Head title="Queues" about="A queue is a named set of tasks with common limits. You do not need to create a queue. It exists when a task names it.">
         <EditSettings done={data.reload} />
       </Head>
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>

@@ -10,6 +10,7 @@ import { plain } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
+import { failures } from '../../parts/limit-reason'
 import { Empty, ProblemNote } from '../../parts/notice'
 import { lastOf, useCredentials } from '../../parts/reply'
 import { Facts, Head, Panel } from '../../parts/panel'
@@ -82,7 +83,7 @@ function TaskDetails({ read }: { read: TaskRead }) {
       <Reason task={task} />
       <div class="grid">
         <div class="two-thirds stack"><History of={task} audit={audit.value?.items ?? []} /><Request read={read} /></div>
-        <div class="third stack"><Panel title="Facts"><Facts of={facts(task)} /></Panel></div>
+        <div class="third stack"><Panel title="Details"><Facts of={facts(task)} /></Panel></div>
         <div class="wide"><AuditLog task={task} reason={reason} audit={audit} /></div>
       </div>
       <Command text={foliot('get', task.name)} />
@@ -102,7 +103,7 @@ function Reason({ task }: { task: Record }) {
   const due = task.state === 'scheduled' && Date.parse(task.next_at ?? task.due_at) < now - 3000
   const waits = useData(async (signal) => {
     if (!due) return null
-    const [backlog, last] = await Promise.all([readBacklog(task.queue, currentNamespace(), signal), listAttempts({ queue: task.queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal)])
+    const [backlog, last] = await Promise.all([readBacklog(task.queue, currentNamespace(), signal), listAttempts({ queue: task.queue, outcome: failures, limit: 100 }, undefined, signal)])
     return { backlog, failures: last.attempts }
   }, [task.queue, due], 5000)
   const dead = task.state === 'dead'
@@ -176,7 +177,7 @@ function AuditLog({ task, reason, audit: data }: { task: Record; reason: string;
             { title: 'Detail', cell: (e) => e.detail ?? '' },
             { title: 'Version', number: true, cell: (e) => e.version ?? '' },
           ]}
-          empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task: {task.schedule && 'a schedule created it, or '}the entry was removed when its retention ended or the log was full.</p> : undefined}
+          empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task. {task.schedule ? 'A schedule created the task, or the' : 'The'} entry was removed when its retention ended or the log was full.</p> : undefined}
         />
         {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next })}>Continue the search</a></p>}
         <Command text={foliot('audit', '--target', task.name)} />
