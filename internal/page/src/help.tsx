@@ -5,7 +5,7 @@ const keys: [string, string][] = [
   ['j  k', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
-  ['Space', 'Freeze or continue the live display'],
+  ['Space', 'Freeze or continue the wheel and the times'],
   ['z', 'Next time zone: mine, the schedule’s, UTC'],
   ['?', 'This help'],
 ]

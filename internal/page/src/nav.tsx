@@ -55,8 +55,8 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
           </select>
         </label>
         <div class="row">
-          <button type="button" class="quiet" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)} title="Stop or continue the updates of this page. The server goes on. (Space)"><Icon name={frozen.value ? 'play' : 'pause'} />{frozen.value ? 'Continue' : 'Freeze'}</button>
-          <button type="button" class="quiet" onClick={nextTheme} title="Dark, light, or as the system">Theme: {theme.value}</button>
+          <button type="button" class="quiet" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)} title="Stop or continue the wheel and the times. (Space)"><Icon name={frozen.value ? 'play' : 'pause'} />{frozen.value ? 'Continue' : 'Freeze'}</button>
+          <button type="button" class="quiet" onClick={nextTheme} title="Dark, light, or the setting of your system">Theme: {theme.value}</button>
           <button type="button" class="quiet" onClick={onHelp}>Keyboard</button>
           {token.value && <button type="button" class="quiet" onClick={() => logOut()}>Log out</button>}
         </div>

@@ -8,8 +8,8 @@ import { Command } from './command'
 import { Dialog } from './dialog'
 import { ProblemNote, toast } from './notice'
 
-// runNow says what a run by hand does.
-export const runNow = (subject: 'The task' | 'Each task') => subject + ' is due now, without regard to a pause, the rate, an open breaker or Retry-After. Limits on running attempts and a suspended namespace still apply.'
+// runNow says what Run now does.
+export const runNow = (subject: 'The task' | 'Each task') => subject + ' is due now. It ignores a pause, the rate, an open breaker and Retry-After. Concurrency limits and a suspended namespace still delay it.'
 
 // Operation is the part of a call that decides who may make it.
 export type Operation = Pick<Call<never, never, unknown>, 'scope' | 'operator' | 'method' | 'path'>

@@ -12,8 +12,8 @@ import { Examples } from './examples'
 import { Note, ProblemNote } from './notice'
 
 const verbs = {
-  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'], about: 'Each task is due now, keeps its id and gets all its attempts back.' },
-  remove: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'], about: 'No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies.' },
+  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'], about: 'Each task is due now and keeps its id. Its attempts are counted from 0 again.' },
+  cancelDead: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'], about: 'No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies.' },
   run: { call: runTask, word: 'Run', past: 'due now', command: ['run'], about: runNow('Each task') },
   cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
@@ -101,7 +101,7 @@ function Steps({ verb, title, find, done, onClose: closed }: Props & { onClose: 
 }
 
 function Outcome({ of: p, total, past }: { of: Progress; total: number; past: string }) {
-  const words = `${plural(p.changed, 'task')} changed: ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} skipped because of the state, or changed by another user.` : ''}`
+  const words = `${plural(p.changed, 'task')} changed: ${past}.${p.skipped ? ` ${plural(p.skipped, 'task')} ${p.skipped === 1 ? 'was skipped: its state does not allow it, or it was' : 'were skipped: their state does not allow it, or they were'} changed or removed.` : ''}`
   if (!p.running) return <p class={'note ' + (p.stopped ? 'warn' : 'good')} role="status">{p.stopped && 'Stopped. '}{words}{p.stopped && ` ${count(total - p.changed - p.skipped)} left as they were.`}</p>
   return <p role="status"><progress aria-label="Progress" max={total} value={p.changed + p.skipped} /> {count(p.changed + p.skipped)} of {count(total)}</p>
 }

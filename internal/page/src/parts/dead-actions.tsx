@@ -12,7 +12,7 @@ export function GroupActions({ of: g, all, within, done }: { of: Group; all: Col
   return (
     <>
       <ChangeOneByOne verb="retry" label="Retry" title={`Retry dead tasks of ${g.destination}`} find={find} done={done} />
-      <ChangeOneByOne verb="remove" label="Cancel" title={`Cancel dead tasks of ${g.destination}`} find={find} done={done} />
+      <ChangeOneByOne verb="cancelDead" label="Cancel" title={`Cancel dead tasks of ${g.destination}`} find={find} done={done} />
     </>
   )
 }

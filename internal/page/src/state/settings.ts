@@ -35,5 +35,5 @@ const motion = matchMedia('(prefers-reduced-motion: reduce)')
 export const reducedMotion = signal(motion.matches)
 motion.addEventListener('change', () => (reducedMotion.value = motion.matches))
 
-// frozen stops everything that moves.
+// frozen stops the wheel, the distances of times from now, and the page of a task.
 export const frozen = signal(false)

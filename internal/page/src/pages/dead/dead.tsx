@@ -13,6 +13,8 @@ import type { Filter } from '../../state/filter'
 import { flags, reasons } from '../../state/filter'
 import { route, setQuery } from '../../state/route'
 
+const meaning = 'A task is dead if it may not be retried any more: see its reason. You can retry it by hand until its retention ends.'
+
 // Dead shows the dead tasks in groups by reason and destination. The filter, and the
 // group that is open, are in the address.
 export function Dead(_: { name: string }) {
@@ -27,7 +29,7 @@ export function Dead(_: { name: string }) {
   const reload = () => (data.reload(), queues.reload())
   return (
     <>
-      <Head title="Dead" about="A task is dead if all its attempts failed, its Max age is over, the receiver forbids a retry, or the server may not call it. It keeps its request until its retention ends, so you can retry it.">
+      <Head title="Dead" about={meaning}>
         {some && <ChangeByFilter key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
         {some && <ChangeByFilter key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>
@@ -75,7 +77,7 @@ function nothing(filter: Filter) {
   if (filter.queue || filter.reason) return <Empty title="No dead task matches this filter.">Remove a part of the filter to see more.</Empty>
   return (
     <Empty title="No task is dead." command={foliot('add', 'http://127.0.0.1:9/', '--in', '1s', '--max-attempts', '1')}>
-      A task is dead if all its attempts failed, its Max age is over, the receiver forbids a retry, or the server may not call it. Then it shows here. This command makes a task that dies:
+      {meaning} This command makes a task that dies:
     </Empty>
   )
 }

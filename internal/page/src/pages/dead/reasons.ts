@@ -1,8 +1,8 @@
-// reasonText says in a sentence why tasks with a reason died, with the remedy.
+// reasonText explains each reason of death in a sentence.
 export const reasonText: Record<string, string> = {
   attempts_exhausted: 'All attempts failed.',
-  max_age_exceeded: 'The time for all attempts (Max age) was over.',
-  reclaims_exhausted: 'The server stopped too often during an attempt.',
+  max_age_exceeded: 'The task was retried for its Max age, and no attempt delivered it.',
+  reclaims_exhausted: 'The server stopped during ten attempts in a row.',
   gone: 'The receiver replied with status 410 (Gone).',
   no_retry: 'The receiver replied Foliot-No-Retry: true.',
   egress_denied: 'The server may not call this address.',

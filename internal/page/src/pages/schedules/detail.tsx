@@ -18,7 +18,7 @@ import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
 import { ScheduleActions } from './actions'
 import { ClockChanges, Instants } from './instants'
-import { lastRuns } from './last-tasks'
+import { lastTasks } from './last-tasks'
 import { missedWords, overlapWords, reasonToSkip, sentence } from './rule-text'
 import { Year } from './year'
 
@@ -65,7 +65,7 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
           <Panel title="Request of each task"><RequestFacts of={s} /></Panel>
         </div>
         <Panel title="Last tasks" wide aside={<a href={link('tasks', '', { schedule: s.name })}>All tasks of this schedule</a>}><LastTasks of={s} /></Panel>
-        {value?.days && <Panel title="A year" wide><Year first={value.first} counts={value.days} changes={value.clock_changes} zone={zone} /></Panel>}
+        {value?.days && <Panel title="Next 12 months" wide><Year first={value.first} counts={value.days} changes={value.clock_changes} zone={zone} /></Panel>}
       </div>
     </>
   )
@@ -79,15 +79,15 @@ function remaining(s: Schedule, instants: Instant[]): Instant[] {
 function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
   const time = (at?: string) => at && <Time at={at} zone={zone} mode="full" />
   const facts: [string, ComponentChildren][] = s.cron
-    ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a skipped time ${s.dst_gap === 'skip' ? 'does not fire' : 'fires when the gap ends'}, a repeated time fires ${s.dst_overlap === 'both' ? 'both times' : 'the first time'}`]]
-    : [['Interval', <code>{plain(s.every ?? '')}</code>], ['Counts from', time(s.start ?? s.anchor)]]
+    ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a missing time creates ${s.dst_gap === 'skip' ? 'no task' : 'a task when the gap ends'}, a repeated time ${s.dst_overlap === 'both' ? 'two tasks' : 'one task, the first time'}`]]
+    : [['Interval', <code>{plain(s.every ?? '')}</code>], ['Interval starts', time(s.start ?? s.anchor)]]
   if (s.start) facts.push(['Start', time(s.start)])
   if (s.end) facts.push(['End', time(s.end)])
   if (s.jitter) facts.push(['Jitter', plain(s.jitter)])
   facts.push(
     ['Missed instants', missedWords(s)],
     ['While a task is unfinished', overlapWords[s.overlap]],
-    ['Runs', s.max_runs ? `${count(s.runs)} of ${count(s.max_runs)}` : count(s.runs)],
+    ['Instants with a task', s.max_runs ? `${count(s.runs)} of ${count(s.max_runs)}` : count(s.runs)],
     ['Last instant', s.last_at && <Time at={s.last_at} zone={zone} />],
     ['Last skipped', s.last_skipped && <>{s.last_skipped.from !== s.last_skipped.until && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until </>}<Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonToSkip(s.last_skipped)}</>],
     ['Created', <Time at={s.created_at} zone={zone} />],
@@ -95,12 +95,12 @@ function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
   return facts
 }
 
-const lastTasks = 10
+const shown = 10
 
 // LastTasks shows the last tasks. It reads them again with each reading of the schedule.
 function LastTasks({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
-  const { value, problem } = useLatest((signal) => lastRuns(s, lastTasks, signal), [s])
+  const { value, problem } = useLatest((signal) => lastTasks(s, shown, signal), [s])
   const columns: Column<Task>[] = [
     { title: 'Task', cell: (t) => t.name },
     { title: 'Instant', cell: (t) => <span>{!t.instant && 'triggered '}<Time at={t.instant ?? t.created_at} zone={zone} /></span> },
@@ -141,7 +141,7 @@ function RequestFacts({ of: s }: { of: Schedule }) {
         ['Max attempts', retry.max_attempts ? count(retry.max_attempts) : 'no limit'],
         ['Min backoff', short(retry.min_backoff)],
         ['Max backoff', short(retry.max_backoff)],
-        ['Max age', short(retry.max_age) ?? 'no limit'],
+        ['Max age', retry.max_age === '0s' ? 'no limit' : short(retry.max_age)],
         ['On dead', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
         ['Labels', labels.length > 0 ? labels.map(([k, v]) => <code key={k}>{k}={v} </code>) : undefined],
         ['Headers and body', <Payload http={http} size={s.body_size} hidden={s.hidden} />],

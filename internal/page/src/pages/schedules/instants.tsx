@@ -18,14 +18,14 @@ export function Instants({ of, zone, caption }: { of: Instant[]; zone: string; c
   return <Table caption={caption} rows={of} columns={columns} id={(i) => i.at} keys={false} empty={<Empty title="The rule has no instant from now on." />} />
 }
 
-// ClockChanges lists the days of the next year on which the clocks skip or repeat a time
-// of the rule. An interval counts elapsed time, so it has no such days.
+// ClockChanges lists the days of the next year on which a time of the rule is missing or
+// repeated. An interval counts elapsed time, so it has no such days.
 export function ClockChanges({ of, zone }: { of: ClockChange[]; zone: string }) {
   return (
     <Panel title="Clock changes" aside={zone}>
       {of.length === 0
-        ? <p class="dim">In the next year, no clock change skips or repeats a time of this rule.</p>
-        : <ul class="plain">{of.map((c) => <li key={c.at}><Badge tone="warn">{c.repeats ? 'twice' : 'skipped'}</Badge> {c.words}.</li>)}</ul>}
+        ? <p class="dim">In the next year, no clock change removes or repeats a time of this rule.</p>
+        : <ul class="plain">{of.map((c) => <li key={c.at}><Badge tone="warn">{c.repeats ? 'repeated' : 'missing'}</Badge> {c.words}.</li>)}</ul>}
     </Panel>
   )
 }

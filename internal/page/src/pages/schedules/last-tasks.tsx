@@ -11,7 +11,7 @@ import { serverNow } from '../../state/session'
 
 const most = 200
 
-export async function lastRuns(s: Schedule, n: number, signal: AbortSignal): Promise<Task[]> {
+export async function lastTasks(s: Schedule, n: number, signal: AbortSignal): Promise<Task[]> {
   for (const since of bounds(s, n)) {
     const { items, next } = await readPages(most, undefined, async (limit, cursor) => {
       const { tasks, next_cursor } = await listTasks({ schedule: s.name, limit, cursor, ...(since !== undefined && within(s.name, since)) }, undefined, signal)
@@ -51,11 +51,11 @@ const looks: Record<string, [tone: string, icon: string]> = {
   delivered: ['good', 'good'], dead: ['bad', 'bad'], expired: ['warn', 'warn'], held: ['warn', 'pause'], cancelled: ['dim', 'close'], running: ['info', 'play'], scheduled: ['wait', 'wait'],
 }
 
-// Results shows the states of tasks in their order, each as an icon with a sentence.
-export function Results({ of }: { of: Task[] }) {
+// TaskStates shows the states of tasks in their order, each as an icon with a sentence.
+export function TaskStates({ of }: { of: Task[] }) {
   if (of.length === 0) return <span class="dim">no task yet</span>
   return (
-    <span class="runs">
+    <span class="last-tasks">
       {of.map((t) => {
         const about = `${t.state}${t.state === 'scheduled' && t.attempts.length ? ' for a retry' : ''}${t.reason && t.reason !== t.state ? ': ' + t.reason.replaceAll('_', ' ') : ''}, ${relative(timeOf(t), serverNow())}`
         const [tone, icon] = looks[t.state]!

@@ -35,23 +35,23 @@ export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Prob
       <div class="form">
         <Field label="Expression (cron)" value={rule.cron} error={error('cron')} placeholder="0 9 * * MON-FRI" search hint="minute, hour, day of month, month, day of week; six fields begin with the second" />
         <Field label="Or interval (every)" value={rule.every} error={error('every')} placeholder="90m" hint="a duration of 1s or more, such as 90s or 1h30m" />
-        <Field label="Time zone" value={rule.timezone} error={error('timezone')} placeholder="UTC" list="zones" hint={interval ? 'An interval counts elapsed time: it needs no time zone.' : 'of the expression; default: UTC'} />
+        <Field label="Time zone" value={rule.timezone} error={error('timezone')} placeholder="default (UTC)" list="zones" hint={interval ? 'An interval counts elapsed time: it needs no time zone.' : 'of the expression'} />
       </div>
       <datalist id="zones">{zones.map((z) => <option key={z} value={z} />)}</datalist>
       <details open={more || rarelyUsed.includes(problem?.field as RuleKey)}>
         <summary>Start and end, missed instants, clock changes, overlap</summary>
         <div class="form">
-          <TimeField label="Start" value={rule.start} zone={zone} error={error('start')} hint={`No instant is earlier. An interval counts from here. ${clocks}`} />
+          <TimeField label="Start" value={rule.start} zone={zone} error={error('start')} hint={`No instant is earlier. An interval starts here. ${clocks}`} />
           <TimeField label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
-          <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="no limit" />
-          <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="none" hint="Each task is due up to this much after its instant." />
+          <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="default (no limit)" hint="The schedule ends after this many instants with a task." />
+          <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="default (none)" hint="Each task is due up to this much after its instant." />
           <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest creates a task'], ['skip', 'skip: none creates a task'], ['fire_all', 'fire_all: each creates a task, up to the limit']]} />
-          <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="24h" hint="Instants that were missed longer ago create no task." />
-          <Field label="Catch-up limit" value={rule.catchup_limit} error={error('catchup_limit')} placeholder="100" hint="for fire_all: at most this many tasks" />
-          <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: create another'], ['skip', 'skip: create none'], ['buffer_one', 'buffer_one: create one when the task has ended']]} />
+          <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="default (24h)" hint="Instants that were missed longer ago create no task." />
+          <Field label="Catch-up limit" value={rule.catchup_limit} error={error('catchup_limit')} placeholder="default (100)" hint="for fire_all: at most this many tasks" />
+          <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: an instant creates another'], ['skip', 'skip: an instant creates none'], ['buffer_one', 'buffer_one: one instant waits until the task has ended']]} />
           {!interval && <>
-            <Field label="Skipped time (dst_gap)" value={rule.dst_gap} error={error('dst_gap')} options={[['', 'next: fires when the gap ends'], ['skip', 'skip: does not fire']]} />
-            <Field label="Repeated time (dst_overlap)" value={rule.dst_overlap} error={error('dst_overlap')} options={[['', 'first: fires the first time'], ['both', 'both: fires both times']]} />
+            <Field label="Missing time (dst_gap)" value={rule.dst_gap} error={error('dst_gap')} options={[['', 'next: creates a task when the gap ends'], ['skip', 'skip: creates none']]} />
+            <Field label="Repeated time (dst_overlap)" value={rule.dst_overlap} error={error('dst_overlap')} options={[['', 'first: creates a task the first time'], ['both', 'both: creates a task both times']]} />
           </>}
         </div>
       </details>

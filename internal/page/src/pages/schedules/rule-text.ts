@@ -4,9 +4,9 @@ import { plain, zoneOfRule, type RuleText } from '../../format/rule'
 
 // The settings of a schedule as sentences.
 
-// sentence returns when a rule fires, with the time zone of its clocks.
+// sentence returns when a rule creates tasks, with the time zone of its clocks.
 export function sentence(words: string, rule: Pick<RuleText, 'cron' | 'timezone'>): string {
-  return `Runs ${words}${rule.cron?.trim() ? ', ' + zoneOfRule(rule) : ''}.`
+  return `Creates a task ${words}${rule.cron?.trim() ? ', ' + zoneOfRule(rule) : ''}.`
 }
 
 const reasons: Record<SkippedInstants['why'], string> = {

@@ -13,7 +13,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { ScheduleDetail } from './detail'
 import { NewSchedule } from './new'
-import { lastRuns, Results, unfinished } from './last-tasks'
+import { lastTasks, TaskStates, unfinished } from './last-tasks'
 import { findSchedules, type FoundSchedules, type Search } from './search'
 import { reasonToSkip } from './rule-text'
 import { useData } from '../../state/data'
@@ -35,7 +35,7 @@ const columns: Column<Schedule>[] = [
   { title: 'Rule', cell: (s) => <div>{s.words} {s.cron && <small class="dim">{zoneOfRule(s)}</small>}</div> },
   { title: 'State', cell: (s) => <div><State of={s.state} />{s.problem && <p class="bad">{s.problem}</p>}</div> },
   { title: 'Next instants', cell: (s) => <NextInstants of={s} /> },
-  { title: 'Last tasks', cell: (s) => <LastResults of={s} /> },
+  { title: 'Last tasks', cell: (s) => <LastTasks of={s} /> },
   { title: 'Last skipped', cell: (s) => (s.last_skipped ? <div><Time at={s.last_skipped.until} zone={zoneOfRule(s)} /> <small class="dim">{reasonToSkip(s.last_skipped)}</small></div> : <span class="dim">—</span>) },
 ]
 
@@ -121,12 +121,12 @@ function LaterInstant({ at, zone }: { at: string; zone: string }) {
   return <small class="dim nowrap"><time dateTime={at} title={full(at, zone)}>{today ? '' : p.date + ' '}{p.clock}</time></small>
 }
 
-// LastResults shows the last five results. While one of them is unfinished, each reading of
+// LastTasks shows the states of the last five tasks. While one of them is unfinished, each reading of
 // the list asks for them again.
-function LastResults({ of: s }: { of: Schedule }) {
+function LastTasks({ of: s }: { of: Schedule }) {
   const [ref, seen] = useOnScreen<HTMLDivElement>()
   const waiting = useSignal(false)
-  const { value, problem } = useLatest(seen ? (signal) => lastRuns(s, 5, signal) : null, [seen, s.id, s.runs, waiting.value && s])
+  const { value, problem } = useLatest(seen ? (signal) => lastTasks(s, 5, signal) : null, [seen, s.id, s.runs, waiting.value && s])
   waiting.value = value?.some(unfinished) ?? false
-  return <div ref={ref}>{value ? <Results of={value} /> : <span class="dim">{problem?.detail ?? '…'}</span>}</div>
+  return <div ref={ref}>{value ? <TaskStates of={value} /> : <span class="dim">{problem?.detail ?? '…'}</span>}</div>
 }

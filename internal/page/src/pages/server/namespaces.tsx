@@ -18,13 +18,13 @@ import { forbidden } from '../../state/session'
 import { changeNamespace, type Quota } from './change-namespace'
 
 const quotas: [key: Quota, label: string, none: string][] = [
-  ['max_pending', 'Max pending tasks and schedules', 'no limit'],
-  ['max_bytes', 'Max bytes of all records', 'no limit'],
-  ['create_rate', 'Creates per second', 'no limit'],
-  ['create_burst', 'Creates at once', 'as many as in one second'],
-  ['change_rate', 'Changes per second', 'the same as creates'],
-  ['read_rate', 'Reads per second', '1000'],
-  ['edit_rate', 'Edits of queues, tokens and secrets per second', '2'],
+  ['max_pending', 'Tasks and schedules that are pending (max_pending)', 'no limit'],
+  ['max_bytes', 'Bytes of all records (max_bytes)', 'no limit'],
+  ['create_rate', 'Creates per second (create_rate)', 'no limit'],
+  ['create_burst', 'Creates at once (create_burst)', 'as many as in one second'],
+  ['change_rate', 'Changes per second (change_rate)', 'the same as creates'],
+  ['read_rate', 'Reads per second (read_rate)', '1,000'],
+  ['edit_rate', 'Edits of queues, tokens and secrets per second (edit_rate)', '2'],
 ]
 
 // Namespaces lists the namespaces with what they use, and changes their settings.
@@ -90,8 +90,8 @@ function EditSettings({ of: n, done }: { of: Namespace; done: () => void }) {
   return (
     <Action quiet label="Edit settings" title={`Settings of ${n.name}`} call={putNamespace} run={run} closed={() => (turn.value++, done())}
       command={valid ? foliot('namespace', 'set', n.name, ...changed.flatMap((f) => ['--' + f.key.replace('_', '-'), f.value.value.trim() || 'unlimited'])) : ''}>
-      <p>An empty field takes the value in gray. Rates are per server.</p>
-      <div class="form">{fields.map((f) => <Field key={f.key} label={f.label} value={f.value} placeholder={f.none} error={wrong(f.value.value)} />)}</div>
+      <p>An empty field takes its default. Rates are per server.</p>
+      <div class="form">{fields.map((f) => <Field key={f.key} label={f.label} value={f.value} placeholder={`default (${f.none})`} error={wrong(f.value.value)} />)}</div>
     </Action>
   )
 }
@@ -102,8 +102,8 @@ function Suspend({ of: n, done }: { of: Namespace; done: () => void }) {
       command={foliot('namespace', 'set', n.name, n.suspended ? '--no-suspended' : '--suspended')}
       run={async () => (await changeNamespace(n, { suspended: !n.suspended }), n.suspended ? `${n.name} is active.` : `${n.name} is suspended.`)}>
       {n.suspended
-        ? <p>Due tasks start, and schedules treat missed instants by their rules.</p>
-        : <p>No task of {n.name} is created or sent, and no schedule fires. Its own tokens can only read. Tasks wait and use no attempt.</p>}
+        ? <p>Due tasks start. Each schedule handles missed instants as its setting misfire says.</p>
+        : <p>No task of {n.name} is created or sent, and no schedule creates a task. Its own tokens can only read. Tasks wait and use no attempt.</p>}
     </Action>
   )
 }

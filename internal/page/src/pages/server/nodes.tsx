@@ -55,7 +55,7 @@ function NodeTable({ nodes, done }: { nodes: Node[]; done: () => void }) {
         ...(shared() ? [
           { title: 'Address', cell: (n: Node) => <Host name={n.address ?? ''} /> },
           { title: 'Last heartbeat', cell: (n: Node) => <Time at={n.last_seen_at} mode="relative" /> },
-          { title: 'Shards', number: true, cell: (n: Node) => (n.owned === n.wanted ? n.owned ?? 0 : `${n.owned ?? 0}, soon ${n.wanted ?? 0}`) },
+          { title: 'Shards', number: true, cell: (n: Node) => (n.owned === n.wanted ? n.owned ?? 0 : `${n.owned ?? 0} (target ${n.wanted ?? 0})`) },
           { title: 'Actions', cell: (n: Node) => <Drain of={n} done={done} /> },
         ] : []),
       ]}

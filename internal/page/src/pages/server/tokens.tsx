@@ -61,13 +61,13 @@ function CreateToken({ done }: { done: () => void }) {
     showOnce({ title: 'The new token', value: reply.token!, text: 'foliot reads it from the variable FOLIOT_TOKEN, or from the file that FOLIOT_TOKEN_FILE names.' })
   }
   return (
-    <Action label="Create a token" call={createToken} run={run} done={done} off={me.value?.secured ? '' : 'The first token must be an operator’s of scope admin: create it at Overview.'}
+    <Action label="Create a token" call={createToken} run={run} done={done} off={me.value?.secured ? '' : 'The first token must be an operator’s of scope admin. Create it on the tab Overview.'}
       command={foliot('token', 'create', '--scope', scope.value, ...(operator.value ? ['--for', all ? 'operator' : target.value] : []), ...(label.value ? ['--label', label.value] : []), ...(expires.value ? ['--expires', expires.value] : []))}>
       <div class="form">
         <Field label="Scope" value={scope} options={[['read', 'read: see tasks, schedules and queues'], ['write', 'write: also change tasks and schedules'], ['admin', 'admin: also change queues, tokens and secrets']]} />
         {operator.value && <Field label="Namespace" value={target} hint="operator: all namespaces, and the server itself" required />}
         <Field label="Label" value={label} placeholder="shop, production" />
-        <Field label="Valid for" value={expires} placeholder="2160h" hint="A duration such as 90m or 2160h. Empty: until it is revoked, but not longer than your token." />
+        <Field label="Valid for (expires_in)" value={expires} placeholder="2160h" hint="A duration such as 90m or 2160h. Empty: until it is revoked, but not longer than your token." />
       </div>
     </Action>
   )

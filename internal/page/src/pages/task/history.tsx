@@ -61,7 +61,7 @@ function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
   return out.map((m, i) => ({ m, i })).sort((a, b) => a.m.at - b.m.at || a.i - b.i).map(({ m }) => m)
 }
 
-const changes: Record<string, string> = { 'task.patch': 'Changed', 'task.touch': 'Touched', 'task.run': 'Run by hand', 'task.retry': 'Retried', 'task.cancel': 'Cancelled' }
+const changes: Record<string, string> = { 'task.patch': 'Changed', 'task.touch': 'Touched', 'task.run': 'Run now', 'task.retry': 'Retried', 'task.cancel': 'Cancelled' }
 
 // addEnd adds the end before a retry, which the record does not keep: the end of the
 // attempt before it.

@@ -129,13 +129,17 @@ function rate(perSecond: number | undefined): string {
   return perSecond >= 1 ? `${plural(perSecond, 'attempt')} a second` : `one attempt in ${span(1000 / perSecond)}`
 }
 
-// nodeNotReady explains a task that waits for a node that does not answer.
+// nodeNotReady explains a task that waits for a node that is not ready, or for a shard
+// without an owner.
 function nodeNotReady(_: Task, c: Context): Why | null {
-  const gone = c.cluster?.nodes.filter((n) => !n.ready && !n.draining) ?? []
+  const unready = c.cluster?.nodes.filter((n) => !n.ready && !n.draining) ?? []
   const unowned = (c.cluster?.shards ?? 0) - (c.cluster?.nodes.reduce((sum, n) => sum + (n.owned ?? 0), 0) ?? 0)
-  if (gone.length === 0 && unowned <= 0) return null
-  const cause = gone.length ? `${gone.map((n) => n.name ?? 'a node').join(', ')} ${gone.length === 1 ? 'is' : 'are'} not ready` : `${plural(unowned, 'shard')} ${unowned === 1 ? 'has' : 'have'} no owner`
-  return { tone: 'bad', text: `It is due, but ${cause}. Another node takes over these tasks.`, remedy: 'This takes a few seconds. If it takes longer, check the nodes.', to: { text: 'Open the nodes', href: link('server', '', { tab: 'nodes' }) } }
+  if (unready.length === 0 && unowned <= 0) return null
+  const one = unready.length === 1
+  const text = unready.length === 0
+    ? `It is due, but ${plural(unowned, 'shard')} ${unowned === 1 ? 'has' : 'have'} no owner. If the task is in one of them, a node takes it within seconds.`
+    : `It is due, but the ${one ? 'node' : 'nodes'} ${unready.map((n) => n.name).join(', ')} ${one ? 'is' : 'are'} not ready. If ${one ? 'that node' : 'one of them'} owns the task's shard, another node takes over within seconds.`
+  return { tone: 'bad', text, remedy: 'If it takes longer, check the nodes.', to: { text: 'Open the nodes', href: link('server', '', { tab: 'nodes' }) } }
 }
 
 function due(t: Task, c: Context): Why {

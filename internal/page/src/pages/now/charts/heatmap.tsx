@@ -7,7 +7,7 @@ const columns = 360
 
 // Heatmap shows the lateness of the attempts of an hour: a column for each step of
 // ten seconds, a row for each range of lateness. Below it are the attempts whose
-// task was lost to another attempt, so that it was sent twice.
+// task was lost to another attempt, so that it was sent again.
 export function Heatmap({ history, now }: { history: History; now: number }) {
   const step = millis(history.step)
   const start = Math.floor(now / step) * step - (columns - 1) * step
@@ -20,7 +20,7 @@ export function Heatmap({ history, now }: { history: History; now: number }) {
     <div class="heat">
       <div class="levels" style={{ gridTemplateRows: `repeat(${rows}, 10fr) 8fr` }} aria-hidden="true">
         {Array.from({ length: rows }, (_, i) => rows - 1 - i).map((i) => <span key={i}>{label(bounds, i)}</span>)}
-        <span>sent twice</span>
+        <span>sent again</span>
       </div>
       <svg viewBox={`0 0 ${columns} ${rows * 10 + 8}`} preserveAspectRatio="none" role="img" aria-label={`Lateness of the last hour: ${plural(history.steps.reduce((n, s) => n + attempts(s.late), 0), 'attempt')}. The table below has the figures.`}>
         {history.steps.flatMap((s) => {

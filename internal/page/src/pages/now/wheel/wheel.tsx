@@ -22,7 +22,7 @@ interface WheelProps {
   live: Live | null
 }
 
-// Wheel draws everything that waits, on the scale of the engine. Each ring turns by
+// Wheel draws everything that waits on the five rings of GET /v1/due. Each ring turns by
 // the server's clock. The slots change only when new counts arrive.
 export function Wheel({ data, live }: WheelProps) {
   const svg = useRef<SVGSVGElement>(null)
