@@ -85,17 +85,17 @@ function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue:
     const seconds = last ? (Date.parse(live.at) - Date.parse(last.at)) / 1000 : 0
     before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate ?? 0 }
   }
-  const figures: [string, string, string?][] = [
+  const figures: [string, string, string?, ((event: Event) => void)?][] = [
     ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', count(dead), link('dead')],
-    ['attempts failed in the last hour', count(failed), '#' + failuresId],
+    ['attempts failed in the last hour', count(failed), link('now'), goToFailures],
     ['attempts per second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
     ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
     ...(live.late ? [['lateness p50', span(live.late.p50_ms)], ['lateness p99', span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
-      {figures.map(([name, value, href]) => <div class="figure" key={name}><b>{href ? <a href={href} onClick={href === '#' + failuresId ? goToFailures : undefined}>{value}</a> : value}</b><span>{name}</span></div>)}
+      {figures.map(([name, value, href, onClick]) => <div class="figure" key={name}><b>{href ? <a href={href} onClick={onClick}>{value}</a> : value}</b><span>{name}</span></div>)}
     </div>
   )
 }
