@@ -20,8 +20,8 @@ export interface Attempt {
 
 export interface AttemptList {
   attempts: Array<EndedAttempt>
-  missed?: number
   node?: string
+  since?: string
 }
 
 export interface AttemptTotals {

@@ -42,7 +42,7 @@ export interface Backlog {
   destinations: string[] // those of the oldest tasks
 }
 
-// readBacklog counts the overdue tasks of a queue. The live data has none of a paused
+// readBacklog counts the overdue tasks of a queue. The live data counts none of a held
 // queue, and fewer than there are of a limited one.
 export async function readBacklog(queue: string, space: string, signal?: AbortSignal): Promise<Backlog> {
   const headers: Record<string, string> = operator.value ? { 'Foliot-Namespace': space } : {}

@@ -15,8 +15,8 @@ const words: Record<string, string> = {
   suspended: 'suspended', pause: 'paused', purge: 'purging', rate: 'rate', concurrency: 'concurrency', destination: 'destination', slots: 'server is full',
 }
 
-// limitOf returns what keeps the tasks of a queue from starting. A pause shows even
-// if no task is overdue, which the live data leaves out.
+// limitOf returns what keeps the tasks of a queue from starting. The settings of the queue
+// come first: the live data of this server may lack it.
 export function limitOf(namespace: string, q: Queue | undefined, now: LiveQueue | undefined, live: Live | null): string {
   if (live?.suspended?.includes(namespace)) return 'suspended'
   if (q?.purging) return 'purge'

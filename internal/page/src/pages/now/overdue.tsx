@@ -27,7 +27,7 @@ interface Row {
 }
 
 // Overdue lists the queues with tasks that should have been sent, and the reasons. The
-// live data has no paused queues, because servers do not read their tasks.
+// live data counts no tasks of a held queue, so held queues are those of the settings.
 export function Overdue({ live, overdue, queues }: OverdueProps) {
   const all = queues.value?.queues ?? []
   const byName = new Map(all.map((q) => [q.name, q]))
