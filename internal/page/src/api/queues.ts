@@ -1,5 +1,5 @@
 import { destinationOf } from '../format/destination'
-import { operator } from '../state/session'
+import { ifOperator } from '../state/session'
 import { request } from './call'
 import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
 import { readPages } from './pages'
@@ -45,8 +45,7 @@ export interface Backlog {
 // readBacklog counts the overdue tasks of a queue. The live data has none of a paused
 // queue, and fewer than there are of a limited one.
 export async function readBacklog(queue: string, space: string, signal?: AbortSignal): Promise<Backlog> {
-  const headers: Record<string, string> = operator.value ? { 'Foliot-Namespace': space } : {}
-  const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, { ...headers }, undefined, signal, true)).json() as Promise<T>
+  const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, {}, undefined, signal, ifOperator(space))).json() as Promise<T>
   const [due, next] = await Promise.all([read<Due>('due?rings=1'), read<Upcoming>('upcoming?until=1ms&limit=50')])
   const tasks = next.items.filter((u) => !u.instant && u.due <= next.time)
   return { overdue: due.overdue, oldest: tasks[0]?.due, destinations: [...new Set(tasks.map((u) => destinationOf(u.url)))] }

@@ -5,6 +5,7 @@ import { count, plural } from '../format/number'
 import { relative, span } from '../format/time'
 import { useData } from '../state/data'
 import { shared } from '../state/here'
+import { ifOperator } from '../state/session'
 import { Badge } from './badge'
 import { DestinationLink } from './host'
 import { errorText } from './reply'
@@ -102,7 +103,7 @@ function Destinations(p: LimitProps) {
   if (first) return (
     <>
       <DestinationLink name={first.destination} namespace={namespace} /> failed repeatedly, so its breaker is {first.breaker}.
-      {backlog && <LastError queue={name} destination={first.destination} />} <NextTest at={first.open_until} />
+      {backlog && <LastError queue={name} namespace={namespace} destination={first.destination} />} <NextTest at={first.open_until} />
       {open.length > 1 && <> {plural(open.length - 1, 'more destination')} {open.length === 2 ? 'has' : 'have'} an open breaker.</>}
     </>
   )
@@ -110,16 +111,16 @@ function Destinations(p: LimitProps) {
   return <>{backlog?.destinations.length === 1 ? <DestinationLink name={backlog.destinations[0]!} namespace={namespace} /> : 'A receiver'} asked for a delay (Retry-After){q?.per_destination ? `, or has as many attempts as the queue allows: ${q.per_destination}` : ''}.</>
 }
 
-function LastError({ queue, destination }: { queue: string; destination: string }) {
-  const data = useData((signal) => listAttempts({ queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal), [queue], 10000)
+function LastError({ queue, namespace, destination }: { queue: string; namespace: string; destination: string }) {
+  const data = useData((signal) => listAttempts.in(ifOperator(namespace))({ queue, outcome: ['failed', 'refused'], limit: 100 }, undefined, signal), [queue, namespace], 10000)
   const last = data.value?.attempts.find((a) => a.destination === destination)
   return last ? <> Its last error: {errorText(last)}.</> : null
 }
 
 // LastFailure shows the failure of the last attempt of a queue.
 function LastFailure({ name, namespace }: LimitProps) {
-  const data = useData((signal) => listAttempts({ queue: name, limit: 20 }, undefined, signal), [name], 5000)
-  return <Failure of={data.value?.attempts.find((a) => a.namespace === namespace)} />
+  const data = useData((signal) => listAttempts.in(ifOperator(namespace))({ queue: name, limit: 20 }, undefined, signal), [name, namespace], 5000)
+  return <Failure of={data.value?.attempts[0]} />
 }
 
 // Failure shows the last attempt of a queue if it failed.

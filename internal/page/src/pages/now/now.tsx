@@ -18,7 +18,7 @@ import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
 import { elsewhere } from '../../state/here'
 import { link } from '../../state/route'
-import { operator } from '../../state/session'
+import { operator, selectedOrAll } from '../../state/session'
 import { calm, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
 import { Failing } from './failing'
@@ -172,7 +172,7 @@ const failureColumns: Column<EndedAttempt>[] = [
 ]
 
 function Failures() {
-  const data = useData((signal) => listAttempts({ outcome: ['failed', 'refused', 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
+  const data = useData((signal) => listAttempts.in(selectedOrAll())({ outcome: ['failed', 'refused', 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
   return (
     <Panel title="Recent failures">
       <Loaded data={data}>{(list) => (

@@ -9,7 +9,7 @@ import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { link, route, setQuery } from '../../state/route'
-import { forbidden } from '../../state/session'
+import { forbidden, selectedOrAll } from '../../state/session'
 
 const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
 
@@ -25,7 +25,7 @@ export function Audit() {
   const reason = forbidden(listAudit)
   const at = route.value.query
   const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
-  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as never, target, by }, 50, signal, cursor)), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
+  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as never, target, by }, 50, signal, cursor, selectedOrAll())), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Audit log">

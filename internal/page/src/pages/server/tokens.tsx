@@ -13,14 +13,14 @@ import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { route } from '../../state/route'
-import { forbidden, me, operator } from '../../state/session'
+import { forbidden, me, operator, selectedOrAll } from '../../state/session'
 import { showOnce } from './once'
 
 // Tokens lists the access tokens, creates new ones, and revokes them.
 export function Tokens() {
   const reason = forbidden(listTokens)
   const cursor = route.value.query.get('cursor') ?? undefined
-  const data = useData(async (signal) => (reason ? null : await listTokens({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
+  const data = useData(async (signal) => (reason ? null : await listTokens.in(selectedOrAll())({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Tokens"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Tokens" aside={<CreateToken done={data.reload} />}>
@@ -78,7 +78,7 @@ function RevokeToken({ of: t, done }: { of: Token; done: () => void }) {
   const force = useSignal(false)
   const own = t.id === me.value?.token?.id
   const run = async () => {
-    const reply = await revokeToken({ id: t.id, children: children.value || undefined, force: force.value || undefined })
+    const reply = await revokeToken.in(selectedOrAll())({ id: t.id, children: children.value || undefined, force: force.value || undefined })
     return `Revoked.${reply.active_children ? ` ${plural(reply.active_children, 'token')} created with it ${reply.active_children === 1 ? 'is' : 'are'} still valid.` : ''}`
   }
   return (

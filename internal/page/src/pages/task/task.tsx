@@ -26,7 +26,7 @@ import { useData, type Data } from '../../state/data'
 import { useLive } from '../../state/live'
 import { link } from '../../state/route'
 import { here } from '../../state/here'
-import { forbidden, me, operator } from '../../state/session'
+import { forbidden, me, operator, requestNamespace } from '../../state/session'
 import { frozen } from '../../state/settings'
 
 // Task shows one task: why it has not been sent, its request, and its history.
@@ -178,7 +178,7 @@ function AuditLog({ task, reason, audit: data }: { task: Record; reason: string;
           ]}
           empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task: {task.schedule && 'a schedule created it, or '}the entry was removed when its retention ended or the log was full.</p> : undefined}
         />
-        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next })}>Continue the search</a></p>}
+        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next, namespace: requestNamespace() })}>Continue the search</a></p>}
         <Command text={foliot('audit', '--target', task.name)} />
       </>}
     </Panel>
