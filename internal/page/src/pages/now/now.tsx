@@ -3,7 +3,7 @@ import { allQueues } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
-import { foliot } from '../../format/command'
+import { foliot, foliotIn } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
@@ -181,7 +181,7 @@ function Failures() {
           <Table caption="Recent failures" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed recently." />} />
         </>
       )}</Loaded>
-      <Command text={foliot('top')} label="A command that shows the same" />
+      <Command text={foliotIn(selectedOrAll(), 'top')} label="A command that shows the same" />
     </Panel>
   )
 }

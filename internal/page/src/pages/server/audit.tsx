@@ -1,6 +1,6 @@
 import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
-import { foliot } from '../../format/command'
+import { foliotIn } from '../../format/command'
 import { Command } from '../../parts/copy'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
@@ -55,7 +55,7 @@ export function Audit() {
           <Pager next={list.next} />
         </>
       )}</Loaded>
-      <Command text={foliot('audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
+      <Command text={foliotIn(selectedOrAll(), 'audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
     </Panel>
   )
 }
