@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { failed, type Recent } from '../api/attempts'
 import type { Backlog } from '../api/queues'
 import { listAttempts, type EndedAttempt, type Live, type LiveDestination, type LiveQueue, type Queue } from '../api/openapi.gen'
 import { count, plural } from '../format/number'
@@ -117,20 +118,17 @@ function LastError({ queue, namespace, destination }: { queue: string; namespace
   return last ? <> Its last error: {errorText(last)}.</> : null
 }
 
-// LastFailure shows the failure of the last attempt of a queue.
+// LastFailure shows the failure of the last attempt of a queue that the server kept.
 function LastFailure({ name, namespace }: LimitProps) {
   const data = useData((signal) => listAttempts.in(ifOperator(namespace))({ queue: name, limit: 20 }, undefined, signal), [name, namespace], 5000)
-  return <Failure of={data.value?.attempts[0]} />
+  return <Failure of={data.value?.attempts[0]} missed={!!data.value?.missed} />
 }
 
-// Failure shows the last attempt of a queue if it failed.
-export function Failure({ of: a }: { of?: EndedAttempt }) {
+// Failure shows the last attempt of a queue if it failed. If the server missed attempts,
+// another one can be the last.
+export function Failure({ of: a, missed }: { of?: EndedAttempt; missed: boolean }) {
   if (!failed(a)) return null
-  return <>The last attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
-}
-
-export function failed(a: EndedAttempt | undefined): a is EndedAttempt {
-  return a?.outcome === 'failed' || a?.outcome === 'refused'
+  return <>{missed ? 'A recent' : 'The last'} attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
 }
 
 // failuresInRow returns the failed attempts since the last delivery, as far as the list
@@ -138,6 +136,15 @@ export function failed(a: EndedAttempt | undefined): a is EndedAttempt {
 export function failuresInRow(attempts: EndedAttempt[]): EndedAttempt[] {
   const end = attempts.findIndex((a) => a.outcome === 'delivered')
   return (end < 0 ? attempts : attempts.slice(0, end)).filter(failed)
+}
+
+// failureWords counts the failures among attempts, the latest first. It says how they
+// follow each other only if the list has no gap between them.
+export function failureWords(attempts: EndedAttempt[], { since, missed }: Pick<Recent, 'since' | 'missed'>): string {
+  const failures = attempts.filter(failed)
+  const row = failuresInRow(attempts).length
+  if (missed || failures.some((a) => Date.parse(a.at) < since)) return `${plural(failures.length, 'recent attempt')} failed`
+  return row ? plural(row, 'failure') + ' in a row' : `${count(failures.length)} of the last ${plural(attempts.length, 'attempt')} failed`
 }
 
 // NextTest says when an attempt tests a destination with an open breaker.

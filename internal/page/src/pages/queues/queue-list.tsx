@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { allQueues, readBacklog, type Backlog } from '../../api/queues'
+import { failed } from '../../api/attempts'
 import { listAttempts, type EndedAttempt, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
@@ -16,7 +17,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Usage } from '../../parts/usage'
 import { CountLink } from './counts'
-import { failed, Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit'
+import { Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit'
 import { EditSettings } from './settings'
 
 // Row is a queue with its live data.
@@ -27,6 +28,7 @@ interface Row {
   by: string // the limit
   backlog?: Backlog
   last?: EndedAttempt
+  missed?: boolean // other attempts can be later
 }
 
 const columns: Column<Row>[] = [
@@ -41,7 +43,7 @@ const columns: Column<Row>[] = [
 ]
 
 function Limit({ of: { by, ...row } }: { of: Row }) {
-  if (!by && failed(row.last)) return <p><Failure of={row.last} /></p>
+  if (!by && failed(row.last)) return <p><Failure of={row.last} missed={!!row.missed} /></p>
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
     <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={here()} {...row} /></p>
@@ -81,7 +83,7 @@ export function QueueList() {
   const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(here(), queue, lively.get(queue.name), live) })) ?? []
   const limited = rows.slice(0, shown.value).filter((r) => r.by && r.queue.counts.scheduled > 0).slice(0, counted).map((r) => r.queue.name)
   const backlogs = useLatest((signal) => readBacklogs(limited, signal), [limited.join(' '), data.value])
-  for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name))
+  for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name)), (r.missed = !!recent.value?.missed)
   return (
     <>
       <Head title="Queues" about="A queue is a named set of tasks with common limits. A task that names a queue is enough: no queue must be created.">
