@@ -1,4 +1,5 @@
 import { destinationOf } from '../format/destination'
+import { count } from '../format/number'
 import { ifOperator } from '../state/session'
 import { request } from './call'
 import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
@@ -28,6 +29,11 @@ export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[];
     return { items: list.queues, next: list.next_cursor }
   })
   return { queues: items, complete: !next }
+}
+
+// deadOf returns the number of dead tasks in a list of queues as text.
+export function deadOf({ queues, complete }: { queues: Queue[]; complete: boolean }): string {
+  return (complete ? '' : 'at least ') + count(queues.reduce((n, q) => n + q.counts.dead, 0))
 }
 
 // unfinished is the number of tasks that a purge cancels.

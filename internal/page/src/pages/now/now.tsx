@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import { allQueues } from '../../api/queues'
+import { allQueues, deadOf } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
@@ -16,7 +16,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
-import { elsewhere } from '../../state/here'
+import { elsewhere, shared } from '../../state/here'
 import { link } from '../../state/route'
 import { operator, selectedOrAll } from '../../state/session'
 import { calm, frozen } from '../../state/settings'
@@ -36,7 +36,7 @@ export function Now(_: { name: string }) {
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0), 0)} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue} dead={queues.value ? deadOf(queues.value) : undefined} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0), 0)} />}
       {operator.value && <UnreadyNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
@@ -76,21 +76,28 @@ async function rings(signal: AbortSignal): Promise<Due> {
   return { ...all, rings: [next.rings[0]!, ...all.rings.slice(1)] }
 }
 
-function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue: number; dead?: number; failed?: number }) {
-  const before = useRef<{ live: Live; rate: number } | null>(null)
+// known returns a count as text, and … until it is known.
+const known = (n: number | undefined) => (n === undefined ? '…' : count(n))
+
+// Figures shows counts of the namespace. The figures of the live data are those of all
+// namespaces, and only operators get these.
+function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number; dead?: string; failed?: number }) {
+  const before = useRef<{ live: Live; rate?: number } | null>(null)
   const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
   if (before.current?.live !== live) {
     const last = before.current?.live
     const seconds = last ? (Date.parse(live.at) - Date.parse(last.at)) / 1000 : 0
-    before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate ?? 0 }
+    before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate }
   }
+  const { rate } = before.current
+  const all = operator.value ? ' in all namespaces' : ''
   const figures: [string, string, string?][] = [
-    ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
-    ['dead', count(dead), link('dead')],
-    ['attempts failed in the last hour', count(failed), link('upcoming', '', { retries: '1', span: 'day' })],
-    ['attempts per second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
-    ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['lateness p50', span(live.late.p50_ms)], ['lateness p99', span(live.late.p99_ms)]] as [string, string][] : []),
+    ['overdue', known(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
+    ['dead', dead ?? '…', link('dead')],
+    ['attempts failed in the last hour' + (shared() ? ' on this server' : ''), known(failed), link('upcoming', '', { retries: '1', span: 'day' })],
+    ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
+    ['attempts running' + all + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
+    ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
