@@ -9,7 +9,7 @@ import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { useLive } from './state/live'
 import { route, setQuery } from './state/route'
-import { endedSessions, me, namespace, operator, selectNamespace, setNow, token } from './state/session'
+import { endedSessions, me, namespace, operator, selectedOrAll, selectNamespace, setNow, token } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -68,7 +68,7 @@ function Missing({ name }: { name: string }) {
 async function identify(signal: AbortSignal, problem: { value: Problem | null }): Promise<void> {
   for (;;) {
     try {
-      const identity = await whoami({}, undefined, signal)
+      const identity = await whoami.in(selectedOrAll())({}, undefined, signal)
       setNow(identity.now)
       me.value = identity
       problem.value = null
@@ -87,9 +87,10 @@ async function identify(signal: AbortSignal, problem: { value: Problem | null })
 function Page() {
   const { page, name, query } = route.value
   const named = query.get('namespace')
+  const other = operator.value && named !== null && named !== '' && named !== namespace.value
   useEffect(() => {
-    if (named && operator.value) selectNamespace(named)
-  }, [route.value])
+    if (other) selectNamespace(named)
+  }, [route.value, other])
   const entry = pages.find((p) => p.path === page)
   const loaded = useSignal<{ page: string; show?: Show; failed?: boolean } | null>(null)
   useEffect(() => {
@@ -100,7 +101,7 @@ function Page() {
     entry?.load().then((show) => (loaded.value = { page, show }), () => (loaded.value = { page, failed: true }))
   }, [page])
   if (!entry) return <Note tone="warn">There is no page named {page}. <a href="#/now">Open Now</a></Note>
-  if (loaded.value?.page !== page) return <p class="loading" role="status">Loading…</p>
+  if (other || loaded.value?.page !== page) return <p class="loading" role="status">Loading…</p>
   const Shown = loaded.value.show
   // A new version of the server has other files.
   if (!Shown) return <Note tone="warn">This page could not be loaded. <button type="button" onClick={() => location.reload()}>Load it again</button></Note>

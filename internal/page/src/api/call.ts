@@ -1,4 +1,4 @@
-import { logOut, me, namespace, token } from '../state/session'
+import { logOut, me, requestNamespace, token } from '../state/session'
 import type { Problem } from './openapi.gen'
 
 // Refusal is the error of a call that the server refused, or that did not reach it.
@@ -23,6 +23,8 @@ export async function guarded<T>(change: Promise<T>, todo: string, field?: strin
 // Call is one operation of the API with the scope that it needs.
 export interface Call<P, B, R> {
   (params: P, body?: B, signal?: AbortSignal): Promise<R>
+  // in returns the same operation in another namespace, or without one if that is ''.
+  in(namespace: string): (params: P, body?: B, signal?: AbortSignal) => Promise<R>
   method: string
   path: string
   scope: '' | 'read' | 'write' | 'admin'
@@ -40,7 +42,7 @@ export function call<P, B, R>(
   operator: boolean,
   headers: Record<string, string> = {},
 ): Call<P, B, R> {
-  const send = async (params: P, body?: B, signal?: AbortSignal): Promise<R> => {
+  const send = async (params: P, body?: B, signal?: AbortSignal, namespace = operator ? '' : requestNamespace()): Promise<R> => {
     const sent: Record<string, string> = {}
     const query = new URLSearchParams()
     let filled = path
@@ -50,10 +52,11 @@ export function call<P, B, R>(
       else if (name in headers) sent[headers[name]!] = String(value)
       else for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
     }
-    const reply = await request(method, filled + (query.size ? '?' + query : ''), sent, body, signal, operator)
+    const reply = await request(method, filled + (query.size ? '?' + query : ''), sent, body, signal, namespace)
     return (await reply.json()) as R
   }
-  return Object.assign(send, { method, path, scope, operator })
+  const within = (namespace: string) => (params: P, body?: B, signal?: AbortSignal) => send(params, body, signal, namespace)
+  return Object.assign(send, { in: within, method, path, scope, operator })
 }
 
 // url returns the address of a path of the server. The page lies in the folder ui
@@ -62,20 +65,20 @@ export function url(path: string): string {
   return new URL('../' + path, document.baseURI).href
 }
 
-// request sends a request with the token of the session. It throws a Refusal for
-// every reply other than 2xx. If the server refuses the token, the session ends. A body
-// of type string is JSON already.
+// request sends a request with the token of the session. Without a namespace it concerns
+// the whole server. It throws a Refusal for
+// every reply other than 2xx. If the server refuses the token, the session ends. A body of type string is JSON already.
 export async function request(
   method: string,
   path: string,
   headers: Record<string, string> = {},
   body?: unknown,
   signal?: AbortSignal,
-  serverWide = false,
+  namespace = requestNamespace(),
 ): Promise<Response> {
   const used = token.value
   if (used) headers['Authorization'] = 'Bearer ' + used
-  if (namespace.value && !serverWide) headers['Foliot-Namespace'] = namespace.value
+  if (namespace) headers['Foliot-Namespace'] = namespace
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   let reply: Response
   try {

@@ -1,5 +1,6 @@
 import { destinationOf } from '../format/destination'
-import { operator } from '../state/session'
+import { count } from '../format/number'
+import { ifOperator } from '../state/session'
 import { request } from './call'
 import { listQueues, type Due, type Queue, type Upcoming } from './openapi.gen'
 import { readPages } from './pages'
@@ -30,7 +31,12 @@ export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[];
   return { queues: items, complete: !next }
 }
 
-// purgeable returns the number of tasks that a purge cancels.
+// deadOf returns the number of dead tasks in a list of queues as text.
+export function deadOf({ queues, complete }: { queues: Queue[]; complete: boolean }): string {
+  return (complete ? '' : 'at least ') + count(queues.reduce((n, q) => n + q.counts.dead, 0))
+}
+
+// purgeable is the number of tasks that a purge cancels.
 export function purgeable(q: Queue): number {
   return q.counts.scheduled + q.counts.running + q.counts.dead
 }
@@ -45,8 +51,7 @@ export interface Backlog {
 // readBacklog counts the overdue tasks of a queue. The live data counts none of a held
 // queue, and fewer than there are of a limited one.
 export async function readBacklog(queue: string, space: string, signal?: AbortSignal): Promise<Backlog> {
-  const headers: Record<string, string> = operator.value ? { 'Foliot-Namespace': space } : {}
-  const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, { ...headers }, undefined, signal, true)).json() as Promise<T>
+  const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, {}, undefined, signal, ifOperator(space))).json() as Promise<T>
   const [due, next] = await Promise.all([read<Due>('due?rings=1'), read<Upcoming>('upcoming?until=1ms&limit=50')])
   const tasks = next.items.filter((u) => !u.instant && u.due <= next.time)
   return { overdue: due.overdue, oldest: tasks[0]?.due, destinations: [...new Set(tasks.map((u) => destinationOf(u.url)))] }

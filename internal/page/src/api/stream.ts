@@ -1,3 +1,4 @@
+import { selectedOrAll } from '../state/session'
 import { Refusal, request } from './call'
 import type { Problem } from './openapi.gen'
 
@@ -18,7 +19,7 @@ export async function follow(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      const reply = await request('GET', path, { Accept: 'text/event-stream' }, undefined, signal)
+      const reply = await request('GET', path, { Accept: 'text/event-stream' }, undefined, signal, selectedOrAll())
       await read(reply, onFrame)
     } catch (err) {
       if (signal.aborted) return

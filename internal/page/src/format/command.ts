@@ -1,4 +1,4 @@
-import { me, namespace } from '../state/session'
+import { requestNamespace } from '../state/session'
 
 // Commands of foliot that do the same as an action of the page.
 
@@ -14,12 +14,19 @@ export function quote(word: string): string {
   return `$'${word.replace(/['\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replace(new RegExp(control, 'g'), bytes)}'`
 }
 
+type Word = string | false | undefined | null
+
 // foliot returns a command line with the server and the namespace of the session.
 // Arguments that are no text are left out.
-export function foliot(...args: (string | false | undefined | null)[]): string {
+export function foliot(...args: Word[]): string {
+  return foliotIn(requestNamespace(), ...args)
+}
+
+// foliotIn is foliot for another namespace, or for all of them if that is ''.
+export function foliotIn(namespace: string, ...args: Word[]): string {
   const words = args.filter((a): a is string => typeof a === 'string')
   const server = new URL('..', document.baseURI).href.replace(/\/$/, '')
   words.push('--server', server) // FOLIOT_SERVER may name another one
-  if (me.value?.operator && me.value.secured) words.push('--namespace', namespace.value || me.value.namespace)
+  if (namespace) words.push('--namespace', namespace)
   return ['foliot', ...words.map(quote)].join(' ')
 }

@@ -1,3 +1,4 @@
+import { endedBy, sinceOf } from '../api/attempts'
 import { listAttempts, type EndedAttempt, type Problem } from '../api/openapi.gen'
 import { grouped } from '../format/group'
 import { count, plural } from '../format/number'
@@ -17,6 +18,7 @@ import { Time } from './time'
 export interface Recent {
   list: EndedAttempt[]
   now: number // the server's time of the list
+  missed: boolean // the list has a gap
   problem: Problem | null
   loaded: boolean
 }
@@ -26,13 +28,14 @@ export interface Recent {
 export function useAttempts(queue: string): Recent {
   const data = useData(async (signal) => {
     const reply = await listAttempts({ queue, limit: 1000 }, undefined, signal)
-    return { list: ofCurrentNamespace(reply.attempts), now: serverNow() }
+    const list = ofCurrentNamespace(reply.attempts)
+    return { list, now: serverNow(), missed: list.some((a) => endedBy(a, sinceOf(reply))) }
   }, [queue, currentNamespace()], 3000)
-  return { list: data.value?.list ?? [], now: data.value?.now ?? 0, problem: data.problem, loaded: data.value !== null }
+  return { list: data.value?.list ?? [], now: data.value?.now ?? 0, missed: data.value?.missed ?? false, problem: data.problem, loaded: data.value !== null }
 }
 
 // Attempts shows the lateness and the outcomes of the recent attempts of a queue.
-export function Attempts({ of: { list, problem, loaded } }: { of: Recent }) {
+export function Attempts({ of: { list, missed, problem, loaded } }: { of: Recent }) {
   const last = list.at(-1)
   return (
     <Panel title="Recent attempts" aside={shared() && 'of this server'} wide>
@@ -40,10 +43,10 @@ export function Attempts({ of: { list, problem, loaded } }: { of: Recent }) {
       {loaded && list.length === 0 && <NoAttempts />}
       {last && (
         <>
-          <p class="dim">The last {plural(list.length, 'attempt')}, since <Time at={last.at} mode="full" />. Lateness is the time from the due time to the start of an attempt.</p>
+          <p class="dim">{missed ? plural(list.length, 'recent attempt') : <>The last {plural(list.length, 'attempt')}</>}, since <Time at={last.at} mode="full" />. {missed && 'There were more: the server keeps at most 100 deliveries and 100 other attempts of a namespace in a second. '}Lateness is the time from the due time to the start of an attempt.</p>
           <Lateness of={list} />
           <h3>By outcome</h3>
-          <Table caption="Recent attempts by outcome" rows={byOutcome(list)} columns={outcomes} id={(o) => o.outcome} keys={false} />
+          <Table caption="Recent attempts by outcome" rows={byOutcome(list)} columns={missed ? outcomes.filter((c) => c.title !== 'Share') : outcomes} id={(o) => o.outcome} keys={false} />
           <AttemptTables of={list} place="destination" />
         </>
       )}

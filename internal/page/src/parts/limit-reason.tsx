@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact'
+import { endedBy, failures, isFailure, sinceOf } from '../api/attempts'
 import type { Backlog } from '../api/queues'
 import { listAttempts, type EndedAttempt, type Live, type LiveDestination, type LiveQueue, type Queue } from '../api/openapi.gen'
 import { count, plural } from '../format/number'
 import { relative, span } from '../format/time'
 import { useData } from '../state/data'
-import { shared } from '../state/session'
+import { ifOperator, shared } from '../state/session'
 import { Badge } from './badge'
 import { DestinationLink } from './host'
 import { errorText } from './reply'
@@ -69,7 +70,7 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'pause':
       return q?.paused_until ? <>The queue is paused. It resumes <Time at={q.paused_until} />.</> : <>The queue is paused until a user resumes it. Only tasks that you start with Run now are sent.</>
     case 'rate':
-      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate, all ${plural(backlog.overdue, 'overdue task')} start within about ${span(wait(backlog.overdue, q.rate))}.` : ''}</>
+      return <>The rate of the queue{q?.rate ? `, ${q.rate}/s,` : ''} is used up.{q?.rate && backlog && backlog.overdue > 1 ? ` At this rate, all ${plural(backlog.overdue, 'overdue task')} start within about ${span(wait(backlog.overdue, q.rate))}, if no others become due.` : ''}</>
     case 'concurrency':
       return <>{free(p)
         ? `The queue may run ${plural(q!.concurrency!, 'attempt')} at once. ${shared() ? 'This server has used up its share.' : 'The next one has not started yet.'}`
@@ -96,7 +97,7 @@ function Destinations(p: LimitProps) {
   if (first) return (
     <>
       <DestinationLink name={first.destination} namespace={namespace} /> failed repeatedly, so its breaker is {first.breaker}.
-      {backlog && <LastError queue={name} destination={first.destination} />} <NextTest at={first.open_until} />
+      {backlog && <LastError queue={name} namespace={namespace} destination={first.destination} />} <NextTest at={first.open_until} />
       {stopped.length > 1 && <> {plural(stopped.length - 1, 'more destination')} {stopped.length === 2 ? 'has' : 'have'} a breaker that is not closed.</>}
     </>
   )
@@ -104,30 +105,23 @@ function Destinations(p: LimitProps) {
   return <>{backlog?.destinations.length === 1 ? <DestinationLink name={backlog.destinations[0]!} namespace={namespace} /> : 'A receiver'} asked for a delay (Retry-After){q?.per_destination ? `, or has as many attempts as the queue allows: ${q.per_destination}` : ''}.</>
 }
 
-function LastError({ queue, destination }: { queue: string; destination: string }) {
-  const data = useData((signal) => listAttempts({ queue, outcome: failures, limit: 100 }, undefined, signal), [queue], 10000)
+function LastError({ queue, namespace, destination }: { queue: string; namespace: string; destination: string }) {
+  const data = useData((signal) => listAttempts.in(ifOperator(namespace))({ queue, outcome: failures, limit: 100 }, undefined, signal), [queue, namespace], 10000)
   const last = data.value?.attempts.find((a) => a.destination === destination)
   return last ? <> Its last error: {errorText(last)}.</> : null
 }
 
-// LastFailure shows the failure of the last attempt of a queue.
+// LastFailure shows the failure of the last attempt of a queue that the server kept.
 function LastFailure({ name, namespace }: LimitProps) {
-  const data = useData((signal) => listAttempts({ queue: name, limit: 20 }, undefined, signal), [name], 5000)
-  return <Failure of={data.value?.attempts.find((a) => a.namespace === namespace)} />
+  const data = useData((signal) => listAttempts.in(ifOperator(namespace))({ queue: name, limit: 20 }, undefined, signal), [name, namespace], 5000)
+  return <Failure of={data.value?.attempts[0]} since={data.value ? sinceOf(data.value) : 0} />
 }
 
-// Failure shows the last attempt of a queue if it failed.
-export function Failure({ of: a }: { of?: EndedAttempt }) {
+// Failure shows the last attempt of a queue if it failed. If it ended by since,
+// another attempt can be the last.
+export function Failure({ of: a, since }: { of?: EndedAttempt; since: number }) {
   if (!isFailure(a)) return null
-  return <>The last attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
-}
-
-// failures are the outcomes of attempts that failed. The receiver deferred others, or they
-// ended for a reason that is not the receiver's.
-export const failures: ('failed' | 'refused')[] = ['failed', 'refused']
-
-export function isFailure(a: EndedAttempt | undefined): a is EndedAttempt {
-  return failures.some((outcome) => outcome === a?.outcome)
+  return <>{endedBy(a, since) ? 'A recent' : 'The last'} attempt failed <Time at={a.at} mode="relative" />: {errorText(a)} (<DestinationLink name={a.destination} namespace={a.namespace} />).</>
 }
 
 // failuresInRow returns the failed attempts since the last delivery, as far as the list
@@ -135,6 +129,15 @@ export function isFailure(a: EndedAttempt | undefined): a is EndedAttempt {
 export function failuresInRow(attempts: EndedAttempt[]): EndedAttempt[] {
   const end = attempts.findIndex((a) => a.outcome === 'delivered')
   return (end < 0 ? attempts : attempts.slice(0, end)).filter(isFailure)
+}
+
+// failureWords counts the failures among attempts, the latest first. It says how they
+// follow each other only if the list has no gap between them.
+export function failureWords(attempts: EndedAttempt[], since: number): string {
+  const failed = attempts.filter(isFailure)
+  const row = failuresInRow(attempts).length
+  if (failed.some((a) => endedBy(a, since))) return `${plural(failed.length, 'recent attempt')} failed`
+  return row ? plural(row, 'failure') + ' in a row' : `${count(failed.length)} of the last ${plural(attempts.length, 'attempt')} failed`
 }
 
 // NextTest says when an attempt tests a destination with an open breaker.

@@ -1,11 +1,11 @@
 import type { Live, LiveQueue } from '../api/openapi.gen'
-import { me, namespace } from './session'
+import { me, requestNamespace } from './session'
 
-// An operator who has selected no namespace gets live data and attempts of all
-// namespaces, but tasks and queues of one. These functions select that one.
+// An operator who has selected no namespace gets the live data of all namespaces, and on
+// Now their attempts. All other data are of one. These functions select that one.
 
 export function currentNamespace(): string {
-  return namespace.value || me.value?.namespace || 'default'
+  return requestNamespace() || me.value?.namespace || 'default'
 }
 
 // elsewhere returns the namespace of a record if it is another one, for links and

@@ -31,7 +31,7 @@ export function filterOf(query: URLSearchParams = route.value.query): Filter {
 
 // selects reports whether a filter excludes any task.
 export function selects(f: Filter): boolean {
-  return Object.keys(f).length > 0
+  return Object.values(f).some((value) => value !== undefined)
 }
 
 // query returns a filter as parameters of a call. The API has closed lists of
@@ -44,6 +44,7 @@ export function query(f: Filter): { [K in keyof Filter]: never } {
 export function flags(f: Filter): string[] {
   const out: string[] = []
   for (const [key, value] of Object.entries(f)) {
+    if (value === undefined) continue
     for (const one of Array.isArray(value) ? value : [value]) out.push(`--${key.replace('_', '-')}=${one}`)
   }
   return out.length ? out : ['--all']

@@ -56,6 +56,24 @@ export function shared(): boolean {
   return me.value?.store === 'shared'
 }
 
+// requestNamespace returns the namespace that a request names. An operator's request
+// always names one: without it, some replies have the records of all namespaces.
+export function requestNamespace(): string {
+  return namespace.value || (operator.value ? 'default' : '')
+}
+
+// selectedOrAll returns the namespace that a list of all namespaces names: the one that
+// an operator selected, or none.
+export function selectedOrAll(): string {
+  return namespace.value
+}
+
+// ifOperator returns a namespace for a request about it. The token of a namespace
+// needs none.
+export function ifOperator(name: string): string {
+  return operator.value ? name : ''
+}
+
 const rank = { '': 0, read: 1, write: 2, admin: 3 }
 
 // forbidden returns the reason why the session may not make a call, or ''.

@@ -1,5 +1,5 @@
 import type { Queue } from '../../api/openapi.gen'
-import { allQueues } from '../../api/queues'
+import { allQueues, deadOf } from '../../api/queues'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { ChangeByFilter } from '../../parts/change-by-filter'
@@ -53,11 +53,11 @@ interface DeadTasksProps {
 function DeadTasks({ all, filter, destination, queues, reload }: DeadTasksProps) {
   const groups = groupsOf(all.tasks)
   const shown = destination ? groups.filter((g) => g.destination === destination) : groups
-  const total = totalOf(queues.value?.queues, filter)
+  const total = totalOf(queues.value, filter)
   if (all.tasks.length === 0 && all.complete) return <Panel title="Groups">{nothing(filter)}</Panel>
   return (
     <>
-      {!all.complete && <Note>The groups are of the latest {plural(all.examined, 'dead task')}{total !== null && ` of ${count(total)}`}. Select a queue or a reason to see more of them.</Note>}
+      {!all.complete && <Note>The groups are of the latest {plural(all.examined, 'dead task')}{total !== null && ` of ${total}`}. Select a queue or a reason to see more of them.</Note>}
       {destination
         ? shown.map((g) => <GroupPanel key={g.key} of={g} all={all} within={filter} done={reload} />)
         : <Panel title="Groups by reason and destination" aside={all.complete && plural(all.tasks.length, 'dead task')}><Groups of={groups} all={all} within={filter} done={reload} /></Panel>}
@@ -66,11 +66,13 @@ function DeadTasks({ all, filter, destination, queues, reload }: DeadTasksProps)
   )
 }
 
-// totalOf returns the exact number of dead tasks from the counts of the queues, which
-// know no reason.
-function totalOf(queues: Queue[] | undefined, filter: Filter): number | null {
-  if (!queues || filter.reason) return null
-  return queues.filter((q) => !filter.queue || q.name === filter.queue).reduce((sum, q) => sum + q.counts.dead, 0)
+// totalOf returns the number of dead tasks from the counts of the queues, which know no
+// reason.
+function totalOf(all: { queues: Queue[]; complete: boolean } | null, { queue, reason }: Filter): string | null {
+  if (!all || reason) return null
+  const queues = all.queues.filter((q) => !queue || q.name === queue)
+  if (queue && queues.length === 0) return null
+  return deadOf({ queues, complete: all.complete || queue !== undefined })
 }
 
 function nothing(filter: Filter) {

@@ -1,10 +1,11 @@
+import { isFailure } from '../../api/attempts'
 import { plural } from '../../format/number'
 import { serverNow } from '../../state/session'
 import { link } from '../../state/route'
 import { State } from '../../parts/badge'
 import { findDead } from '../../parts/dead-actions'
 import { destinationOf } from '../../format/destination'
-import { isFailure, failuresInRow, NextTest } from '../../parts/limit-reason'
+import { NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
 import { ChangeOneByOne } from '../../parts/change-one-by-one'
 import { Time } from '../../parts/time'
@@ -20,8 +21,10 @@ export function Overdue({ of: d }: { of: Destination }) {
   return <>{plural(d.now.overdue, 'task')} <small class="dim nowrap">oldest <Time at={serverNow() - (d.now.oldest_ms ?? 0)} mode="relative" /></small></>
 }
 
+export const failuresTitle = (missed: boolean) => (missed ? 'Recent failures' : 'Failures in a row')
+
 export function Failures({ of: d }: { of: Destination }) {
-  const n = failuresInRow(d.attempts).length
+  const n = d.failures
   return n ? <span class="bad">{n}</span> : <span class="dim none">0</span>
 }
 

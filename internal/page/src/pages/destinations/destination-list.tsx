@@ -9,7 +9,7 @@ import { Host } from '../../parts/host'
 import { Empty, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
-import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
+import { Breaker, DeadLink, Failures, failuresTitle, LastFailure, Overdue, RetryDead } from './cells'
 import { useDestinations, type Destination } from './use-destinations'
 
 const step = 100
@@ -24,7 +24,7 @@ export function DestinationList() {
     { title: 'Breaker', cell: (d) => <Breaker of={d} /> },
     { title: 'Running', number: true, cell: (d) => d.now?.running || <span class="dim none">0</span> },
     { title: 'Overdue', cell: (d) => <Overdue of={d} /> },
-    { title: 'Failures in a row', number: true, cell: (d) => <Failures of={d} /> },
+    { title: failuresTitle(data.missed), number: true, cell: (d) => <Failures of={d} /> },
     { title: 'Last error', cell: (d) => <LastFailure of={d} /> },
     { title: 'Dead', number: true, cell: (d) => <DeadLink of={d} complete={data.complete} /> },
     { title: 'Actions', cell: (d) => <RetryDead of={d} complete={data.complete} done={data.reload} /> },

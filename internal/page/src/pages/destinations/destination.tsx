@@ -9,14 +9,14 @@ import { AttemptTables, NoAttempts } from '../../parts/attempts'
 import { useData } from '../../state/data'
 import { forbidden } from '../../state/session'
 import { Badge } from '../../parts/badge'
-import { Breaker, DeadLink, Failures, LastFailure, Overdue, RetryDead } from './cells'
+import { Breaker, DeadLink, Failures, failuresTitle, LastFailure, Overdue, RetryDead } from './cells'
 import { OneServer } from './destination-list'
 import { useDestinations, type Destination } from './use-destinations'
 
 // DestinationPage shows one destination.
 export function DestinationPage({ name }: { name: string }) {
   const data = useDestinations()
-  const d: Destination = data.all.find((other) => other.name === name) ?? { name, attempts: [], dead: [] }
+  const d: Destination = data.all.find((other) => other.name === name) ?? { name, attempts: [], failures: 0, dead: [] }
   const queues = [...new Set([...d.attempts.map((a) => a.queue), ...d.dead.map((t) => t.queue)])].sort()
   return (
     <>
@@ -29,7 +29,7 @@ export function DestinationPage({ name }: { name: string }) {
             ['Breaker', <Breaker of={d} />],
             ['Running', count(d.now?.running ?? 0)],
             ['Overdue', <Overdue of={d} />],
-            ['Failures in a row', <Failures of={d} />],
+            [failuresTitle(data.missed), <Failures of={d} />],
             ['Last error', <LastFailure of={d} />],
             ['Dead', <DeadLink of={d} complete={data.complete} />],
           ]} />

@@ -1,16 +1,17 @@
-import { listAttempts, type EndedAttempt, type Live, type LiveDestination } from '../../api/openapi.gen'
+import { isFailure, readRecent, type Recent } from '../../api/attempts'
+import type { EndedAttempt, Live, LiveDestination } from '../../api/openapi.gen'
 import { grouped } from '../../format/group'
-import { count, plural } from '../../format/number'
+import { plural } from '../../format/number'
 import { State } from '../../parts/badge'
 import { DestinationLink } from '../../parts/host'
-import { isFailure, failuresInRow, NextTest } from '../../parts/limit-reason'
+import { failuresInRow, failureWords, NextTest } from '../../parts/limit-reason'
 import { Note, ProblemNote } from '../../parts/notice'
 import { Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { otherNamespace } from '../../state/current-namespace'
-import { serverNow } from '../../state/session'
+import { selectedOrAll, serverNow, shared } from '../../state/session'
 
 const shown = 8
 
@@ -19,7 +20,7 @@ const keyOf = (of: { namespace: string; destination: string }) => of.namespace +
 // Failing lists the destinations with a breaker that is not closed, and those with recent
 // failures: the live data does not have the failures before the breaker opens.
 export function Failing({ live }: { live: Live | null }) {
-  const data = useData((signal) => listAttempts({ limit: 200 }, undefined, signal), [], 5000)
+  const data = useData((signal) => readRecent(200, selectedOrAll(), signal), [], 5000)
   const attempts = grouped(data.value?.attempts ?? [], keyOf)
   const notClosed = new Map(live?.destinations.filter((d) => d.breaker !== 'closed').map((d) => [keyOf(d), d]))
   const rank = (key: string) => (notClosed.has(key) ? 2 : failuresInRow(attempts.get(key)!).length ? 1 : 0)
@@ -27,8 +28,8 @@ export function Failing({ live }: { live: Live | null }) {
   return (
     <Panel title="Destinations that fail">
       <ProblemNote problem={data.problem} />
-      {keys.length === 0 && data.value && <Note tone="good">No destination fails.</Note>}
-      {keys.slice(0, shown).map((key) => <Destination key={key} of={notClosed.get(key)} attempts={attempts.get(key) ?? []} />)}
+      {keys.length === 0 && data.value && <Note tone="good">No destination fails{shared() && ' on this server'}.</Note>}
+      {keys.slice(0, shown).map((key) => <Destination key={key} of={notClosed.get(key)} attempts={attempts.get(key) ?? []} recent={data.value} />)}
       {keys.length > shown && <p class="dim">{plural(keys.length - shown, 'more destination')}: see <a href="#/destinations">Destinations</a>.</p>}
     </Panel>
   )
@@ -40,14 +41,13 @@ function recent(attempts: EndedAttempt[]): boolean {
   return failuresInRow(attempts).length > 0 || (last !== undefined && Date.parse(last.at) > serverNow() - 36e5)
 }
 
-function Destination({ of: d, attempts }: { of?: LiveDestination; attempts: EndedAttempt[] }) {
+function Destination({ of: d, attempts, recent }: { of?: LiveDestination; attempts: EndedAttempt[]; recent: Recent | null }) {
   const last = attempts.find(isFailure)
-  const row = failuresInRow(attempts).length
   const { namespace, destination } = d ?? last!
   return (
     <p>
       <State of={d?.breaker ?? 'failed'} /> {otherNamespace(namespace) && namespace + ' / '}<DestinationLink name={destination} namespace={namespace} />{' '}
-      {last && <>{row ? plural(row, 'failure') + ' in a row' : `${count(attempts.filter(isFailure).length)} of the last ${plural(attempts.length, 'attempt')} failed`}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
+      {last && recent && <>{failureWords(attempts, recent.since)}, the last <Time at={last.at} mode="relative" />: {errorText(last)}. </>}
       {d && d.overdue > 0 && plural(d.overdue, 'task') + ' overdue. '}
       {d && <NextTest at={d.open_until} />}
     </p>

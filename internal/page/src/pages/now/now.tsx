@@ -1,15 +1,15 @@
 import { useRef } from 'preact/hooks'
-import { allQueues } from '../../api/queues'
+import { allQueues, deadOf } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTable } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
-import { foliot } from '../../format/command'
+import { foliot, foliotIn } from '../../format/command'
 import { count, plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { DestinationLink } from '../../parts/host'
-import { failures } from '../../parts/limit-reason'
+import { failures } from '../../api/attempts'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { ErrorText } from '../../parts/reply'
@@ -19,8 +19,8 @@ import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
 import { otherNamespace } from '../../state/current-namespace'
 import { link } from '../../state/route'
-import { operator } from '../../state/session'
-import { frozen, reducedMotion } from '../../state/settings'
+import { operator, selectedOrAll, shared } from '../../state/session'
+import { reducedMotion, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
 import { Failing } from './failing'
 import { Overdue } from './overdue'
@@ -37,7 +37,7 @@ export function Now(_: { name: string }) {
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
-      {live && <Figures live={live} overdue={waiting.value?.overdue ?? 0} dead={queues.value?.queues.reduce((n, q) => n + q.counts.dead, 0)} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0) + (s.refused ?? 0), 0)} />}
+      {live && <Figures live={live} overdue={waiting.value?.overdue} dead={queues.value ? deadOf(queues.value) : undefined} failed={hour.value?.steps.reduce((n, s) => n + (s.failed ?? 0) + (s.refused ?? 0), 0)} />}
       {operator.value && <UnreadyNodes />}
       <div class="grid">
         <div class="two-thirds"><WheelPanel live={live} data={waiting} /></div>
@@ -59,7 +59,7 @@ function UnreadyNodes() {
   return (
     <>
       {nodes.value?.nodes.filter((n) => !n.ready).map((n) => (
-        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> is not ready{n.last_seen_at && <>. Its last heartbeat came <Time at={n.last_seen_at} mode="relative" /></>}. Its due tasks can wait: the link shows how long.</Note>
+        <Note key={n.name} tone="warn">The node <a href={link('server', '', { tab: 'nodes' })}>{n.name}</a> is not ready{n.last_seen_at && <>. Its last heartbeat came <Time at={n.last_seen_at} mode="relative" /></>}. {n.owned ? 'Its due tasks wait until its shard leases end: the link shows when.' : 'Other nodes deliver its tasks.'}</Note>
       ))}
     </>
   )
@@ -77,21 +77,28 @@ async function rings(signal: AbortSignal): Promise<Due> {
   return { ...all, rings: [next.rings[0]!, ...all.rings.slice(1)] }
 }
 
-function Figures({ live, overdue, dead = 0, failed = 0 }: { live: Live; overdue: number; dead?: number; failed?: number }) {
-  const before = useRef<{ live: Live; rate: number } | null>(null)
+// known returns a count as text, and … until it is known.
+const known = (n: number | undefined) => (n === undefined ? '…' : count(n))
+
+// Figures shows counts of the namespace. The figures of the live data are those of all
+// namespaces, and only operators get these.
+function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number; dead?: string; failed?: number }) {
+  const before = useRef<{ live: Live; rate?: number } | null>(null)
   const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
   if (before.current?.live !== live) {
     const last = before.current?.live
     const seconds = last ? (Date.parse(live.at) - Date.parse(last.at)) / 1000 : 0
-    before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate ?? 0 }
+    before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate }
   }
+  const { rate } = before.current
+  const all = operator.value ? ' in all namespaces' : ''
   const figures: [string, string, string?, ((event: Event) => void)?][] = [
-    ['overdue', count(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
-    ['dead', count(dead), link('dead')],
-    ['attempts failed in the last hour', count(failed), link('now'), goToFailures],
-    ['attempts per second', before.current.rate.toFixed(before.current.rate < 10 ? 1 : 0)],
-    ['attempts running' + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['lateness p50', span(live.late.p50_ms)], ['lateness p99', span(live.late.p99_ms)]] as [string, string][] : []),
+    ['overdue', known(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
+    ['dead', dead ?? '…', link('dead')],
+    ['attempts failed in the last hour' + (shared() ? ' on this server' : ''), known(failed), link('now'), goToFailures],
+    ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
+    ['attempts running' + all + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
+    ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
@@ -183,7 +190,7 @@ const failureColumns: Column<EndedAttempt>[] = [
 ]
 
 function Failures() {
-  const data = useData((signal) => listAttempts({ outcome: [...failures, 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
+  const data = useData((signal) => listAttempts.in(selectedOrAll())({ outcome: [...failures, 'lost_lease'], limit: 20 }, undefined, signal), [], 5000)
   return (
     <Panel title="Recent failures and lost leases">
       <Loaded data={data}>{(list) => (
@@ -192,7 +199,7 @@ function Failures() {
           <Table caption="Recent failures and lost leases" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed or lost its lease recently." />} />
         </>
       )}</Loaded>
-      <Command text={foliot('top')} label="A command that shows the same" />
+      <Command text={foliotIn(selectedOrAll(), 'top')} label="A command that shows the same" />
     </Panel>
   )
 }

@@ -9,6 +9,7 @@ import { Time } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { currentNamespace, otherNamespace } from '../../state/current-namespace'
 import { link } from '../../state/route'
+import { operator } from '../../state/session'
 import { EditSettings } from '../queues/settings'
 
 const shown = 12
@@ -38,11 +39,13 @@ export function Overdue({ live, overdue, queues }: OverdueProps) {
     ...(live?.queues ?? []).filter((q) => q.overdue > 0 && (otherNamespace(q.namespace) || !names.has(q.queue)))
       .map((now) => ({ name: now.queue, namespace: now.namespace, queue: otherNamespace(now.namespace) ? undefined : byName.get(now.queue), now })),
   ]
+  // The count is that of one namespace, and the live data can have more of them.
+  const due = overdue === 0 ? rows.filter((r) => otherNamespace(r.namespace)) : rows
   return (
     <Panel title="Overdue, and why">
-      {overdue === 0 && <Note tone="good">No task is overdue.</Note>}
-      {overdue !== 0 && rows.slice(0, shown).map((r) => <OverdueQueue key={r.namespace + '/' + r.name} of={r} live={live} done={queues.reload} />)}
-      {overdue !== 0 && rows.length > shown && <p class="dim">{plural(rows.length - shown, 'more queue')} may have overdue tasks: see <a href="#/queues">Queues</a>.</p>}
+      {overdue === 0 && <Note tone="good">No task{operator.value && ` of the namespace ${currentNamespace()}`} is overdue.</Note>}
+      {due.slice(0, shown).map((r) => <OverdueQueue key={r.namespace + '/' + r.name} of={r} live={live} done={queues.reload} />)}
+      {due.length > shown && <p class="dim">{plural(due.length - shown, 'more queue')} may have overdue tasks: see <a href="#/queues">Queues</a>.</p>}
       {queues.value?.complete === false && <p class="dim">The page reads the first {plural(all.length, 'queue')}. A paused queue after these is not listed.</p>}
     </Panel>
   )

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { allQueues, readBacklog, type Backlog } from '../../api/queues'
+import { isFailure, sinceOf } from '../../api/attempts'
 import { listAttempts, type EndedAttempt, type Live, type LiveQueue, type Queue } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { count, plural } from '../../format/number'
@@ -16,7 +17,7 @@ import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { Usage } from '../../parts/usage'
 import { CountLink } from './counts'
-import { isFailure, Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit-reason'
+import { Failure, LimitBadge, LimitText, limitOf, running } from '../../parts/limit-reason'
 import { EditSettings } from './settings'
 
 // Row is a queue with its live data.
@@ -27,6 +28,7 @@ interface Row {
   by: string // the limit
   backlog?: Backlog
   last?: EndedAttempt
+  since?: number // after this time no attempt is missing
 }
 
 const columns: Column<Row>[] = [
@@ -41,7 +43,7 @@ const columns: Column<Row>[] = [
 ]
 
 function Limit({ of: { by, ...row } }: { of: Row }) {
-  if (!by && isFailure(row.last)) return <p><Failure of={row.last} /></p>
+  if (!by && isFailure(row.last)) return <p><Failure of={row.last} since={row.since ?? 0} /></p>
   if (!by) return <span class={'dim' + (row.now?.overdue ? '' : ' none')}>{row.now?.overdue ? 'tasks wait for their turn' : 'nothing'}</span>
   return (
     <p>{(by === 'pause' || by === 'purge') && <LimitBadge by={by} />} <LimitText by={by} name={row.queue.name} namespace={currentNamespace()} {...row} /></p>
@@ -81,7 +83,7 @@ export function QueueList() {
   const rows = data.value?.queues.filter((q) => q.name.includes(search)).map((queue): Row => ({ queue, now: lively.get(queue.name), live, by: limitOf(currentNamespace(), queue, lively.get(queue.name), live) })) ?? []
   const limited = rows.slice(0, shown.value).filter((r) => r.by && r.queue.counts.scheduled > 0).slice(0, counted).map((r) => r.queue.name)
   const backlogs = useLatest((signal) => readBacklogs(limited, signal), [limited.join(' '), data.value])
-  for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name))
+  for (const r of rows) (r.backlog = backlogs.value?.get(r.queue.name)), (r.last = last.get(r.queue.name)), (r.since = recent.value ? sinceOf(recent.value) : 0)
   return (
     <>
       <Head title="Queues" about="A queue is a named set of tasks with common limits. You do not need to create a queue. It exists when a task names it.">

@@ -6,37 +6,48 @@ import { link } from '../../state/route'
 import { serverNow } from '../../state/session'
 
 // The last tasks of a schedule. The API lists tasks only forwards, by name, and the name
-// of a task has its instant or the time of its trigger. So the search reads those of the
-// last few instants, and goes further back only if they are not enough.
+// of a task has the milliseconds of its instant or its trigger. So the search reads the
+// tasks whose names begin like the present time: first those of a short time, then more.
+// A trigger with an idempotency key has the time of the schedule's creation instead.
 
-const most = 200
+const most = 200 // tasks of one reading
+const ahead = 1000 // milliseconds: the clock of the page can be behind that of the server
 
 export async function lastTasks(s: Schedule, n: number, signal: AbortSignal): Promise<Task[]> {
-  for (const since of bounds(s, n)) {
-    const { items, next } = await readPages(most, undefined, async (limit, cursor) => {
-      const { tasks, next_cursor } = await listTasks({ schedule: s.name, limit, cursor, ...(since !== undefined && within(s.name, since)) }, undefined, signal)
-      return { items: tasks, next: next_cursor }
-    })
-    items.sort((a, b) => timeOf(a) - timeOf(b))
-    if (items.length >= n || next || since === undefined) return items.slice(-n)
+  const now = digits(serverNow() + ahead)
+  const short = Math.max(1, now.length - Math.ceil(Math.log10(n * apart(s))))
+  let found: Task[] = []
+  for (const length of new Set([short, short - 1, 0])) {
+    found = await lastOf(s.name, now.slice(0, length), n, signal)
+    if (found.length >= n) break
   }
-  return []
+  return found
 }
 
-// within selects the tasks since a time. Only the prefix of their names makes the search
-// short.
-function within(schedule: string, since: number) {
-  const [a, b] = [String(Math.floor(since)), String(Math.floor(serverNow()))]
-  let same = 0
-  while (same < a.length && a[same] === b[same]) same++
-  return { due_after: new Date(since).toISOString(), prefix: schedule + '@' + a.slice(0, same) }
+const digits = (time: number) => String(Math.floor(time))
+
+// lastOf returns the last n tasks of those with a time that begins with some digits. If
+// these are too many to read, it divides them by the next digit, and begins with the
+// latest: only a list that was read to its end has the last tasks.
+async function lastOf(schedule: string, start: string, n: number, signal: AbortSignal): Promise<Task[]> {
+  const now = digits(serverNow() + ahead)
+  const single = start.length >= now.length // the tasks of one millisecond
+  const { items, next } = await readPages(single ? Infinity : most, undefined, async (limit, cursor) => {
+    const { tasks, next_cursor } = await listTasks({ schedule, prefix: `${schedule}@${start}`, limit, cursor }, undefined, signal)
+    return { items: tasks, next: next_cursor }
+  })
+  if (single || !next) return items.sort((a, b) => timeOf(a) - timeOf(b)).slice(-n)
+  let found: Task[] = []
+  for (let digit = now.startsWith(start) ? Number(now[start.length]) : 9; digit >= 0 && found.length < n; digit--) {
+    found = [...(await lastOf(schedule, start + digit, n - found.length, signal)), ...found]
+  }
+  return found
 }
 
-function bounds(s: Schedule, n: number): (number | undefined)[] {
-  if (!s.last_at) return [undefined]
-  const last = Date.parse(s.last_at)
-  const apart = s.every ? millis(s.every) : s.next_at ? Date.parse(s.next_at) - last : 36e5
-  return [last - n * Math.min(apart, 30 * 864e5) - 1, last - 20 * n * Math.min(apart, 30 * 864e5), undefined]
+// apart returns the milliseconds between two instants of a schedule, roughly.
+function apart(s: Schedule): number {
+  if (s.every) return millis(s.every)
+  return s.last_at && s.next_at ? Math.max(1000, Date.parse(s.next_at) - Date.parse(s.last_at)) : 36e5
 }
 
 export function timeOf(t: Task): number {
@@ -51,13 +62,17 @@ const looks: Record<string, [tone: string, icon: string]> = {
   delivered: ['good', 'good'], dead: ['bad', 'bad'], expired: ['warn', 'warn'], held: ['warn', 'pause'], cancelled: ['dim', 'close'], running: ['info', 'play'], scheduled: ['wait', 'wait'],
 }
 
+// backfilled reports whether a task was created long after its instant: by a backfill, or
+// because the instant was missed.
+const backfilled = (t: Task) => Date.parse(t.created_at) - timeOf(t) > 60_000
+
 // TaskStates shows the states of tasks in their order, each as an icon with a sentence.
 export function TaskStates({ of }: { of: Task[] }) {
   if (of.length === 0) return <span class="dim">no task yet</span>
   return (
     <span class="last-tasks">
       {of.map((t) => {
-        const about = `${t.state}${t.state === 'scheduled' && t.attempts.length ? ' for a retry' : ''}${t.reason && t.reason !== t.state ? ': ' + t.reason.replaceAll('_', ' ') : ''}, ${relative(timeOf(t), serverNow())}`
+        const about = `${t.state}${t.state === 'scheduled' && t.attempts.length ? ' for a retry' : ''}${t.reason && t.reason !== t.state ? ': ' + t.reason.replaceAll('_', ' ') : ''}, ${t.instant ? 'instant ' : ''}${relative(timeOf(t), serverNow())}${backfilled(t) ? `, created ${relative(Date.parse(t.created_at), serverNow())}` : ''}`
         const [tone, icon] = looks[t.state]!
         return <a key={t.id} href={link('task', t.name)} title={about} class={tone}><Icon name={icon} /><span class="sr">{about}</span></a>
       })}

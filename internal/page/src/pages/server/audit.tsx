@@ -1,6 +1,6 @@
 import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
-import { foliot } from '../../format/command'
+import { foliotIn } from '../../format/command'
 import { Command } from '../../parts/command'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
@@ -9,9 +9,20 @@ import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { link, route, setQuery } from '../../state/route'
-import { forbidden } from '../../state/session'
+import { forbidden, selectedOrAll } from '../../state/session'
 
-const fields = [['action', 'Action', 'task.cancel'], ['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
+type Action = NonNullable<Parameters<typeof listAudit>[0]['action']>
+
+// known has each action, so that the compiler notices one that is missing.
+const known: Record<Action, true> = {
+  'task.create': true, 'task.replace': true, 'task.patch': true, 'task.touch': true, 'task.run': true, 'task.retry': true, 'task.cancel': true, 'task.purge': true,
+  'schedule.put': true, 'schedule.pause': true, 'schedule.resume': true, 'schedule.delete': true, 'schedule.check': true,
+  'queue.put': true, 'queue.delete': true, 'queue.pause': true, 'queue.resume': true, 'queue.purge': true, 'queue.purged': true,
+  'namespace.put': true, 'namespace.delete': true, 'token.create': true, 'token.revoke': true, 'secret.create': true, 'secret.delete': true,
+  'node.drain': true, 'node.undrain': true, 'backup.take': true, 'token.refuse': true, 'scope.refuse': true, 'audit.drop': true,
+}
+
+const fields = [['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
 
 const targetPages: Record<string, string> = { task: 'task', schedule: 'schedules', queue: 'queues' }
 
@@ -25,11 +36,17 @@ export function Audit() {
   const reason = forbidden(listAudit)
   const at = route.value.query
   const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
-  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as never, target, by }, 50, signal, cursor)), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
+  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as Action | undefined, target, by }, 50, signal, cursor, selectedOrAll())), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Audit log">
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
+        <label class="field"><span>Action</span>
+          <select value={action ?? ''} onChange={(e) => setQuery({ cursor: undefined, action: e.currentTarget.value })}>
+            <option value="">any</option>
+            {Object.keys(known).map((a) => <option key={a}>{a}</option>)}
+          </select>
+        </label>
         {fields.map(([key, label, hint]) => (
           <label key={key} class="field"><span>{label}</span>
             <input type="search" data-search={key === 'target' ? '' : undefined} placeholder={hint} spellcheck={false} autocomplete="off" value={at.get(key) ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value.trim() })} />
@@ -55,7 +72,7 @@ export function Audit() {
           <Pager next={list.next} />
         </>
       )}</Loaded>
-      <Command text={foliot('audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
+      <Command text={foliotIn(selectedOrAll(), 'audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
     </Panel>
   )
 }

@@ -95,7 +95,7 @@ const sizes = [
 // StorePanel shows how many tasks there are, and the bytes that they and the store take.
 function StorePanel() {
   const reason = forbidden(cluster)
-  const data = useData(async (signal) => (reason ? '' : await (await request('GET', 'metrics', {}, undefined, signal, true)).text()), [reason], 10000)
+  const data = useData(async (signal) => (reason ? '' : await (await request('GET', 'metrics', {}, undefined, signal, '')).text()), [reason], 10000)
   const text = data.value
   return (
     <Panel title="Size of the store">

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { createToken, listTokens, revokeToken, type Token } from '../../api/openapi.gen'
-import { foliot } from '../../format/command'
+import { foliot, foliotIn } from '../../format/command'
 import { plural } from '../../format/number'
 import { Action } from '../../parts/action'
 import { State } from '../../parts/badge'
@@ -13,14 +13,14 @@ import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
 import { route } from '../../state/route'
-import { forbidden, me, operator } from '../../state/session'
+import { forbidden, me, operator, selectedOrAll } from '../../state/session'
 import { showOnce } from './one-time-value'
 
 // Tokens lists the access tokens, creates new ones, and revokes them.
 export function Tokens() {
   const reason = forbidden(listTokens)
   const cursor = route.value.query.get('cursor') ?? undefined
-  const data = useData(async (signal) => (reason ? null : await listTokens({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
+  const data = useData(async (signal) => (reason ? null : await listTokens.in(selectedOrAll())({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Tokens"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Tokens" aside={<CreateToken done={data.reload} />}>
@@ -42,7 +42,7 @@ export function Tokens() {
           <Pager next={list.next_cursor} />
         </>
       )}</Loaded>
-      <Command text={foliot('token', 'ls')} />
+      <Command text={foliotIn(selectedOrAll(), 'token', 'ls')} />
     </Panel>
   )
 }
@@ -78,12 +78,12 @@ function RevokeToken({ of: t, done }: { of: Token; done: () => void }) {
   const force = useSignal(false)
   const own = t.id === me.value?.token?.id
   const run = async () => {
-    const reply = await revokeToken({ id: t.id, children: children.value || undefined, force: force.value || undefined })
+    const reply = await revokeToken.in(selectedOrAll())({ id: t.id, children: children.value || undefined, force: force.value || undefined })
     return `Revoked.${reply.active_children ? ` ${plural(reply.active_children, 'token')} created with it ${reply.active_children === 1 ? 'is' : 'are'} still valid.` : ''}`
   }
   return (
     <Action quiet danger label="Revoke" title={`Revoke ${t.label || t.id}`} call={revokeToken} off={t.state === 'active' ? '' : `The token is already ${t.state}.`} run={run} done={done}
-      command={foliot('token', 'revoke', t.id, children.value && '--children', force.value && '--yes')}>
+      command={foliotIn(selectedOrAll(), 'token', 'revoke', t.id, children.value && '--children', force.value && '--yes')}>
       <p>The server refuses the token from now on. This cannot be undone. {own && <b>It is your own token: this session ends.</b>}</p>
       <label><input type="checkbox" checked={children.value} onChange={(e) => (children.value = e.currentTarget.checked)} /> Also revoke all tokens that were created with it, directly or indirectly. Select this if the token leaked.</label>
       {t.namespace === '*' && t.scope === 'admin' && <label><input type="checkbox" checked={force.value} onChange={(e) => (force.value = e.currentTarget.checked)} /> Revoke it even if it is the last operator’s token of scope admin. Then the server cannot be managed any more.</label>}

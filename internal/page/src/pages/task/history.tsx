@@ -46,6 +46,7 @@ function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
     const when = typeof at === 'number' ? at : Date.parse(at)
     out.push({ at: when, title, tone, future: when > now })
   }
+  add(t.due_at, 'Due', 'wait') // before an attempt of the same millisecond
   for (const a of t.attempts) out.push({ at: Date.parse(a.started_at), title: `Attempt ${a.number}`, tone: toneOf(a), attempt: a })
   for (const e of audit) {
     const title = changes[e.action]
@@ -53,7 +54,6 @@ function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
     if (e.action === 'task.retry') addEnd(t, audit, e, out)
     add(e.at, title, 'plain')
   }
-  add(t.due_at, 'Due', 'wait')
   if (t.next_at && t.next_at !== t.due_at) add(t.next_at, Date.parse(t.next_at) <= now ? 'Due again' : waited(t) ? 'Next attempt' : 'Next', 'info')
   if (t.expire_after && millis(t.expire_after) > 0 && !t.finished_at && t.attempts.length === 0) add(Date.parse(t.due_at) + millis(t.expire_after), 'Expires', 'warn')
   if (t.finished_at) add(t.finished_at, t.state[0]!.toUpperCase() + t.state.slice(1), t.state === 'delivered' ? 'good' : t.state === 'dead' ? 'bad' : 'warn')
@@ -115,6 +115,9 @@ function Mark({ x, of: m }: { x: number; of: HistoryEvent }) {
   return <circle class={m.future ? 'future' : ''} cx={x} cy="36" r="6" />
 }
 
+// lost reports whether the end of an attempt is unknown, because its server stopped.
+const lost = (a: Attempt) => a.error?.startsWith('lost:') ?? false
+
 function AttemptDetail({ of: a }: { of: Attempt }) {
   const text = errorText(a)
   const long = text.length > 45
@@ -123,7 +126,7 @@ function AttemptDetail({ of: a }: { of: Attempt }) {
       <p class="actions">
         <Badge tone={toneOf(a)}>{!long ? text : a.status ? `status ${a.status}` : 'no reply'}</Badge>
         <span>late {span(a.late_ms)}</span>
-        <span>{a.status ? 'replied' : 'ended'} after {span(a.latency_ms)}</span>
+        {!lost(a) && <span>{a.status ? 'replied' : 'ended'} after {span(a.latency_ms)}</span>}
       </p>
       {long && <p>{text}</p>}
       {a.reply && <div><Masked label="the first bytes of the reply"><pre tabIndex={0} aria-label={`Reply to attempt ${a.number}`}>{a.reply}</pre></Masked></div>}

@@ -10,7 +10,7 @@ import { plain } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
-import { failures } from '../../parts/limit-reason'
+import { failures } from '../../api/attempts'
 import { Empty, ProblemNote } from '../../parts/notice'
 import { lastOf, useCredentials } from '../../parts/reply'
 import { Facts, Head, Panel } from '../../parts/panel'
@@ -27,7 +27,7 @@ import { useData, type Data } from '../../state/data'
 import { useLive } from '../../state/live'
 import { link } from '../../state/route'
 import { currentNamespace } from '../../state/current-namespace'
-import { forbidden, operator, shared } from '../../state/session'
+import { forbidden, operator, requestNamespace, shared } from '../../state/session'
 import { frozen } from '../../state/settings'
 
 // Task shows one task: why it has not been sent, its request, and its history.
@@ -179,7 +179,7 @@ function AuditLog({ task, reason, audit: data }: { task: Record; reason: string;
           ]}
           empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task. {task.schedule ? 'A schedule created the task, or the' : 'The'} entry was removed when its retention ended or the log was full.</p> : undefined}
         />
-        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next })}>Continue the search</a></p>}
+        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next, namespace: requestNamespace() })}>Continue the search</a></p>}
         <Command text={foliot('audit', '--target', task.name)} />
       </>}
     </Panel>

@@ -142,8 +142,11 @@ function Items({ queue, until, retries, from, to }: { queue: string; until: stri
   const filter = from && to ? { state: ['scheduled'], due_after: new Date(Date.parse(from) - 1).toISOString(), due_before: to, queue: queue || undefined } : null
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
-      {filter && <p>{full(from!)} until {full(to!)}: <a href={link('tasks', '', filter)}>list its tasks</a></p>}
-      {filter && <div class="actions"><ChangeByFilter verb="move" filter={filter} label="Move these tasks" done={data.reload} /><ChangeByFilter verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
+      {filter && <p>{full(from!)} until {full(to!)}{!retries && <>: <a href={link('tasks', '', filter)}>list its tasks</a></>}</p>}
+      {filter && !retries && <div class="actions"><ChangeByFilter verb="move" filter={filter} label="Move these tasks" done={data.reload} /><ChangeByFilter verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
+      {filter && <p class="dim">{retries
+        ? 'Actions on several tasks select them by the due time of the first attempt, so there are none for attempts after a failure.'
+        : 'The link and the actions select tasks by the due time of the first attempt. Attempts after a failure are in the list below, but not among those tasks.'}</p>}
       <Loaded data={data}>{(list) => {
         const rows = list.items.filter((u) => (!filter || (u.due >= from! && u.due < to!)) && (!retries || (u.attempt ?? 1) > 1))
         return (

@@ -1,1 +1,0 @@
-import{E as t,Ha as r}from"./chunk-ZQF6HBEF.js";function p(e,i,n,s){return r(i,s,async(o,u)=>{let{entries:a,next_cursor:m}=await t({...e,limit:o,cursor:u},void 0,n);return{items:a,next:m}})}export{p as a};

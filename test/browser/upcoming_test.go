@@ -1,0 +1,38 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The API selects tasks by the due time of the first attempt, and the list of Upcoming
+// shows attempts by their own time.
+func TestActionsOfUpcomingNameTheTasksThatTheyChange(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	receiver := newReceiver(t)
+	s.must("POST", "/v1/tasks", object{"name": "failed", "delay": "0s", "retry": object{"min_backoff": "30m", "max_backoff": "30m"}, "http": object{"url": receiver + "/fail"}}, nil)
+	s.must("POST", "/v1/tasks", object{"name": "first", "delay": "30m", "http": object{"url": receiver + "/ok"}}, nil)
+	at := func(d time.Duration) string {
+		return escape(time.Now().Add(d).UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	selected := "#/upcoming?from=" + at(time.Minute) + "&to=" + at(55*time.Minute)
+	const button = `[...document.querySelectorAll('main button')].some((e) => e.textContent === 'Cancel these tasks')`
+
+	b := open(t, s, s.token, viewports[0], selected)
+	b.await(`['failed', 'first'].every((name) => document.querySelector('main tbody a[href*="' + name + '"]'))`)
+	b.await(`document.querySelector('main').textContent.includes('Attempts after a failure are in the list below, but not among those tasks.')`)
+	b.click("main", "Cancel these tasks")
+	b.await(`document.querySelector('dialog')?.textContent.includes('1 task matches')`)
+	if command := eval[string](b, `document.querySelector('dialog .command code').textContent`); !strings.Contains(command, "--state=scheduled") || strings.Contains(command, "undefined") {
+		t.Errorf("the command is %s", command)
+	}
+
+	b = open(t, s, s.token, viewports[0], selected+"&retries=1")
+	b.await(`document.querySelector('main tbody a[href*="failed"]') !== null`)
+	if eval[bool](b, button) {
+		t.Error("the page offers to cancel the attempts after a failure, but would cancel other tasks")
+	}
+}
