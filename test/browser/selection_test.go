@@ -54,7 +54,7 @@ func TestAnOperatorWithoutASelectionSeesTheDefaultNamespace(t *testing.T) {
 	}
 	eval[bool](b, `(location.hash = '#/now', true)`)
 	b.await(`[...document.querySelectorAll('.figure')].some((e) => e.textContent === '0overdue')`)
-	b.await(`[...document.querySelectorAll('.figure span')].some((e) => e.textContent === 'attempts running in all namespaces' || e.textContent.startsWith('attempts running in all namespaces (limit'))`)
+	b.await(`[...document.querySelectorAll('.figure span')].some((e) => e.textContent === 'attempts running (server)' || e.textContent.startsWith('attempts running (server, limit'))`)
 }
 
 // A server without tokens lets each caller select a namespace.

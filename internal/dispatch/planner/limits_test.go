@@ -26,3 +26,22 @@ func TestClockStepsDoNotChangeARate(t *testing.T) {
 		t.Errorf("%d have started within 59 s", started)
 	}
 }
+
+func TestALimitThatHasJustEndedIsNotReported(t *testing.T) {
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
+	pl.Tick(0)
+	for i := range 5 {
+		pl.Hint(noon, entry("host", fmt.Sprint("t", i), noon))
+	}
+	picks := pl.Take(noon, 1)
+	pl.Begin(&picks[0])
+	limit := func() Limit { return pl.Queues(noon.Time(), func(int) time.Time { return noon.Time() })[0].Limit }
+	if l := limit(); l != LimitRate {
+		t.Errorf("the limit is %q, want %q", l, LimitRate)
+	}
+	pl.Tick(time.Second) // the wake-up comes a moment later
+	if l := limit(); l != NoLimit {
+		t.Errorf("the limit is %q although the queue has a token", l)
+	}
+}

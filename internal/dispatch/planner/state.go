@@ -166,6 +166,8 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 			return LimitRate, time.Time{}
 		}
 		return LimitRate, pl.wallAt(at, now)
+	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, and the wake-up comes
+		return NoLimit, time.Time{}
 	case !pl.fits(q):
 		return LimitSlots, time.Time{}
 	}

@@ -91,13 +91,13 @@ function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number
     before.current = { live, rate: seconds > 0 ? Math.max(0, ended(live) - ended(last!)) / seconds : before.current?.rate }
   }
   const { rate } = before.current
-  const all = operator.value ? ' in all namespaces' : ''
+  const all = operator.value ? ' (server)' : ''
   const figures: [string, string, string?, ((event: Event) => void)?][] = [
     ['overdue', known(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', dead ?? '…', link('dead')],
     ['attempts failed in the last hour' + (shared() ? ' on this server' : ''), known(failed), link('now'), goToFailures],
     ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
-    ['attempts running' + all + (live.slots ? ` (limit ${count(live.slots)})` : ''), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
+    ['attempts running' + (live.slots ? ` (server, limit ${count(live.slots)})` : all), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
     ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)]] as [string, string][] : []),
   ]
   return (
