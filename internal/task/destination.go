@@ -23,6 +23,21 @@ func destination(u *url.URL) string {
 	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
 }
 
+// kindPrefix begins the destination of a kind. No host contains a slash.
+const kindPrefix = "kind/"
+
+// KindDestination returns the destination of the tasks of a kind.
+func KindDestination(kind string) string { return kindPrefix + kind }
+
+// KindOf returns the kind that has a destination, or "" if it is host:port.
+func KindOf(destination string) string {
+	kind, ok := strings.CutPrefix(destination, kindPrefix)
+	if !ok {
+		return ""
+	}
+	return kind
+}
+
 // portOf returns u's port without leading zeros.
 func portOf(u *url.URL) string {
 	if port := u.Port(); port != "" {

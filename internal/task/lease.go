@@ -30,10 +30,11 @@ const (
 
 // Claim takes a due task for a while.
 type Claim struct {
-	Key   Key
-	Lane  Lane // the lane in the entry; the claim counts against the limits of this lane
-	Token Token
-	Until Millis
+	Key    Key
+	Lane   Lane // the lane in the entry; the claim counts against the limits of this lane
+	Token  Token
+	Until  Millis
+	Holder string // see Lease
 
 	// Trusted is the time with which Apply decides whether the task has expired.
 	// It is at most now, so a clock that was just set ahead expires no task.
@@ -65,7 +66,7 @@ func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 		return Result{Task: t, Effect: Updated}, ErrExpired
 	}
 	t.State = Running
-	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID, Timeout: t.Timeout}
+	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID, Timeout: t.Timeout, Holder: c.Holder}
 	t.Attempts++
 	if t.FirstAttemptAt == 0 {
 		t.FirstAttemptAt = now

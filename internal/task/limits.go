@@ -6,6 +6,7 @@ import "time"
 // them.
 const (
 	MaxNameLen        = 256
+	MaxKindLen        = 128
 	MaxURLLen         = 8 << 10
 	MaxBodyDefault    = 256 << 10 // an operator can raise this limit to MaxBody
 	MaxBody           = 1 << 20

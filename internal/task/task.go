@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Task is the record of a durable HTTP request and the time to send it.
+// Task is the record of durable work and the time to do it: an HTTP request, or
+// a call of a handler.
 //
 // A *Task that was passed to a store, or returned by one, is never modified:
 // transitions copy it first. Therefore several goroutines can read it.
@@ -71,12 +72,14 @@ type Task struct {
 	NotifySchedule bool        // set if the store must notify the schedule of this occurrence's end, for which it can wait
 }
 
-// Request is the HTTP request of a task.
+// Request is the work of a task: an HTTP request, or, if Kind is set, a call of a
+// handler. Then URL, Method and Headers are empty, and Body has the arguments.
 type Request struct {
 	URL         string
 	Method      string
 	Headers     map[string]string // names as the client wrote them, unique ignoring case
-	Destination string            // host:port of URL in one spelling: derived, part of the lane
+	Kind        string            // the name of the kind, whose handler runs in the process that has the lease; "": an HTTP request
+	Destination string            // host:port of URL in one spelling, or the destination of the kind: derived, part of the lane
 
 	BodyKind BodyKind
 	BodySize int // derived from a Spec's Body
@@ -105,6 +108,7 @@ type Lease struct {
 	Since  Millis // when it was claimed
 	Until  Millis // the end, on the store's clock
 	TaskID string // the incarnation being delivered; after a replace the record has another ID
+	Holder string // the node that claimed the task; "": an earlier version made the claim
 
 	Timeout time.Duration // the timeout of the attempt; a later change of the record does not apply to it
 }

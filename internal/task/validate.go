@@ -189,6 +189,9 @@ func PlainText(s string) bool {
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 func (r *Request) validate() error {
+	if r.Kind != "" {
+		return r.validateKind()
+	}
 	if !slices.Contains(methods, r.Method) {
 		return &FieldError{"http.method", "bad_method", "must be one of " + strings.Join(methods, ", ")}
 	}
@@ -198,6 +201,23 @@ func (r *Request) validate() error {
 	}
 	r.Destination = destination(u)
 	return validateHeaders(r.Headers)
+}
+
+// validateKind checks work for a handler.
+func (r *Request) validateKind() error {
+	if err := ValidateName("work.kind", r.Kind); err != nil {
+		return err
+	}
+	switch {
+	case len(r.Kind) > MaxKindLen:
+		return &FieldError{"work.kind", "bad_name", fmt.Sprintf("must have 1 to %d characters", MaxKindLen)}
+	case r.URL != "" || r.Method != "" || len(r.Headers) > 0:
+		return &FieldError{"http", "conflict", "cannot be combined with work: a task is a request or a call of a handler"}
+	case r.BodyKind != NoBody && r.BodyKind != JSONBody:
+		return &FieldError{"work.args", "bad_body", "must be a JSON value"}
+	}
+	r.Destination = KindDestination(r.Kind)
+	return nil
 }
 
 func parseURL(path, raw string) (*url.URL, error) {

@@ -266,3 +266,35 @@ func TestURLs(t *testing.T) {
 		}
 	}
 }
+
+func TestATaskIsARequestOrWorkForAHandler(t *testing.T) {
+	args := Request{Kind: "order.close", BodyKind: JSONBody, Body: []byte(`{"order":42}`)}
+	for name, c := range map[string]struct {
+		edit func(*Request)
+		path string // "": valid
+	}{
+		"arguments":         {func(*Request) {}, ""},
+		"no arguments":      {func(r *Request) { r.BodyKind, r.Body = NoBody, nil }, ""},
+		"a text":            {func(r *Request) { r.BodyKind = TextBody }, "work.args"},
+		"bytes":             {func(r *Request) { r.BodyKind = BinaryBody }, "work.args"},
+		"a URL":             {func(r *Request) { r.URL = "https://receiver.example/" }, "http"},
+		"a method":          {func(r *Request) { r.Method = "GET" }, "http"},
+		"headers":           {func(r *Request) { r.Headers = map[string]string{"x-a": "b"} }, "http"},
+		"a kind with slash": {func(r *Request) { r.Kind = "order/close" }, "work.kind"},
+		"a long kind":       {func(r *Request) { r.Kind = strings.Repeat("k", MaxKindLen+1) }, "work.kind"},
+	} {
+		s := DefaultSpec()
+		s.Name, s.ID, s.When, s.Request = "a", "id", When{Relative: true}, args
+		c.edit(&s.Request)
+		err := s.Validate(1)
+		if field, ok := err.(*FieldError); ok && field.Path != c.path || !ok && (err != nil || c.path != "") {
+			t.Errorf("%s: %v, want an error of %q", name, err, c.path)
+		}
+		if err == nil && (s.Request.Destination != "kind/order.close" || KindOf(s.Request.Destination) != "order.close") {
+			t.Errorf("%s: the destination is %q", name, s.Request.Destination)
+		}
+	}
+	if kind := KindOf("kind.example:443"); kind != "" {
+		t.Errorf("a host is the kind %q", kind)
+	}
+}

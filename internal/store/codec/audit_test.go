@@ -44,7 +44,7 @@ func TestABlockOfTheAuditLogIsDecodedAsEncoded(t *testing.T) {
 
 func TestABlockOfALaterVersionIsRefused(t *testing.T) {
 	block := blockOf(audited())
-	block[0] = scheduleFormat + 1
+	block[0] = kindFormat + 1
 	if _, err := DecodeAuditEntries(block); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}

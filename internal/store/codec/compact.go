@@ -14,7 +14,11 @@ import (
 // a value.
 const compactFormat = 3
 
-// A compact record is compactFormat, a head and then fields as in the usual
+// compactKindFormat is the first byte of a compact record with a kind: see
+// kindFormat.
+const compactKindFormat = 5
+
+// A compact record is compactFormat or compactKindFormat, a head and then fields as in the usual
 // form. The head consists of flags, an identifier of 16 bytes if a flag demands
 // it, and then the due time, the URL and the body's size and kind. Each flag
 // states the value of one or more fields. Such a field is left out, and so are
@@ -112,7 +116,7 @@ func AppendCompactRecord(dst []byte, t *task.Task) []byte {
 		flags, rest.Request.Destination = flags|destinationOfURL, ""
 	}
 	if l := t.Lease; l != nil && l.TaskID == t.ID && l.Timeout == t.Timeout {
-		flags, rest.Lease = flags|leaseIsUsual, &task.Lease{Token: l.Token, Since: l.Since, Until: l.Until}
+		flags, rest.Lease = flags|leaseIsUsual, &task.Lease{Token: l.Token, Since: l.Since, Until: l.Until, Holder: l.Holder}
 	}
 	body := uint64(0)
 	if size, kind := t.Request.BodySize, t.Request.BodyKind; size >= 0 && size <= maxHeadSize && kind <= maxHeadKind {
@@ -120,7 +124,11 @@ func AppendCompactRecord(dst []byte, t *task.Task) []byte {
 	}
 	rest.Due, rest.Request.URL = 0, ""
 
-	dst = append(dst, compactFormat)
+	if t.Request.Kind != "" {
+		dst = append(dst, compactKindFormat)
+	} else {
+		dst = append(dst, compactFormat)
+	}
 	dst = binary.AppendUvarint(dst, flags)
 	if flags&hasUUID != 0 {
 		dst = append(dst, id[:]...)
@@ -136,7 +144,7 @@ func AppendCompactRecord(dst []byte, t *task.Task) []byte {
 // compact form or in the usual form. Texts of the result can be parts of src.
 // Errors name the task.
 func DecodeCompactRecord(key task.Key, src string) (*task.Task, error) {
-	if src == "" || src[0] != compactFormat {
+	if src == "" || src[0] != compactFormat && src[0] != compactKindFormat {
 		return DecodeRecord(key, []byte(src))
 	}
 	t := &task.Task{Namespace: key.Namespace, Name: key.Name}

@@ -74,6 +74,9 @@ func drawCompact(t *rapid.T) *task.Task {
 			u.Request.Destination, "127.0.0.1:80", "[::1]:443", "host:443", "host:80", "Host:443", "host:", ":443", ":80", "",
 		}).Draw(t, "destination")
 	}
+	if r.Request.Kind != "" {
+		r.Request.Destination = task.KindDestination(r.Request.Kind)
+	}
 	if is("body") {
 		r.Request.BodySize = rapid.SampledFrom([]int{0, 1, maxHeadSize, maxHeadSize + 1}).Draw(t, "body")
 	}
@@ -171,7 +174,7 @@ func TestVersionsWithoutTheCompactFormRefuseIt(t *testing.T) {
 	if _, err := DecodeAuditEntries(AppendCompactEntry(nil, created())); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("an entry: %v", err)
 	}
-	later := "\x04" + usualCompactBytes
+	later := "\x06" + usualCompactBytes
 	if _, err := DecodeCompactRecord(usual().Key(), later); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("a record of a later version: %v", err)
 	}

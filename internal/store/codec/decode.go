@@ -80,8 +80,8 @@ func Unwrap(src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, fmt.Errorf("empty: %w", ErrDamaged)
 	}
-	if src[0] > scheduleFormat {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], scheduleFormat)
+	if src[0] > kindFormat || src[0] == compactFormat {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], kindFormat)
 	}
 	return src[1:], nil
 }
@@ -270,6 +270,9 @@ func setLifeField(t *task.Task, f field) error {
 		t.SparedBy = f.text()
 	case fieldAged:
 		t.Aged = f.duration()
+	case fieldKind:
+		t.Request.Kind = string(f.bytes) // lanes outlive their tasks
+		t.Request.Destination = task.KindDestination(t.Request.Kind)
 	case fieldBody:
 		t.Request.Body = bytes.Clone(f.bytes)
 	}
@@ -313,6 +316,8 @@ func leaseField(l *task.Lease) func(field) error {
 			l.TaskID = f.text()
 		case leaseTimeout:
 			l.Timeout = f.duration()
+		case leaseHolder:
+			l.Holder = f.text()
 		}
 		return nil
 	}

@@ -18,6 +18,11 @@ const Format = 1
 // schedules would take such a record for a task, and send it.
 const scheduleFormat = 2
 
+// kindFormat is the first byte of a record with a kind, of a task or a schedule.
+// Versions without kinds would take it for a request without a URL, and fail its
+// attempts. compactFormat is 3.
+const kindFormat = 4
+
 // The reasons why a value is refused.
 var (
 	// ErrDamaged: this code cannot have written the value.

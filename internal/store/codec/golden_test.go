@@ -67,6 +67,56 @@ func TestTheBytesOfARecordAreStable(t *testing.T) {
 	}
 }
 
+// call is a task for a handler, whose lease has a holder.
+func call() *task.Task {
+	const at task.Millis = 1_800_000_000_000
+	return &task.Task{
+		Namespace: "ns", Name: "name", ID: sampleID, Version: 1, Queue: "default", Priority: task.Normal,
+		Request: task.Request{Kind: "order.close", Destination: "kind/order.close", BodyKind: task.JSONBody, BodySize: 12},
+		Timeout: 15 * time.Second, Retry: task.Retry{MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: 24 * time.Hour},
+		CreatedAt: at, OriginalDue: at + 5, Due: at + 5, State: task.Running, Attempts: 1,
+		Lease: &task.Lease{Token: "token", Since: at + 6, Until: at + 7, TaskID: sampleID, Timeout: 15 * time.Second, Holder: "node-a"},
+	}
+}
+
+// The bytes of records with kinds in existing stores. Other bytes need a new format.
+const (
+	callBytes = "040802108ac0e285e3681a0764656661756c742801322430316132303963372d653062392d373465662d626365632d3265313532626363323532343801580260" +
+		"0c6880c0e285e368708ac0e285e3687880d88ee16f800180a8d6b90788018080c58bc6d10190018080f89492a527c80102fa01490a05746f6b656e108cc0e285" +
+		"e368188ec0e285e368222430316132303963372d653062392d373465662d626365632d3265313532626363323532342880d88ee16f32066e6f64652d6182030b" +
+		"6f726465722e636c6f7365"
+	compactCallBytes = "05f2850101a209c7e0b974efbcec2e152bcc25240a003208026880c0e285e368c80102fa011d0a05746f6b656e108cc0e285e368188ec0e285e36832066e6f64" +
+		"652d6182030b6f726465722e636c6f7365"
+)
+
+func TestTheBytesOfARecordWithAKindAreStable(t *testing.T) {
+	for form, want := range map[Form]string{Usual: callBytes, Compact: compactCallBytes} {
+		if got := hex.EncodeToString(form.AppendRecord(nil, call())); got != want {
+			t.Errorf("form %d: got %s", form, got)
+		}
+		got, err := DecodeCompactRecord(call().Key(), string(unhex(t, want)))
+		if d := cmp.Diff(call(), got); err != nil || d != "" {
+			t.Error(err, d)
+		}
+	}
+}
+
+// Versions without kinds read formats 1 and 2, or 3 too. They would send a request
+// without a URL.
+func TestVersionsWithoutKindsRefuseARecordWithOne(t *testing.T) {
+	for _, form := range []Form{Usual, Compact} {
+		for _, scheduled := range []bool{false, true} {
+			r := call()
+			if scheduled {
+				r.Recur = nightly().Recur
+			}
+			if first := form.AppendRecord(nil, r)[0]; first <= compactFormat {
+				t.Errorf("form %d, schedule %v: the first byte is %d", form, scheduled, first)
+			}
+		}
+	}
+}
+
 func TestTheBytesOfABlockAreStable(t *testing.T) {
 	if got := hex.EncodeToString(blockOf(audited())); got != auditedBytes {
 		t.Errorf("got %s", got)

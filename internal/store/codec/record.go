@@ -64,6 +64,7 @@ const (
 	fieldSparedBy        = 45
 	fieldAged            = 46
 	fieldBody            = 47 // only if the store keeps the body in the record
+	fieldKind            = 48 // before fieldBody; the destination follows from it
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -91,17 +92,24 @@ const (
 	leaseUntil   = 3
 	leaseTaskID  = 4
 	leaseTimeout = 5
+	leaseHolder  = 6 // older versions drop it
 )
 
 // AppendRecord appends the record of t, without its body, to dst. Two calls for
 // one task may append different bytes: its labels and headers come in no order.
 func AppendRecord(dst []byte, t *task.Task) []byte {
-	if t.IsSchedule() {
-		dst = append(dst, scheduleFormat)
-	} else {
-		dst = append(dst, Format)
+	return appendFields(append(dst, formatOf(t)), t)
+}
+
+// formatOf returns the first byte of the record of t in the usual form.
+func formatOf(t *task.Task) byte {
+	switch {
+	case t.Request.Kind != "":
+		return kindFormat
+	case t.IsSchedule():
+		return scheduleFormat
 	}
-	return appendFields(dst, t)
+	return Format
 }
 
 // appendFields appends the fields of t that differ from zero.
@@ -114,7 +122,9 @@ func appendFields(dst []byte, t *task.Task) []byte {
 	dst = appendUint(dst, fieldPriority, uint64(t.Priority))
 	dst = appendString(dst, fieldID, t.ID)
 	dst = appendUint(dst, fieldVersion, t.Version)
-	dst = appendString(dst, fieldDestination, t.Request.Destination)
+	if t.Request.Kind == "" {
+		dst = appendString(dst, fieldDestination, t.Request.Destination)
+	}
 	dst = appendString(dst, fieldURL, t.Request.URL)
 	dst = appendString(dst, fieldMethod, t.Request.Method)
 	dst = appendUint(dst, fieldBodyKind, uint64(t.Request.BodyKind))
@@ -176,7 +186,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 		dst = appendPair(dst, fieldReplaced, i.Key, i.Fingerprint)
 	}
 	dst = appendString(dst, fieldSparedBy, t.SparedBy)
-	return appendDuration(dst, fieldAged, t.Aged)
+	dst = appendDuration(dst, fieldAged, t.Aged)
+	return appendString(dst, fieldKind, t.Request.Kind)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {
@@ -195,7 +206,8 @@ func appendLease(dst []byte, l *task.Lease) []byte {
 	dst = appendInt(dst, leaseSince, int64(l.Since))
 	dst = appendInt(dst, leaseUntil, int64(l.Until))
 	dst = appendString(dst, leaseTaskID, l.TaskID)
-	return appendInt(dst, leaseTimeout, int64(l.Timeout))
+	dst = appendInt(dst, leaseTimeout, int64(l.Timeout))
+	return appendString(dst, leaseHolder, l.Holder)
 }
 
 func appendUint(dst []byte, num protowire.Number, v uint64) []byte {

@@ -51,10 +51,14 @@ func drawTask(t *rapid.T) *task.Task {
 		})
 	}
 	if r.State == task.Running {
-		r.Lease = &task.Lease{Token: task.Token(text.Draw(t, "token")), Since: millis.Draw(t, "since"), Until: millis.Draw(t, "until"), TaskID: text.Draw(t, "lease"), Timeout: length.Draw(t, "lease timeout")}
+		r.Lease = &task.Lease{Token: task.Token(text.Draw(t, "token")), Since: millis.Draw(t, "since"), Until: millis.Draw(t, "until"), TaskID: text.Draw(t, "lease"), Timeout: length.Draw(t, "lease timeout"), Holder: text.Draw(t, "holder")}
 	}
 	if rapid.Bool().Draw(t, "idempotent") {
 		r.Idempotency = &task.Idempotency{Key: text.Draw(t, "key"), Fingerprint: text.Draw(t, "fingerprint")}
+	}
+	if rapid.Bool().Draw(t, "for a handler") {
+		r.Request.Kind = rapid.StringN(1, 20, -1).Draw(t, "work")
+		r.Request.Destination = task.KindDestination(r.Request.Kind)
 	}
 	if len(r.Labels) == 0 {
 		r.Labels = nil // the codec does not tell a nil map from an empty one
@@ -126,7 +130,7 @@ func TestAFieldOfALaterVersionIsSkipped(t *testing.T) {
 func TestARecordOfALaterVersionIsRefused(t *testing.T) {
 	r := sample()
 	record := AppendRecord(nil, r)
-	record[0] = scheduleFormat + 1
+	record[0] = kindFormat + 1
 	if _, err := DecodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
