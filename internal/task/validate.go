@@ -214,7 +214,7 @@ func (r *Request) validateKind() error {
 	case r.URL != "" || r.Method != "" || len(r.Headers) > 0:
 		return &FieldError{"http", "conflict", "cannot be combined with work: a task is a request or a call of a handler"}
 	case r.BodyKind != NoBody && r.BodyKind != JSONBody:
-		return &FieldError{"work.args", "bad_body", "must be a JSON value"}
+		return &FieldError{"work.args", "bad_json", "must be a JSON value"}
 	}
 	r.Destination = KindDestination(r.Kind)
 	return nil
