@@ -51,7 +51,7 @@ type LiveQueue struct {
 	Running          int
 	Overdue          int           // due tasks that wait, as far as the server has read them
 	Oldest           time.Duration // time since the oldest of them became due
-	LimitedBy        string        // the reason for the wait: "paused", "rate", "concurrency" …; empty: none
+	LimitedBy        string        // the reason for the wait: "pause", "rate", "concurrency" …; empty: none
 }
 
 // LiveDestination describes the attempts of a namespace to one destination.

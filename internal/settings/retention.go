@@ -86,10 +86,10 @@ const (
 // time of the end can read each span backwards. latest is the latest time at which
 // a task can have ended: now, or later if the clock was set back. So a task with the
 // retention r has a KeepUntil of at most latest + r: only tasks with longer
-// retentions come after it. The spans contain all tasks of the namespace, except tasks that ended
-// in an earlier process with another base: no store knows that base. A task can
-// have moved to its queue from one with another retention, so a search in one queue
-// needs all spans too. There are at most most of them.
+// retentions come after it. The spans contain all tasks of the namespace, except
+// tasks that ended in an earlier process with another base: no store knows that
+// base. A task can have moved to its queue from one with another retention, so a
+// search in one queue needs all spans too. There are at most most of them.
 func (s *Settings) EndedSpans(base task.Policy, namespace string, dead bool, now, latest task.Millis, most int) []EndedSpan {
 	retention := func(finished, ifDead time.Duration) time.Duration {
 		if dead {

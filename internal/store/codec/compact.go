@@ -18,13 +18,13 @@ const compactFormat = 3
 // kindFormat.
 const compactKindFormat = 5
 
-// A compact record is compactFormat or compactKindFormat, a head and then fields as in the usual
-// form. The head consists of flags, an identifier of 16 bytes if a flag demands
-// it, and then the due time, the URL and the body's size and kind. Each flag
-// states the value of one or more fields. Such a field is left out, and so are
-// the fields that the key implies. A field without its flag stands after the
-// head, unless it is zero. So a record with unusual values is not larger than
-// in the usual form, apart from the head.
+// A compact record is compactFormat or compactKindFormat, a head, and then fields
+// as in the usual form. The head consists of flags, an identifier of 16 bytes if a
+// flag demands it, and then the due time, the URL and the body's size and kind.
+// Each flag states the value of one or more fields. Such a field is left out, and
+// so are the fields that the key implies. A field without its flag stands after the
+// head, unless it is zero. So a record with unusual values is not larger than in
+// the usual form, apart from the head.
 //
 // New fields follow the head with a number, as in the usual form, and older
 // versions skip them. A new flag needs a new format.
