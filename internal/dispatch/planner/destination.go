@@ -16,6 +16,7 @@ type destination struct {
 	update      laneUpdate
 	wakeup      Wakeup // set for the end of the next of the waits below
 
+	kind         *kind // nil: it is a receiver
 	class        class
 	silences     int // attempts in a row that ended without a reply
 	failures     int // attempts in a row that ended without a reply, or with a status that means trouble
@@ -38,7 +39,7 @@ const doubtAfter = 3
 // by hand do not wait for a breaker, for which each counts as a probe, nor for
 // a delay that the receiver asked for.
 func (t *destination) blocked(l *lane, now time.Duration) bool {
-	if now < t.rested {
+	if now < t.rested || !t.runs() || t.kind.full() {
 		return true
 	}
 	if l.urgent() {
@@ -120,6 +121,9 @@ func (t *destination) closedUntil() time.Duration {
 func (t *destination) recordAttempt(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
 	t.lastReply = now
+	if t.kind != nil {
+		return false // a failure of a handler is about its task
+	}
 	switch e {
 	case Replied, Deferred:
 		t.failures, t.silences, t.class = 0, 0, proven

@@ -157,7 +157,7 @@ func TestTwoPrioritiesThatShareALimitBothStartTasks(t *testing.T) {
 		lanes = append(lanes, task.Lane{Queue: "q", Priority: p, Destination: "h"})
 	}
 	pl := crowded(lanes, 500)
-	pl.slots = newSlots(64)
+	pl.slots = newSlots(64, 0)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", PerDestination: 1}))
 	got := turnsOf(pl, 340, func(l task.Lane) task.Priority { return l.Priority })
 	if got[task.Low] < 19 || got[task.Low] > 21 {

@@ -70,6 +70,10 @@ func (pl *Planner) destinationOf(key destinationKey) *destination {
 	t := pl.destinations[key]
 	if t == nil {
 		t = &destination{key: key, number: pl.next(), class: unknown}
+		if name := task.KindOf(key.destination); name != "" {
+			t.class, t.kind = handler, pl.kindOf(name)
+			t.kind.destinations = append(t.kind.destinations, t)
+		}
 		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)
 		t.update.lanes = func() []*lane { return t.lanes }
 		t.inNamespace, t.namespace.destinations = len(t.namespace.destinations), append(t.namespace.destinations, t)

@@ -112,13 +112,25 @@ func (pl *Planner) lacksPermits(s *LimitLease) bool {
 	switch {
 	case pl.stopping || !pl.needsPermits(s):
 		return false
-	case pl.slots.free > 0:
+	case pl.slots.anyFree(s.cost()):
 		return true
 	case !s.needsSlot:
 		s.needsSlot = true
 		pl.needSlot = append(pl.needSlot, s)
 	}
 	return false
+}
+
+// cost returns the smallest cost of a lane that s limits and that could start.
+func (s *LimitLease) cost() cost {
+	if s.destination == nil {
+		return s.queue.routine().least(s.queue.bands[task.RunNow].lanes.minCost()).least(s.queue.bands[task.Quarantine].lanes.minCost())
+	}
+	n := neverFits
+	for _, l := range s.destination.lanes {
+		n[l.destination.class] = 0
+	}
+	return n
 }
 
 func (pl *Planner) needsPermits(s *LimitLease) bool {
@@ -203,7 +215,7 @@ func (pl *Planner) countStartable(s *LimitLease, now task.Millis) int {
 	if pl.stopping {
 		return 0
 	}
-	n, most := 0, min(pl.slots.free, mostAsked)
+	n, most := 0, min(pl.slots.free+pl.slots.freeHandlers(), mostAsked)
 	if s.foreseen > pl.monotonic {
 		n = s.coming
 	}

@@ -45,7 +45,10 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
 	w.queues, w.suspended = map[settings.SettingKey]settings.Setting{}, map[string]bool{}
-	w.planner = New(Config{Window: 5 * time.Second, Tasks: 50 + rnd.IntN(500), BreakAfter: rnd.IntN(4), BreakMost: 8 * time.Second}, 1+rnd.IntN(60))
+	w.planner = New(Config{
+		Window: 5 * time.Second, Tasks: 50 + rnd.IntN(500), BreakAfter: rnd.IntN(4), BreakMost: 8 * time.Second,
+		Handlers: 1 + rnd.IntN(10), Kinds: map[string]int{"free": 0, "two": 2, "six": 6},
+	}, 1+rnd.IntN(60))
 	w.planner.pieces = 1 + rnd.IntN(40)
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
@@ -58,6 +61,9 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 		lane := task.Lane{
 			Namespace: fmt.Sprint("ns", i%namespaces), Queue: fmt.Sprint("q", rnd.IntN(4)),
 			Priority: task.Priority(rnd.IntN(5)), Destination: fmt.Sprint("host", rnd.IntN(4)),
+		}
+		if rnd.IntN(3) == 0 {
+			lane.Destination = task.KindDestination([]string{"free", "two", "six", "unknown"}[rnd.IntN(4)])
 		}
 		if !slices.Contains(w.lanes, lane) {
 			w.lanes = append(w.lanes, lane)

@@ -127,6 +127,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	l.queueDestination.running++
 	t.running++
 	l.running++
+	pl.countKind(t, 1, now)
 	pl.served(l, now)
 	if l.quarantined() {
 		pl.quarantine.enter(q)
@@ -211,6 +212,7 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 	l.queueDestination.running--
 	t.running--
 	l.running--
+	pl.countKind(t, -1, now)
 	before := t.breaker
 	if t.recordAttempt(p, e, pl.monotonic, pl.config) {
 		pl.recordBreakerChange(t, before, cause)
@@ -277,7 +279,7 @@ func (pl *Planner) replace(l *lane, now task.Millis) {
 // full reports whether l has as many attempts under way as the limits allow.
 func (pl *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.queueDestination
-	return l.running >= pl.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
+	return l.running >= pl.slots.most(l.destination.class) || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
 }
 
 // place sets the state, the rank and the wake-up of l after any change.

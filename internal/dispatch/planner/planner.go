@@ -42,6 +42,7 @@ type Planner struct {
 	lanes        map[task.Lane]*lane
 	queues       map[queueKey]*queue
 	destinations map[destinationKey]*destination
+	kinds        map[string]*kind
 	broken       int             // number of destinations with a breaker that is not closed
 	changes      []BreakerChange // to be logged
 	// taken holds picked tasks. A read can still report them as waiting. The
@@ -83,13 +84,21 @@ type Config struct {
 	BreakAfter int           // failures in a row that open a breaker; zero means that breakers never open
 	BreakMost  time.Duration // the longest wait of a breaker
 	Shared     bool          // nodes share the limits: see LimitLease
+
+	Handlers int // how many handlers run at most
+
+	// Kinds are the kinds for which this process has handlers, and how many tasks
+	// of each may run at once. Zero means as many as there are slots. Tasks of
+	// other kinds wait.
+	Kinds map[string]int
 }
 
-// New returns a Planner without tasks. At most slots attempts are under way at
-// a time. Tick and Configure must be called before all other methods.
+// New returns a Planner without tasks. At most slots requests are under way at a
+// time, and c.Handlers calls of handlers. Tick and Configure must be called before
+// all other methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{
-		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
+		config: c, pieces: pieceLanes, slots: newSlots(slots, c.Handlers), settings: none, kinds: map[string]*kind{},
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, destinations: map[destinationKey]*destination{},
 		namespaces: map[string]*namespace{}, taken: map[task.Key]bool{},
 	}

@@ -145,7 +145,7 @@ func (pl *Planner) served(l *lane, now task.Millis) {
 // Tasks that were run by hand go first.
 func (q *queue) first(left cost) *lane {
 	for c, n := range q.tried {
-		if class(c) != proven && int32(n/3) >= left[c] {
+		if class(c).doubtful() && int32(n/3) >= left[c] {
 			left[c] = 0
 		}
 	}
@@ -186,7 +186,7 @@ func (pl *Planner) reposition(q *queue) {
 		need, open, next = neverFits, false, 0
 	}
 	for c, n := range q.tried {
-		if class(c) != proven && need[c] != never {
+		if class(c).doubtful() && need[c] != never {
 			need[c] = max(need[c], int32(n/3))
 		}
 	}
@@ -266,7 +266,7 @@ func (pl *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
 		return 0
-	case l.destination.breaker.open:
+	case l.destination.breaker.open, !l.destination.runs():
 		return reserve
 	case q.bucket.limited():
 		return reserve + int(min(q.settings.Rate*pl.config.Window.Seconds(), float64(pl.config.Tasks)))

@@ -58,6 +58,8 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.suspended[l.name.Namespace]:
 		return false
+	case t.kind != nil && !w.kindMayRun(task.KindOf(l.name.Destination)):
+		return false
 	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
 		return false
 	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.monotonic) > w.monotonic:
@@ -67,7 +69,14 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.queueDestination == l.queueDestination }) >= s.PerDestination:
 		return false
 	}
-	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.planner.slots.all+1)/2
+	return t.kind != nil || w.count(func(p *Pick) bool { return p.lane == l }) < (w.planner.slots.all+1)/2
+}
+
+// kindMayRun reports whether there is a handler of a kind, and whether it may run
+// once more, in any namespace.
+func (w *world) kindMayRun(kind string) bool {
+	most, known := w.planner.config.Kinds[kind]
+	return known && (most == 0 || w.count(func(p *Pick) bool { return task.KindOf(p.lane.name.Destination) == kind }) < most)
 }
 
 // hasShare reports whether l's queue has fewer attempts under way than its
@@ -95,11 +104,15 @@ func (w *world) hasShare(l *lane) bool {
 // hasSlot applies the rules of slots.
 func (w *world) hasSlot(l *lane) bool {
 	all, class := w.planner.slots.all, l.destination.class
+	handlers := w.count(func(p *Pick) bool { return p.class == handler })
+	if class == handler {
+		return handlers < w.planner.config.Handlers
+	}
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
-	left := all - len(w.picks)
+	left := all - (len(w.picks) - handlers)
 	last, scarce, lent := pool/16, pool/8, pool/2
 	if class != proven {
-		left = min(left, max(all*3/4, 1)-w.count(func(p *Pick) bool { return p.class != proven }))
+		left = min(left, max(all*3/4, 1)-w.count(func(p *Pick) bool { return p.class.doubtful() }))
 		last, scarce, lent = 0, pool/2, pool-pool/8
 	}
 	if class == suspect {

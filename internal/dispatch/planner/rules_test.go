@@ -189,7 +189,7 @@ func TestALaneWithoutRepliesLosesItsAllowance(t *testing.T) {
 			end(Replied)
 		}
 	}
-	if l.running != pl.slots.most() {
+	if l.running != pl.slots.most(proven) {
 		t.Errorf("a lane that replies takes %d slots", l.running)
 	}
 	for range 20 {

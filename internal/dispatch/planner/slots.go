@@ -7,8 +7,12 @@ const (
 	proven  class = iota // the latest attempt that counts ended with a reply
 	unknown              // it is not known yet whether it replies
 	suspect              // attempts end without a reply
+	handler              // the handler of a kind, in this process
 	classes
 )
+
+// doubtful reports whether receivers of the class may hang.
+func (c class) doubtful() bool { return c == unknown || c == suspect }
 
 // slots decides which lanes are allowed to start another attempt. Hanging
 // receivers must not use all slots. Before the first reply of a receiver, the
@@ -47,20 +51,44 @@ const (
 // namespaces that could start a task now, and among the queues of each
 // namespace. A queue that is alone gets half of that.
 //
+// Handlers have slots of their own, and each needs any one of them. A handler that
+// hangs takes no slot of a receiver. Whoever wrote a handler knows how many of it
+// can run at once, and can limit its kind.
+//
 // The simpler rule, "fewer running than there are free slots", was built first:
 // eleven hanging lanes, arriving one after another, took every slot.
 type slots struct {
 	all, free int
 	held      [classes]int // attempts under way, by the class of their destination at the pick
+	handlers  int          // all slots of handlers
 }
 
-func newSlots(n int) slots { return slots{all: n, free: n} }
+func newSlots(n, handlers int) slots { return slots{all: n, free: n, handlers: handlers} }
 
 // base is the first allowance of a lane.
 func (s *slots) base() int { return max(s.all/256, 1) }
 
-// most is the largest number of attempts that one lane can have under way.
-func (s *slots) most() int { return (s.all + 1) / 2 }
+// most is the largest number of attempts that one lane of a class can have under way.
+func (s *slots) most(c class) int {
+	if c == handler {
+		return s.handlers
+	}
+	return (s.all + 1) / 2
+}
+
+// freeHandlers is the number of free slots of handlers.
+func (s *slots) freeHandlers() int { return s.handlers - s.held[handler] }
+
+// anyFree reports whether a slot is free that lanes with these costs can use. If no
+// lane can start, each slot counts.
+func (s *slots) anyFree(n cost) bool {
+	requests := n[proven] != never || n[unknown] != never || n[suspect] != never || n[share] != never
+	handlers := n[handler] != never
+	if !requests && !handlers {
+		requests, handlers = true, true
+	}
+	return requests && s.free > 0 || handlers && s.freeHandlers() > 0
+}
 
 // pool is how many slots a class can use.
 func (s *slots) pool(c class) int {
@@ -77,7 +105,7 @@ func (s *slots) pool(c class) int {
 func (s *slots) left() cost {
 	p := s.free
 	u := min(p, s.pool(unknown)-s.held[unknown]-s.held[suspect])
-	return cost{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}
+	return cost{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect])), handler: int32(s.freeHandlers())}
 }
 
 // shared is how many slots are divided into shares.
@@ -86,7 +114,7 @@ func (s *slots) shared() int { return s.all - s.all/8 }
 // cost returns the slots that l needs to start another attempt.
 func (s *slots) cost(l *lane) cost {
 	pool, n := s.pool(l.destination.class), neverFits
-	if l.quarantined() {
+	if l.quarantined() || l.destination.class == handler {
 		n[l.destination.class] = 0
 		return n
 	}
@@ -109,13 +137,17 @@ func (s *slots) cost(l *lane) cost {
 }
 
 func (s *slots) take(c class) {
-	s.free--
 	s.held[c]++
+	if c != handler {
+		s.free--
+	}
 }
 
 func (s *slots) give(c class) {
-	s.free++
 	s.held[c]--
+	if c != handler {
+		s.free++
+	}
 }
 
 // Evidence is the information about the receiver that the end of an attempt
@@ -138,6 +170,6 @@ func (s *slots) adjustAllowance(l *lane, e Evidence) {
 	case e == Silent:
 		l.allowance = max(l.allowance/2, 1)
 	case (e == Replied || e == Deferred || e == Failing) && l.running >= l.allowance:
-		l.allowance = min(max(l.allowance+1, s.base()), s.most())
+		l.allowance = min(max(l.allowance+1, s.base()), s.most(l.destination.class))
 	}
 }

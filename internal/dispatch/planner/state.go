@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -34,6 +35,9 @@ const (
 	LimitPause       Limit = "pause"       // the queue is paused
 	LimitConcurrency Limit = "concurrency" // as many attempts are under way as the limit allows
 	LimitRate        Limit = "rate"        // its tokens are used up
+	// LimitRunner means that this process has no handler for the kinds of the
+	// due tasks.
+	LimitRunner Limit = "runner"
 	// LimitDestination stands for breakers, for delays that receivers asked
 	// for, and for the limit per destination.
 	LimitDestination Limit = "destination"
@@ -158,6 +162,9 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
 	case !q.hasReady(): // a node without permits requests none while no lane needs them
+		if waits := q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)]; !waits.destination.runs() {
+			return LimitRunner, time.Time{}
+		}
 		return LimitDestination, time.Time{}
 	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}

@@ -15,15 +15,15 @@ const share = classes
 // never is more slots than there can be.
 const never = math.MaxInt32
 
-var neverFits = cost{never, never, never, never}
+var neverFits = cost{never, never, never, never, never}
 
 func (n cost) fit(left cost) bool {
-	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect] || n[share] < left[share]
+	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect] || n[handler] < left[handler] || n[share] < left[share]
 }
 
 func (n cost) least(m cost) cost {
 	return cost{
-		min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect]), min(n[share], m[share]),
+		min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect]), min(n[handler], m[handler]), min(n[share], m[share]),
 	}
 }
 

@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func withKinds(kinds map[string]int) *Planner {
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, BreakAfter: 2, BreakMost: time.Minute, Handlers: 8, Kinds: kinds}, 4)
+	pl.Tick(0)
+	return pl
+}
+
+func hintKind(pl *Planner, kind string, n int) {
+	for i := range n {
+		pl.Hint(noon, entry(task.KindDestination(kind), fmt.Sprint(kind, i), noon))
+	}
+}
+
+func TestOneKindUsesAllSlotsOfHandlersAndNoneOfReceivers(t *testing.T) {
+	pl := withKinds(map[string]int{"close": 0})
+	hintKind(pl, "close", 20)
+	if n := len(pl.Take(noon, 100)); n != 8 {
+		t.Errorf("%d handlers run, want 8", n)
+	}
+	pl.Hint(noon, entry("host:80", "request", noon))
+	if n := len(pl.Take(noon, 100)); n != 1 {
+		t.Errorf("%d requests start next to hanging handlers, want 1", n)
+	}
+}
+
+func TestAKindRunsAtMostAsOftenAsItAllows(t *testing.T) {
+	pl := withKinds(map[string]int{"one": 1, "other": 0})
+	hintKind(pl, "one", 5)
+	for i := range 5 { // another namespace shares the handler
+		pl.Hint(noon, task.Entry{Name: fmt.Sprint("n", i), Lane: task.Lane{Namespace: "n", Queue: "q", Destination: task.KindDestination("one")}, Due: noon})
+	}
+	for round := range 10 {
+		picks := pl.Take(noon, 100)
+		if len(picks) != 1 {
+			t.Fatalf("round %d: %d run at once", round, len(picks))
+		}
+		hintKind(pl, "other", 1)
+		if others := pl.Take(noon, 100); len(others) != 1 {
+			t.Fatalf("round %d: %d of another kind start", round, len(others))
+		} else {
+			pl.Release(&others[0], noon, Replied, nil)
+		}
+		pl.Release(&picks[0], noon, Replied, nil)
+	}
+}
+
+func TestFailuresOfAHandlerOpenNoBreaker(t *testing.T) {
+	pl := withKinds(map[string]int{"close": 0})
+	hintKind(pl, "close", 50)
+	for range 20 {
+		picks := pl.Take(noon, 1)
+		if len(picks) != 1 {
+			t.Fatal("no handler starts")
+		}
+		pl.Release(&picks[0], noon, Silent, nil)
+	}
+	for _, d := range pl.Destinations(noon.Time(), func(int) time.Time { return noon.Time() }) {
+		if d.Breaker != Closed {
+			t.Errorf("the breaker is %v", d.Breaker)
+		}
+	}
+}
+
+func TestTasksWithoutAHandlerWaitAndSaySo(t *testing.T) {
+	pl := withKinds(map[string]int{"close": 0})
+	hintKind(pl, "renamed", 3)
+	pl.Hint(noon, task.Entry{Name: "by hand", Lane: task.Lane{Queue: "q", Priority: task.RunNow, Destination: task.KindDestination("renamed")}, Due: noon})
+	if n := len(pl.Take(noon, 100)); n != 0 {
+		t.Errorf("%d start", n)
+	}
+	states := pl.Queues(noon.Time(), func(int) time.Time { return noon.Time() })
+	if len(states) != 1 || states[0].Limit != LimitRunner || states[0].Overdue != 4 {
+		t.Errorf("%+v", states)
+	}
+}
+
+func TestKindsThatAreForgottenTakeNoMemory(t *testing.T) {
+	pl := withKinds(nil)
+	for i := range 100 {
+		key := destinationKey{"n", task.KindDestination(fmt.Sprint("k", i))}
+		pl.dropKind(pl.destinationOf(key))
+	}
+	if len(pl.kinds) != 0 {
+		t.Errorf("%d kinds are kept", len(pl.kinds))
+	}
+}
