@@ -42,6 +42,7 @@ type attempt struct {
 	// Each of these is set once. Other goroutines may read it later without a
 	// lock.
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
+	hung bool        // the renewer has reported that the handler hangs; only the renewer uses it
 	over atomic.Bool // set by end: only the settlement remains
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
@@ -62,6 +63,16 @@ func (a *attempt) claimed(r store.Reply, start time.Duration, now task.Millis) {
 
 // extended records that the lease holds until the duration holds after start.
 func (a *attempt) extended(start, holds time.Duration) { a.leaseEnd.Store(int64(start + holds)) }
+
+// runsHandler reports whether the granted attempt calls a handler, not a URL.
+func (a *attempt) runsHandler() bool { return a.task.Request.Kind != "" }
+
+// cancelled ends the context of a handler whose task was cancelled.
+func (a *attempt) cancelled() {
+	if a.runsHandler() {
+		a.cancel(ErrCancelled)
+	}
+}
 
 func (a *attempt) left(monotonic time.Duration) time.Duration {
 	return time.Duration(a.leaseEnd.Load()) - monotonic
@@ -125,7 +136,9 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.retryAfter()) })
+		if !o.Exact { // a handler moves only its own task
+			d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.retryAfter()) })
+		}
 	case task.Unsent:
 		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
 	}

@@ -83,6 +83,9 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
 			claims[i] = task.Claim{Key: a.Key, Lane: a.Lane(), Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
+			if task.KindOf(claims[i].Lane.Destination) != "" {
+				claims[i].Holder = d.config.Holder
+			}
 		}
 		replies, err := d.queue.Claim(calls, now, claims)
 		if err != nil {

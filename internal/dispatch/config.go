@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Config configures a Dispatcher. The zero Config works.
@@ -23,10 +24,26 @@ type Config struct {
 	// with at most 25,000 lanes. Default: 250 ms.
 	Poll time.Duration
 
-	// Slots is how many attempts can be under way. More slots serve more slow
+	// Slots is how many requests can be under way. More slots serve more slow
 	// receivers, and cost a connection each. One lane gets at most half of
-	// them. Default: 1024.
+	// them. Default: 1024. A negative value means none: tasks with a URL wait
+	// for another process.
 	Slots int
+
+	// Kinds are the kinds that Deliver can run, and how many tasks of each can
+	// run at once. Zero means as many as Handlers, which is how many handlers
+	// can run in all. Handlers have no slot in common with requests. Tasks of
+	// other kinds wait for another process. Defaults: none.
+	Kinds    map[string]int
+	Handlers int
+
+	// Holder names this process in the leases of tasks that have a kind.
+	Holder string
+
+	// Hangs is called once for each handler that still runs one tick of the
+	// renewer (a sixth of LeaseFor) after its timeout. Its lease is extended as
+	// long as it runs. Default: no call.
+	Hangs func(t *task.Task, running time.Duration)
 
 	// LeaseFor is how long a claim holds without an extension. A claim is
 	// extended after each third of it. If several processes share the store, a
@@ -103,6 +120,7 @@ func (c Config) withDefaults() Config {
 	fill(&c.WindowTasks, 100_000)
 	fill(&c.Poll, 250*time.Millisecond)
 	fill(&c.Slots, 1024)
+	c.Slots = max(c.Slots, 0)
 	fill(&c.LeaseFor, 15*time.Second)
 	fill(&c.Grace, 10*time.Second)
 	fill(&c.BreakerFailures, 10)

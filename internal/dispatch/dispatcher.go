@@ -17,8 +17,9 @@ import (
 // Deliver makes one attempt and returns how it ended. It is called by many
 // goroutines, and must enforce the task's timeout itself. Soon after the end of
 // ctx it must return: Unsent if nothing was written, or Interrupted if the
-// receiver may have begun its work. A panic in it ends the process. The task is
-// then reclaimed, and after task.MaxReclaims of these it is dead.
+// receiver may have begun its work. Only a handler may take longer: see Run. A
+// panic in it ends the process. The task is then reclaimed, and after
+// task.MaxReclaims of these it is dead.
 type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // The errors of Delivery.Live, and the causes with which an attempt's context
@@ -32,6 +33,9 @@ var (
 	// ErrPermitLost: this node's lease of a shared limit has ended and could
 	// not be renewed.
 	ErrPermitLost = errors.New("this node lost its share of the queue's limit")
+	// ErrCancelled: the task of a kind was cancelled during the attempt. Attempts
+	// that send a request continue, because a request cannot be taken back.
+	ErrCancelled = errors.New("the task was cancelled")
 	// ErrQuarantineTurn: the task is in quarantine, and another one waits for
 	// its turn.
 	ErrQuarantineTurn = errors.New("another task in quarantine waits for its turn")
@@ -58,7 +62,7 @@ type Dispatcher struct {
 	surveys  chan struct{}  // to the poller: a resumed queue has not been read yet
 	asks     chan struct{}  // to the permit requesters: a part of a limit must be requested
 	quiet    chan struct{}  // to returnPermits: no such request is left
-	outcomes chan *attempt  // to the settler: has room for every slot, so a send never blocks
+	outcomes chan *attempt  // to the settler: has room for every slot and for the nil that ends it, so a send never blocks
 	running  sync.WaitGroup // the goroutines of attempts
 	starting chan *attempt  // to a goroutine that has ended its attempt and waits for the next one
 	waiting  atomic.Int32   // such goroutines
@@ -98,12 +102,12 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 		surveys:  make(chan struct{}, 1),
 		asks:     make(chan struct{}, 1),
 		quiet:    make(chan struct{}, 1),
-		outcomes: make(chan *attempt, c.Slots),
+		outcomes: make(chan *attempt, c.Slots+c.Handlers+1),
 		starting: make(chan *attempt),
 		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
-			Shared: c.Permits != nil,
+			Shared: c.Permits != nil, Kinds: c.Kinds, Handlers: c.Handlers,
 		}, c.Slots),
 		held: map[*attempt]struct{}{},
 	}
@@ -201,14 +205,30 @@ func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 	})
 }
 
-// hint is called by the store when tasks were created, moved or returned.
+// hint is called by the store when tasks were created, moved or returned, and
+// with notices.
 func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
 		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
+			if e.Hint == task.CancelRequested {
+				d.cancelLocked(e.Key())
+				continue
+			}
 			d.planner.Hint(now, e)
 		}
 	})
+}
+
+// cancelLocked ends the context of the handler that runs a task, if it runs
+// here. Its cost is O(attempts under way). If the notice was lost, or came
+// before launch had noted the attempt, the renewer finds out.
+func (d *Dispatcher) cancelLocked(k task.Key) {
+	for a := range d.held {
+		if a.Key == k {
+			a.cancelled()
+		}
+	}
 }
 
 // now returns the time of the wall clock. Tasks due by then can be claimed.

@@ -25,6 +25,7 @@ func (d *Dispatcher) renewer(calls context.Context) {
 
 func (d *Dispatcher) renew(calls context.Context) {
 	aged := d.aged()
+	d.reportHanging()
 	for len(aged) > 0 {
 		batch := aged[:min(len(aged), settleBatch.now(d))]
 		aged = aged[len(batch):]
@@ -32,21 +33,42 @@ func (d *Dispatcher) renew(calls context.Context) {
 	}
 }
 
-// aged returns the attempts that need a longer lease. An attempt that outlives
+// aged returns the attempts that need a longer lease. A request that outlives
 // its task's timeout by a whole lease is left out: its Deliver hangs, and its
-// context ends with the lease.
+// context ends with the lease. A handler that hangs keeps its lease, so that no
+// second attempt runs beside it.
 func (d *Dispatcher) aged() []*attempt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var aged []*attempt
 	monotonic := d.monotonic()
 	for a := range d.held {
-		hangs := !a.over.Load() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor
+		hangs := !a.over.Load() && !a.runsHandler() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor
 		if a.left(monotonic) <= d.config.LeaseFor*2/3 && !hangs && !a.lost.Load() {
 			aged = append(aged, a)
 		}
 	}
 	return aged
+}
+
+// reportHanging reports the handlers that have just been found to hang.
+func (d *Dispatcher) reportHanging() {
+	if d.config.Hangs == nil {
+		return
+	}
+	var found []*attempt
+	monotonic := d.monotonic()
+	d.mu.Lock()
+	for a := range d.held {
+		if !a.hung && !a.over.Load() && a.runsHandler() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor/6 {
+			a.hung = true
+			found = append(found, a)
+		}
+	}
+	d.mu.Unlock()
+	for _, a := range found {
+		d.config.Hangs(a.task, monotonic-a.armed)
+	}
 }
 
 // extend extends the leases of a batch. If that fails, the next tick tries
@@ -64,9 +86,12 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 	}
 	for i, a := range batch {
 		switch {
-		case errs[i] == nil:
+		case task.Applied(errs[i]):
 			a.extended(start, d.config.LeaseFor)
 			d.leases.Extend(a.timer, a.left(d.monotonic())-d.config.guard())
+			if errs[i] != nil {
+				a.cancelled()
+			}
 		case errors.Is(errs[i], task.ErrStale):
 			a.lost.Store(true)
 			a.cancel(ErrLeaseLost)

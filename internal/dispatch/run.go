@@ -10,13 +10,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settleLimit is how long Run tries to settle the last outcomes.
-const settleLimit = 10 * time.Second
+const (
+	// settleLimit is how long Run tries to settle the last outcomes.
+	settleLimit = 10 * time.Second
+	// abortLimit is how long Run waits for attempts after it has ended their
+	// contexts. Only a handler that ignores its context takes so long.
+	abortLimit = 5 * time.Second
+)
 
 // Run delivers until ctx ends. After that it stops claiming, lets the attempts
 // under way end within the grace period, cancels the contexts of the other
 // attempts, settles all outcomes, and returns nil. It returns an error if the
-// store was closed or has failed for good, or if outcomes could not be settled.
+// store was closed or has failed for good, if outcomes could not be settled, or
+// if handlers ignored the end of their contexts. Such a handler keeps its lease
+// until that ends.
 // When the store fails, the attempts under way are aborted at once. Run must be
 // called only once.
 func (d *Dispatcher) Run(ctx context.Context) error {
@@ -51,7 +58,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	close(d.starting)
 	d.update(func(task.Millis) { d.planner.Stop() })
 	d.awaitAttempts(abort)
-	close(d.outcomes)
+	d.outcomes <- nil
 	select {
 	case <-settled:
 	case <-time.After(settleLimit):
@@ -74,7 +81,8 @@ func (d *Dispatcher) start(stop context.CancelFunc) bool {
 	return true
 }
 
-// awaitAttempts waits until all attempts have returned.
+// awaitAttempts waits until all attempts have returned, at most until abortLimit
+// after it has ended their contexts.
 func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
@@ -90,7 +98,11 @@ func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 	case <-t.C:
 	}
 	abort(ErrStopped)
-	<-ended
+	t.Reset(abortLimit)
+	select {
+	case <-ended:
+	case <-t.C:
+	}
 }
 
 // result returns the result of Run.

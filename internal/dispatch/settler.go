@@ -11,18 +11,24 @@ import (
 
 // settler settles the outcomes that have come since its last call. After a quiet
 // time a single outcome is settled at once, and under load many share a call. It
-// ends when outcomes is closed and empty.
+// ends at the nil in outcomes.
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
 	pace := pacer{interval: d.config.Gather}
-	for a := range d.outcomes {
+	for last := false; !last; {
+		a := <-d.outcomes
+		if a == nil {
+			return
+		}
 		d.gather(calls, &pace)
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {
-			case next, ok := <-d.outcomes:
-				if more = ok; ok {
+			case next := <-d.outcomes:
+				if last = next == nil; last {
+					more = false
+				} else {
 					batch = append(batch, next)
 				}
 			default:

@@ -29,6 +29,9 @@ var (
 	// ErrExpired means that the claim found the task expired and finished it. No
 	// attempt starts.
 	ErrExpired = errors.New("the task expired before an attempt could start")
+	// ErrCancelRequested means that the lease was extended, and that the task was
+	// cancelled while its attempt was under way.
+	ErrCancelRequested = errors.New("the task was cancelled during its attempt")
 	// ErrFull means that the store accepts no new records.
 	ErrFull = errors.New("the store is full")
 	// ErrSuspended means that the namespace is suspended. It accepts no new
@@ -61,6 +64,12 @@ var (
 	// ErrClosed means that the store was closed, or stopped after a disk error.
 	ErrClosed = errors.New("the store is closed")
 )
+
+// Applied reports whether a transition that returned err has a result to write.
+// ErrExpired and ErrCancelRequested only report what the transition has found.
+func Applied(err error) bool {
+	return err == nil || errors.Is(err, ErrExpired) || errors.Is(err, ErrCancelRequested)
+}
 
 // remedyError adds a remedy to the error kind, which it wraps.
 type remedyError struct {

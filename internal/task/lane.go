@@ -45,6 +45,7 @@ type HintKind uint8
 const (
 	Waits           HintKind = iota // the task waits for its due time, which can have changed
 	OccurrenceEnded                 // an occurrence of the schedule has ended; the entry has no due time
+	CancelRequested                 // the task was cancelled during an attempt; the entry has no due time
 )
 
 // Key returns the key of the entry's task.

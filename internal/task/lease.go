@@ -91,13 +91,18 @@ type Extension struct {
 	Until Millis
 }
 
-// Apply moves the lease's end. Errors: ErrStale.
+// Apply moves the lease's end. If the task was cancelled, Apply returns
+// ErrCancelRequested, and the result must be written too. Errors: ErrStale,
+// ErrCancelRequested.
 func (e Extension) Apply(_ Millis, old *Task, _ Facts) (Result, error) {
 	if !old.holds(e.Token) {
 		return Result{}, ErrStale
 	}
 	t := old.Clone()
 	t.Lease.Until = e.Until
+	if t.CancelRequested {
+		return Result{Task: t, Effect: Updated}, ErrCancelRequested
+	}
 	return Result{Task: t, Effect: Updated}, nil
 }
 
@@ -167,10 +172,17 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 		t.endDead(now, o.Reason, p)
 		return
 	}
+	if o.Verdict == Deferral && o.Exact {
+		t.reschedule(now, now.Add(o.RetryAfter))
+		return
+	}
 	wait := min(max(o.RetryAfter, t.Retry.MinBackoff), max(t.Retry.MaxBackoff, t.Retry.MinBackoff))
 	if o.Verdict != Deferral {
 		t.AttemptsUsed++
 		wait = t.Retry.Backoff(t.ID, t.AttemptsUsed)
+	}
+	if o.Exact {
+		wait = o.RetryAfter
 	}
 	switch {
 	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.AttemptsUsed >= t.Retry.MaxAttempts:
@@ -193,7 +205,7 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 // either, except while a breaker is open, because then the two cannot be
 // separated. Each part is measured with a monotonic clock.
 func (t *Task) age(lease *Lease, o *Outcome) {
-	if o.Verdict != Failure && o.Verdict != Deferral {
+	if o.Verdict != Failure && (o.Verdict != Deferral || o.Exact) {
 		return
 	}
 	t.Aged += max(o.Latency, 0)

@@ -442,3 +442,38 @@ func TestACancelAfterAClockStepReportsThatAnAttemptMayBeUnderWay(t *testing.T) {
 		t.Errorf("zombie until %+d of the end of what it may begin", lost.MaybeSendingUntil-end)
 	}
 }
+
+func TestAHandlerDecidesHowLongItsTaskWaits(t *testing.T) {
+	made := create(t)
+	snoozed := attempt(t, made, Outcome{Verdict: Deferral, Exact: true, RetryAfter: 48 * time.Hour})
+	if due := made.Due + 48*60*minute; snoozed.Due != due || snoozed.OriginalDue != due || snoozed.AttemptsUsed != 0 || snoozed.Aged != 0 {
+		t.Errorf("snoozed: due %+d ms, moved by %d, %d attempts used, aged %v", snoozed.Due-due, snoozed.OriginalDue-made.OriginalDue, snoozed.AttemptsUsed, snoozed.Aged)
+	}
+	failed := attempt(t, made, Outcome{Verdict: Failure, Exact: true, RetryAfter: 3 * time.Millisecond})
+	if failed.Due != made.Due+3 || failed.OriginalDue != made.OriginalDue || failed.AttemptsUsed != 1 || failed.Aged != 3*time.Millisecond {
+		t.Errorf("failed: due after %d ms, %d attempts used, aged %v", failed.Due-made.Due, failed.AttemptsUsed, failed.Aged)
+	}
+}
+
+func TestAnExtensionReportsThatTheTaskWasCancelled(t *testing.T) {
+	runs := claim(t, t0+minute, create(t), "token")
+	cancelled := apply(t, t0+minute, runs, Cancel{Key: runs.Key()})
+	r, err := Extension{Key: runs.Key(), Token: "token", Until: t0 + 9*minute}.Apply(t0+minute, cancelled, facts)
+	if !errors.Is(err, ErrCancelRequested) || !Applied(err) || r.Task.Lease.Until != t0+9*minute {
+		t.Errorf("%+v, %v", r.Task, err)
+	}
+}
+
+func TestTheCancelOfARunningHandlerIsNoticed(t *testing.T) {
+	for _, kind := range []string{"close", ""} {
+		runs := claim(t, t0+minute, create(t), "token")
+		runs.Request.Kind = kind
+		cancelled := apply(t, t0+minute, runs, Cancel{Key: runs.Key()})
+		if e, ok := Notice(runs, cancelled); ok != (kind != "") || ok && (e.Hint != CancelRequested || e.Name != runs.Name || e.Due != 0) {
+			t.Errorf("kind %q: %+v, %v", kind, e, ok)
+		}
+		if e, ok := Notice(cancelled, apply(t, t0+minute, cancelled, Cancel{Key: runs.Key()})); ok {
+			t.Errorf("kind %q, again: %+v", kind, e)
+		}
+	}
+}

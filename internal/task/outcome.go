@@ -14,7 +14,8 @@ const (
 	Failure
 	// Deferral means that the receiver set the time of the next attempt (429 or
 	// 503 with Retry-After). The task waits as requested, at least MinBackoff and
-	// at most MaxBackoff. The attempt does not count against MaxAttempts.
+	// at most MaxBackoff. The attempt does not count against MaxAttempts. If the
+	// outcome is Exact, the handler has moved its task.
 	Deferral
 	// Refusal means that the task must not be retried (410, Foliot-No-Retry,
 	// egress denied). The task dies.
@@ -38,7 +39,8 @@ type Outcome struct {
 	Latency       time.Duration // from StartedAt to the reply's end, or to the error
 	Late          time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
 	ReceiverDelay time.Duration // the time before the claim for which only the receiver delayed the task, by its breaker or its Retry-After
-	RetryAfter    time.Duration // of a Deferral
+	RetryAfter    time.Duration // of a Deferral, or of a Failure that is Exact
+	Exact         bool          // set if a handler decided on RetryAfter, so the task waits exactly that long
 	Reply         string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
 	GaveWay       bool          // set if an attempt was Interrupted for other tasks in quarantine, so it says nothing about its task
 }

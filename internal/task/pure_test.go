@@ -1,7 +1,6 @@
 package task
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -33,7 +32,7 @@ func walk(r *rand.Rand) error {
 	for step := range 60 {
 		now += Millis(r.IntN(90_000))
 		name, next, err := randomStep(r, now, old)
-		if err != nil && !errors.Is(err, ErrExpired) {
+		if !Applied(err) {
 			if next != nil {
 				return fmt.Errorf("step %d, %s: a result beside the error %w", step, name, err)
 			}

@@ -388,14 +388,14 @@ func TestTheEndOfAnOccurrenceNotifiesItsSchedule(t *testing.T) {
 	}
 	want := Entry{Name: "@nightly", Lane: ScheduleLane("acme"), Hint: OccurrenceEnded}
 	for _, end := range []State{Delivered, Cancelled, Expired, Dead} {
-		if e, ok := EndedEntry(of(Running), of(end)); !ok || e != want {
+		if e, ok := Notice(of(Running), of(end)); !ok || e != want {
 			t.Errorf("%v: %+v, %v", end, e, ok)
 		}
 	}
 	unawaited := of(Delivered)
 	unawaited.NotifySchedule = false
 	for _, c := range [][2]*Task{{nil, of(Delivered)}, {of(Running), nil}, {of(Running), of(Scheduled)}, {of(Dead), of(Cancelled)}, {of(Running), unawaited}} {
-		if e, ok := EndedEntry(c[0], c[1]); ok {
+		if e, ok := Notice(c[0], c[1]); ok {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -17,6 +17,7 @@ type destination struct {
 	wakeup      Wakeup // set for the end of the next of the waits below
 
 	kind         *kind // nil: it is a receiver
+	runs         bool  // this process runs its tasks: it sends requests, or has a handler of the kind
 	class        class
 	silences     int // attempts in a row that ended without a reply
 	failures     int // attempts in a row that ended without a reply, or with a status that means trouble
@@ -39,7 +40,7 @@ const doubtAfter = 3
 // by hand do not wait for a breaker, for which each counts as a probe, nor for
 // a delay that the receiver asked for.
 func (t *destination) blocked(l *lane, now time.Duration) bool {
-	if now < t.rested || !t.runs() || t.kind.full() {
+	if now < t.rested || !t.runs || t.kind.full() {
 		return true
 	}
 	if l.urgent() {

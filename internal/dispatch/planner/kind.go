@@ -8,8 +8,7 @@ import (
 
 // kind is the state of the handler of a kind. All namespaces share it.
 type kind struct {
-	runs         bool // this process has a handler
-	atOnce       int  // how many may run at once; zero means no limit
+	atOnce       int // how many may run at once; zero means no limit
 	running      int
 	destinations []*destination // one for each namespace, in no order
 }
@@ -18,8 +17,7 @@ type kind struct {
 func (pl *Planner) kindOf(name string) *kind {
 	k := pl.kinds[name]
 	if k == nil {
-		k = &kind{}
-		k.atOnce, k.runs = pl.config.Kinds[name]
+		k = &kind{atOnce: pl.config.Kinds[name]}
 		pl.kinds[name] = k
 	}
 	return k
@@ -40,9 +38,6 @@ func (pl *Planner) dropKind(t *destination) {
 // full reports whether as many handlers run as the kind allows. A nil kind is that
 // of receivers.
 func (k *kind) full() bool { return k != nil && k.atOnce > 0 && k.running >= k.atOnce }
-
-// runs reports whether this process can run the tasks of t.
-func (t *destination) runs() bool { return t.kind == nil || t.kind.runs }
 
 // countKind counts an attempt of t that has started (1) or ended (-1). When the kind
 // becomes full, or is full no more, its lanes are placed again.

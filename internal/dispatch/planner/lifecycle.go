@@ -69,9 +69,10 @@ func (pl *Planner) namespaceOf(name string) *namespace {
 func (pl *Planner) destinationOf(key destinationKey) *destination {
 	t := pl.destinations[key]
 	if t == nil {
-		t = &destination{key: key, number: pl.next(), class: unknown}
+		t = &destination{key: key, number: pl.next(), class: unknown, runs: pl.slots.all > 0}
 		if name := task.KindOf(key.destination); name != "" {
 			t.class, t.kind = handler, pl.kindOf(name)
+			_, t.runs = pl.config.Kinds[name]
 			t.kind.destinations = append(t.kind.destinations, t)
 		}
 		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)

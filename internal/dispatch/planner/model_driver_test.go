@@ -119,10 +119,18 @@ func sorted[K comparable, V any](m map[K]V) []V {
 	return values
 }
 
+// work does all updates that are left, as the Dispatcher does step by step.
+func (w *world) work() {
+	for len(w.planner.updates) > 0 {
+		w.planner.Work(w.now)
+	}
+}
+
 // take claims the planner's picks one at a time, so that each choice can be
 // compared with that of the judge, who looks at all lanes.
 func (w *world) take(n int) {
 	for range n {
+		w.work()
 		best := w.judge()
 		picks := w.planner.Take(w.now, 1)
 		if len(picks) == 0 {
@@ -132,7 +140,7 @@ func (w *world) take(n int) {
 			return
 		}
 		if p := picks[0]; p.lane != best {
-			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.node.cost, w.planner.slots.left())
+			w.Fatalf("picked from %+v, the judge has %+v, left %v", p.lane.name, best, w.planner.slots.left())
 		}
 		w.claim(&picks[0])
 	}

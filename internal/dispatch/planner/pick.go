@@ -127,8 +127,8 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	l.queueDestination.running++
 	t.running++
 	l.running++
-	pl.countKind(t, 1, now)
 	pl.served(l, now)
+	pl.countKind(t, 1, now)
 	if l.quarantined() {
 		pl.quarantine.enter(q)
 	}

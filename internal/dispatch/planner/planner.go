@@ -94,7 +94,8 @@ type Config struct {
 }
 
 // New returns a Planner without tasks. At most slots requests are under way at a
-// time, and c.Handlers calls of handlers. Tick and Configure must be called before
+// time: with none, this process sends no requests. At most c.Handlers handlers
+// run at a time. Tick and Configure must be called before
 // all other methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{

@@ -35,9 +35,7 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	for len(w.planner.updates) > 0 { // as the Dispatcher does, in this step and the next ones
-		w.planner.Work(w.now)
-	}
+	w.work()
 	if w.planner.needsSurvey && w.lossy == 0 {
 		w.planner.needsSurvey = false
 		w.poll(func() {})

@@ -266,7 +266,7 @@ func (pl *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
 		return 0
-	case l.destination.breaker.open, !l.destination.runs():
+	case l.destination.breaker.open, !l.destination.runs:
 		return reserve
 	case q.bucket.limited():
 		return reserve + int(min(q.settings.Rate*pl.config.Window.Seconds(), float64(pl.config.Tasks)))

@@ -69,7 +69,11 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.queueDestination == l.queueDestination }) >= s.PerDestination:
 		return false
 	}
-	return t.kind != nil || w.count(func(p *Pick) bool { return p.lane == l }) < (w.planner.slots.all+1)/2
+	most := (w.planner.slots.all + 1) / 2
+	if t.kind != nil {
+		most = w.planner.config.Handlers
+	}
+	return w.count(func(p *Pick) bool { return p.lane == l }) < most
 }
 
 // kindMayRun reports whether there is a handler of a kind, and whether it may run

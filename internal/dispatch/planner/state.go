@@ -35,8 +35,8 @@ const (
 	LimitPause       Limit = "pause"       // the queue is paused
 	LimitConcurrency Limit = "concurrency" // as many attempts are under way as the limit allows
 	LimitRate        Limit = "rate"        // its tokens are used up
-	// LimitRunner means that this process has no handler for the kinds of the
-	// due tasks.
+	// LimitRunner means that this process does not run the due tasks: it has no
+	// handler for their kinds, or sends no requests.
 	LimitRunner Limit = "runner"
 	// LimitDestination stands for breakers, for delays that receivers asked
 	// for, and for the limit per destination.
@@ -162,7 +162,7 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
 	case !q.hasReady(): // a node without permits requests none while no lane needs them
-		if waits := q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)]; !waits.destination.runs() {
+		if waits := q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)]; !waits.destination.runs {
 			return LimitRunner, time.Time{}
 		}
 		return LimitDestination, time.Time{}

@@ -3,7 +3,6 @@ package memstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -256,7 +255,7 @@ func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) st
 
 func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transition, f task.Facts) store.Reply {
 	result, err := tr.Apply(now, old, f)
-	if err != nil && !errors.Is(err, task.ErrExpired) {
+	if !task.Applied(err) {
 		return store.Reply{Err: err}
 	}
 	s.settings.Load().Spare(old, result)
@@ -299,7 +298,7 @@ func (s *Store) putLocked(t *task.Task) {
 	if t.State == task.Scheduled && (old == nil || old.State != task.Scheduled || old.Entry() != t.Entry()) {
 		s.hints = append(s.hints, t.Entry())
 	}
-	if e, ok := task.EndedEntry(old, t); ok {
+	if e, ok := task.Notice(old, t); ok {
 		s.hints = append(s.hints, e)
 	}
 }

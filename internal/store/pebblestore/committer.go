@@ -119,7 +119,7 @@ type writeBatch struct {
 	applied   time.Time
 	requests  []*request   // the requests to answer
 	scheduled []task.Entry // added to the due index
-	ended     []task.Entry // schedules with occurrences that have ended
+	notices   []task.Entry // see task.Notice
 	keys      []task.Key   // the keys of the records in the batch
 }
 
@@ -376,7 +376,7 @@ func (s *Store) syncer(batches <-chan *writeBatch) {
 		for _, r := range f.requests {
 			close(r.done)
 		}
-		if news := append(f.scheduled, f.ended...); hint != nil && len(news) > 0 {
+		if news := append(f.scheduled, f.notices...); hint != nil && len(news) > 0 {
 			(*hint)(news)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *committer) step(r *request, st *step) (store.Reply, error) {
 	if refusal == nil && result.Task != old && (st.kind == change || st.kind == fire) {
 		refusal = c.room(st, old, result)
 	}
-	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
+	if !task.Applied(refusal) {
 		return store.Reply{Err: refusal}, nil
 	}
 	c.newest.Spare(old, result)
@@ -347,8 +347,8 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	if !t.State.Live() {
 		c.latest.See(t.FinishedAt)
 	}
-	if e, ok := task.EndedEntry(old, t); ok {
-		c.filling.ended = append(c.filling.ended, e)
+	if e, ok := task.Notice(old, t); ok {
+		c.filling.notices = append(c.filling.notices, e)
 	}
 	return b.Set(c.newKey, c.value, nil)
 }

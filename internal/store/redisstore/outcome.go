@@ -88,7 +88,7 @@ func (s *Store) kept(st *step) []task.Entry {
 		s.claimed.drop(st.key)
 	}
 	st.answer(s.withBody(st, st.result), st.note)
-	if e, ok := task.EndedEntry(old, t); ok {
+	if e, ok := task.Notice(old, t); ok {
 		return []task.Entry{e}
 	}
 	if t == nil || t.State != task.Scheduled || old != nil && old.State == task.Scheduled && old.Entry() == t.Entry() {

@@ -57,7 +57,7 @@ type step struct {
 	body      []byte // the body of old, if kind needs it
 	result    task.Result
 	after     records.Record // the record as the item leaves it
-	note      error          // task.ErrExpired means that the step was applied, but its reply is an error
+	note      error          // the error of the reply although the step was applied: see task.Applied
 	reply     store.Reply
 	asked     bool       // its Idempotency-Key was requested
 	fresh     bool       // the key was taken for this step
@@ -260,7 +260,7 @@ func (s *Store) apply(r *request, st *step) bool {
 	}
 	result, err := st.transition.Apply(r.now, st.old.Task, facts)
 	st.note = nil
-	if errors.Is(err, task.ErrExpired) {
+	if task.Applied(err) {
 		st.note, err = err, nil
 	}
 	if err == nil && (st.kind == change && st.old.Task == nil || result.Spawned != nil && st.kind == fire) {

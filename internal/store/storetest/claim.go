@@ -196,4 +196,31 @@ var claimCases = []testCase{
 			}
 		},
 	},
+	{
+		"an extension reports that the task was cancelled",
+		"Extend moves the end of the lease all the same, and says ErrCancelRequested each time: a hint may be lost.",
+		func(f *fixture) {
+			made := f.create("a", at(start), kind("close"))
+			f.claim(start, made, "token")
+			extend := func(until task.Millis) error {
+				errs, err := f.store.Extend(f.Context(), start, []task.Extension{{Key: made.Key(), Token: "token", Until: until}})
+				if err != nil {
+					f.Fatal(err)
+				}
+				return errs[0]
+			}
+			if err := extend(start + 1000); err != nil {
+				f.Fatalf("before the cancel: %v", err)
+			}
+			f.apply(start, task.Cancel{Key: made.Key()})
+			for _, until := range []task.Millis{start + 2000, start + 3000} {
+				if err := extend(until); !errors.Is(err, task.ErrCancelRequested) {
+					f.Errorf("after the cancel: %v", err)
+				}
+				if got := f.get("a").Lease.Until; got != until {
+					f.Errorf("the lease ends at %d, want %d", got, until)
+				}
+			}
+		},
+	},
 }

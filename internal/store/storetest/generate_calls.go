@@ -144,7 +144,7 @@ func (g *generator) settlement() task.Settlement {
 		Latency: time.Duration(g.IntN(1e9)), RetryAfter: time.Duration(g.IntN(5000)) * time.Millisecond,
 		Reply: g.oneOf([]string{"", "reply", "ü"}),
 	}
-	o.Late = o.Latency / 7
+	o.Late, o.Exact = o.Latency/7, g.IntN(4) == 0
 	if o.Verdict != task.Success {
 		o.Error, o.Detail = g.oneOf([]string{"", "it failed"}), g.oneOf([]string{"", "for operators"})
 	}

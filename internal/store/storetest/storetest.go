@@ -132,6 +132,13 @@ func at(due task.Millis) func(*task.Spec) {
 	return func(s *task.Spec) { s.When = task.When{At: due} }
 }
 
+// kind makes the task one of a kind, with JSON arguments.
+func kind(name string) func(*task.Spec) {
+	return func(s *task.Spec) {
+		s.Request = task.Request{Kind: name, BodyKind: task.JSONBody, Body: []byte(`{"n":1}`), BodySize: 7}
+	}
+}
+
 func in(delay time.Duration) func(*task.Spec) {
 	return func(s *task.Spec) { s.When = task.When{Relative: true, Delay: delay} }
 }

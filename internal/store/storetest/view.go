@@ -116,7 +116,7 @@ func views(replies []store.Reply, bodies bool) []reply {
 // sentinels are the errors of the contract without data.
 var sentinels = []error{
 	task.ErrNotFound, task.ErrExists, task.ErrIdempotencyReuse, task.ErrPrecondition, task.ErrStale,
-	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrNotDurable, task.ErrClosed,
+	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrCancelRequested, task.ErrFull, task.ErrNotDurable, task.ErrClosed,
 }
 
 // word returns the class of an error for a caller that uses errors.Is and

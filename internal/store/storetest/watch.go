@@ -55,6 +55,26 @@ var watchCases = []testCase{
 		},
 	},
 	{
+		"the cancel of a running handler is hinted",
+		"The watcher is told at once that the task of a kind was cancelled during an attempt, and hears nothing about one with a URL.",
+		func(f *fixture) {
+			made, called := f.create("a", at(start), kind("close")), f.create("url", at(start))
+			f.claim(start, made, "token")
+			f.claim(start, called, "other")
+			w := f.watch()
+			f.apply(start, task.Cancel{Key: called.Key()})
+			f.apply(start, task.Cancel{Key: made.Key()})
+			w.await(task.Entry{Name: "a", Lane: made.Lane(), Hint: task.CancelRequested})
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for e := range w.seen {
+				if e.Name == "url" {
+					f.Errorf("a hint of %+v", e)
+				}
+			}
+		},
+	},
+	{
 		"nothing is hinted that does not wait",
 		"Cancelled, claimed, finished or refused: no entry, or the watcher would arm timers for nothing.",
 		func(f *fixture) {

@@ -17,13 +17,13 @@ import (
 func (l *Index) wakeAhead() time.Duration { return pollsAlone*l.config.Poll + time.Second/2 }
 
 // Wake notifies the owner of t's shard if that is another node. It does so if t
-// is due soon, or is an occurrence that has ended.
+// is due soon, or if there is a notice: see task.Notice.
 func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 	if t == nil || l.own.Shard(it.Shard) != nil {
 		return
 	}
-	e, ended := task.EndedEntry(old, t)
-	if !ended {
+	e, notice := task.Notice(old, t)
+	if !notice {
 		if e = t.Entry(); t.State != task.Scheduled || e.Due > l.config.Now().Add(l.wakeAhead()) {
 			return
 		}
@@ -32,8 +32,9 @@ func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 }
 
 // wakeMessage encodes an entry as a message. Neither name nor due time has a
-// slash. The message has no kind: a schedule without a due time stands for
-// OccurrenceEnded, which older versions understand too.
+// slash. The message has no kind of hint: without a due time a schedule stands
+// for OccurrenceEnded, which older versions understand too, and a task for
+// CancelRequested.
 func wakeMessage(e task.Entry) string {
 	return redisconn.Score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }
@@ -49,8 +50,12 @@ func parseWake(message string) (task.Entry, error) {
 	}
 	lane, err := keyspace.ParseLane(parts[2])
 	e := task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}
-	if due == 0 && lane.Queue == task.ScheduleQueue {
+	switch {
+	case due != 0:
+	case lane.Queue == task.ScheduleQueue:
 		e.Hint = task.OccurrenceEnded
+	default:
+		e.Hint = task.CancelRequested
 	}
 	return e, err
 }
