@@ -31,6 +31,8 @@ package pebblestore
 // from the record alone. So one atomic batch moves a task between indexes, and
 // a scrub can find errors.
 //
+// Format 4 had no tasks with kinds.
+//
 // Format 3 had all bodies in body. Such a body stays there until its record
 // is written with the body.
 //
@@ -48,8 +50,8 @@ const (
 	// formatVersion is the format that this code writes. A change that older
 	// code would misread raises it and oldestReader. A field that older code may
 	// ignore, and drop when it rewrites the record, raises only formatVersion.
-	formatVersion = 4
-	oldestReader  = 4
+	formatVersion = 5
+	oldestReader  = 5
 
 	// inlineBody is the size up to which a body is a part of its record. Most
 	// bodies are smaller, and then a task is one value to write, read and delete

@@ -102,7 +102,7 @@ func TestAnUpgradeFromFormat2LosesNothing(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text := string(readAll(t, disk, "data/"+markerFile)); !strings.Contains(text, "format 4\n") || !strings.Contains(text, "oldest-reader 4\n") {
+	if text := string(readAll(t, disk, "data/"+markerFile)); !strings.Contains(text, "format 5\n") || !strings.Contains(text, "oldest-reader 5\n") {
 		t.Errorf("the marker: %s", text)
 	}
 	s = open(t, disk, Config{Now: clock})

@@ -192,7 +192,7 @@ func TestAnOlderVersionIsRefusedBeforeAnythingIsChanged(t *testing.T) {
 	if err := open(t, disk, Config{}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 4\n")) {
+	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 5\n")) {
 		t.Errorf("the marker: %s", text)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -22,8 +23,11 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
 	}
 	replies, err := s.submitByMaster(ctx, now, steps)
-	for _, c := range claims {
+	for i, c := range claims {
 		s.leaseWritten(c.Key, c.Until)
+		if task.KindOf(c.Lane.Destination) != "" && i < len(replies) && replies[i].Err == nil {
+			s.used.raise(identity.KindFormat)
+		}
 	}
 	return replies, err
 }
@@ -44,7 +48,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	}
 	replies, err := s.submitByMaster(ctx, now, steps)
 	if slices.ContainsFunc(replies, func(r store.Reply) bool { return r.Err == nil }) {
-		s.fired.Store(true)
+		s.used.raise(identity.ScheduleFormat)
 	}
 	return replies, err
 }

@@ -175,9 +175,9 @@ type Store struct {
 	log          *audit.Log
 	identity     *identity.Watch
 
-	schedules atomic.Bool // keyspace.MetaKey excludes older versions, which do not support schedules; guardOlder restores that after a failover
-	compact   atomic.Bool // keyspace.MetaKey excludes versions that cannot read the compact form, so this node writes it; guardOlder restores the exclusion
-	fired     atomic.Bool // there is a schedule, even if keyspace.MetaKey has lost the exclusion
+	excluded formatMark  // the oldest format that keyspace.MetaKey admits; guardOlder restores that after a failover
+	compact  atomic.Bool // the store began with compact records, so this node writes them too
+	used     formatMark  // the oldest format that reads what this node has fired and claimed, even if keyspace.MetaKey has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -233,7 +233,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
-	s.compact.Store(m.Oldest >= identity.CompactFormat)
+	s.excluded.raise(m.Oldest)
+	s.compact.Store(m.Compact)
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
@@ -256,7 +257,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 func (s *Store) member(m identity.Meta) membership.Config {
 	c := s.config
 	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Even: m.Oldest >= identity.CompactFormat, Logger: c.Logger,
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Even: m.Compact, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:      func() time.Duration { return s.trusted.Lag() },
 		Closed:   func() bool { return s.identity.Lost() != nil },

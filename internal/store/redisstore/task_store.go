@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	for i, c := range changes {
 		steps[i] = &step{key: c.Target(), kind: change, transition: c}
 	}
-	if err := s.admitSchedules(ctx, changes); err != nil {
+	if err := s.admitFormat(ctx, changes); err != nil {
 		return nil, err
 	}
 	return s.submit(ctx, now, steps)

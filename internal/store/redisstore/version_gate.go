@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/codec"
@@ -13,11 +13,27 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// admitSchedules keeps older nodes out before the first schedule is created.
-// Errors: task.ErrUnavailable while a node without schedules is live.
-func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error {
-	makes := slices.ContainsFunc(changes, func(c task.Change) bool { _, put := c.(task.PutSchedule); return put })
-	if !makes || s.schedules.Load() {
+// formatMark is a format that only rises.
+type formatMark struct{ format atomic.Int32 }
+
+func (m *formatMark) raise(format int) {
+	for old := m.format.Load(); int(old) < format; old = m.format.Load() {
+		if m.format.CompareAndSwap(old, int32(format)) {
+			return
+		}
+	}
+}
+
+func (m *formatMark) get() int { return int(m.format.Load()) }
+
+// admitFormat keeps older nodes out before the first record is created that
+// they cannot read. Errors: task.ErrUnavailable while such a node is live.
+func (s *Store) admitFormat(ctx context.Context, changes []task.Change) error {
+	needed := 0
+	for _, c := range changes {
+		needed = max(needed, formatOf(c))
+	}
+	if needed <= s.excluded.get() {
 		return nil
 	}
 	leave, err := s.enter(ctx)
@@ -25,27 +41,48 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 		return err
 	}
 	defer leave()
-	if err := s.keepOlderOut(ctx); err != nil {
+	if err := s.keepOlderOut(ctx, needed); err != nil {
 		return s.failure(err)
 	}
-	s.schedules.Store(true)
+	s.excluded.raise(needed)
 	return nil
 }
 
-// keepOlderOut writes to keyspace.MetaKey that older code must not use the
-// servers, unless a node with older code is live.
-func (s *Store) keepOlderOut(ctx context.Context) error {
+// formatOf returns the oldest format that reads what a change creates, or 0 if
+// all formats do. A change of an existing record cannot give it a kind.
+func formatOf(c task.Change) int {
+	switch c := c.(type) {
+	case task.PutSchedule:
+		if c.Spec.Request.Kind != "" {
+			return identity.KindFormat
+		}
+		return identity.ScheduleFormat
+	case task.Create:
+		if c.Spec.Request.Kind != "" {
+			return identity.KindFormat
+		}
+	case task.Replace:
+		if c.Spec.Request.Kind != "" {
+			return identity.KindFormat
+		}
+	}
+	return 0
+}
+
+// keepOlderOut writes to keyspace.MetaKey that code older than a format must not
+// use the servers, unless a node with such code is live.
+func (s *Store) keepOlderOut(ctx context.Context, format int) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
-	if err != nil || m.Oldest >= identity.ScheduleFormat {
+	if err != nil || m.Oldest >= format {
 		return err
 	}
-	if err := s.refuseOlder(ctx); err != nil {
+	if err := s.refuseOlder(ctx, format); err != nil {
 		return err
 	}
-	if err := identity.ShutOut(ctx, s.servers, m, identity.ScheduleFormat); err != nil {
+	if err := identity.ShutOut(ctx, s.servers, m, format); err != nil {
 		return err
 	}
-	return s.refuseOlder(ctx) // such a node may have joined in between
+	return s.refuseOlder(ctx, format) // such a node may have joined in between
 }
 
 const (
@@ -67,10 +104,10 @@ type guard struct {
 }
 
 // guardOlder checks at the scheduled times that keyspace.MetaKey keeps older
-// code out. If a failover has lost that although there are schedules or compact
-// records, guardOlder writes it again. If this node knows neither yet,
-// guardOlder checks whether another node has created them, and guards the key
-// from then on.
+// code out. If a failover has lost that although there are records that older
+// code cannot read, guardOlder writes it again. If this node does not know of
+// such records yet, guardOlder checks whether another node has created them, and
+// guards the key from then on.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	addr := s.servers.MasterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
@@ -102,10 +139,8 @@ func (s *Store) checkOlderOut(ctx context.Context) error {
 		m.Oldest = needed
 		s.logLostGuard(ctx, needed)
 	}
-	if m.Oldest >= identity.ScheduleFormat {
-		s.schedules.Store(true)
-	}
-	if m.Oldest >= identity.CompactFormat {
+	s.excluded.raise(m.Oldest)
+	if m.Compact {
 		s.compact.Store(true)
 	}
 	return nil
@@ -113,15 +148,7 @@ func (s *Store) checkOlderOut(ctx context.Context) error {
 
 // neededFormat returns the oldest format whose code reads everything that this
 // node knows to be in the store.
-func (s *Store) neededFormat() int {
-	switch {
-	case s.compact.Load():
-		return identity.CompactFormat
-	case s.schedules.Load() || s.fired.Load():
-		return identity.ScheduleFormat
-	}
-	return 1
-}
+func (s *Store) neededFormat() int { return max(s.excluded.get(), s.used.get()) }
 
 // form returns the form in which this node writes records and audit entries of
 // tasks.
@@ -147,23 +174,29 @@ func (s *Store) logOlder(ctx context.Context, format int) {
 	}
 }
 
-// refuseOlder returns an error if a node of an older version, which does not
-// support schedules, is live.
-func (s *Store) refuseOlder(ctx context.Context) error {
-	older, err := s.own.Older(ctx, identity.ScheduleFormat)
+// refuseOlder returns an error if a node whose version cannot read the format
+// is live.
+func (s *Store) refuseOlder(ctx context.Context, format int) error {
+	older, err := s.own.Older(ctx, format)
 	if err == nil && len(older) > 0 {
-		err = olderNodes(older)
+		err = &olderNodesError{format, older}
 	}
 	return err
 }
 
-// olderNodes holds the names of nodes whose version does not support schedules.
-// It is the error that reports these nodes. It is a task.ErrUnavailable,
-// because the error ends when these nodes stop.
-type olderNodes []string
-
-func (o olderNodes) Error() string {
-	return "servers of an older version, which does not support schedules, use the same store: upgrade them first: " + strings.Join(o, ", ")
+// olderNodesError reports nodes whose version cannot read a format. It is a
+// task.ErrUnavailable, because it ends when these nodes stop.
+type olderNodesError struct {
+	format int
+	nodes  []string
 }
 
-func (olderNodes) Unwrap() error { return task.ErrUnavailable }
+func (e *olderNodesError) Error() string {
+	lacks := "schedules"
+	if e.format >= identity.KindFormat {
+		lacks = "tasks with kinds"
+	}
+	return "servers of an older version, which does not support " + lacks + ", use the same store: upgrade them first: " + strings.Join(e.nodes, ", ")
+}
+
+func (*olderNodesError) Unwrap() error { return task.ErrUnavailable }

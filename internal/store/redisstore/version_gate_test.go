@@ -74,7 +74,7 @@ func TestTheVersionGuardIsRestoredAfterAFailover(t *testing.T) {
 	_ = first.Close()
 	var log bytes.Buffer
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
-	eventually(t, 3*time.Second, "it has looked, and knows that there are schedules", s.schedules.Load)
+	eventually(t, 3*time.Second, "it has looked, and knows that there are schedules", func() bool { return s.excluded.get() >= identity.ScheduleFormat })
 
 	var g guard // besides the guard of s itself, which is next due in a minute
 	now := time.Now()
@@ -280,5 +280,56 @@ func TestANodeReadsRecordsOfBothForms(t *testing.T) {
 	}
 	if record, _ := formOf(t, s, "a"); record != 3 {
 		t.Errorf("the record that was changed has the form %d", record)
+	}
+}
+
+// ofKind makes the task one of a kind.
+func ofKind(c task.Create) task.Create {
+	c.Spec.Request = task.Request{Kind: "close", Destination: task.KindDestination("close")}
+	return c
+}
+
+func TestTheFirstKindKeepsOlderNodesOut(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	leaves := joins(t, r, "older", identity.CompactFormat)
+	err := apply(t, s, ofKind(order("a")))
+	if !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "does not support tasks with kinds") || oldestIn(t, r) != "3" {
+		t.Fatalf("next to a node that cannot read it: %v, the oldest is %s", err, oldestIn(t, r))
+	}
+	leaves()
+	if err := apply(t, s, ofKind(order("a"))); err != nil || oldestIn(t, r) != "4" {
+		t.Fatalf("%v, the oldest is %s", err, oldestIn(t, r))
+	}
+	if record, _ := formOf(t, s, "a"); record != 5 {
+		t.Errorf("its record has the form %d", record)
+	}
+	if err := apply(t, s, order("b")); err != nil {
+		t.Fatal(err)
+	}
+	if record, _ := formOf(t, s, "b"); record != 3 {
+		t.Errorf("a record without a kind has the form %d", record)
+	}
+	_ = s.Close()
+	if s, _ = opened(t, nodeOn(r, nil)); !s.compact.Load() {
+		t.Error("after a restart the store is no longer compact")
+	}
+}
+
+// A store that an older version began keeps the usual form, and the old rule by
+// which nodes share the shards: all its nodes must use the same rule.
+func TestAKindDoesNotMakeAnOldStoreCompact(t *testing.T) {
+	r, leaves := shared(t)
+	leaves()
+	s, _ := opened(t, nodeOn(r, nil))
+	if err := apply(t, s, ofKind(order("a"))); err != nil || oldestIn(t, r) != "4" {
+		t.Fatalf("%v, the oldest is %s", err, oldestIn(t, r))
+	}
+	if record, _ := formOf(t, s, "a"); record != 4 {
+		t.Errorf("its record has the form %d", record)
+	}
+	_ = s.Close()
+	if s, _ = opened(t, nodeOn(r, nil)); s.compact.Load() {
+		t.Error("after a restart the store is compact")
 	}
 }

@@ -21,8 +21,9 @@ import (
 // The format that this code writes; see keyspace.MetaKey. The code uses a store
 // whose field oldest is not above its own format. The format rises with each
 // change of keys, scripts and messages, and with codec.Format. A new store begins
-// with oldest = Format, and the field rises when older code must be excluded.
-const Format = CompactFormat
+// with oldest = CompactFormat, and the field rises when older code must be
+// excluded.
+const Format = KindFormat
 
 // ScheduleFormat is the format that has schedules. Older code cannot read a
 // schedule, and would find it in its shards again and again. So two conditions
@@ -38,6 +39,11 @@ const ScheduleFormat = 2
 // version that was silent for a while could still join, and would not deliver
 // compact tasks.
 const CompactFormat = 3
+
+// KindFormat is the format whose tasks can have kinds. Older code cannot read
+// such a task. So, as with schedules, older nodes are excluded before the first
+// such task is created, and not earlier.
+const KindFormat = 4
 
 // DefaultShards returns the default number of shards. A call to a single master
 // costs less if it touches the keys of fewer shards, and more servers than 32
@@ -67,6 +73,7 @@ type Requirements struct {
 // Meta is the content of keyspace.MetaKey.
 type Meta struct {
 	Format, Oldest, Shards int
+	Compact                bool // the store began with compact records: see CompactFormat
 	lease                  time.Duration
 	identity               string
 	whole                  bool
@@ -83,6 +90,7 @@ func parseMeta(fields map[string]string) (m Meta, err error) {
 	}
 	m = Meta{Format: number("format"), Oldest: number("oldest"), Shards: number("shards"), identity: fields["identity"], whole: fields["whole"] != ""}
 	m.lease = time.Duration(number("lease")) * time.Millisecond
+	m.Compact = m.Oldest == CompactFormat || fields["compact"] != ""
 	return m, err
 }
 
@@ -150,7 +158,7 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
-		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(Format), "shards", strconv.Itoa(shards), "lease", lease,
+		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(CompactFormat), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return Meta{}, err
@@ -169,6 +177,9 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta, format int) error {
 	r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, s.Identity)
 	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, format)), "oldest", strconv.Itoa(max(m.Oldest, format)))
+	if m.Compact {
+		r.Write("HSET", keyspace.MetaKey, "compact", "1")
+	}
 	_, err := s.Mend(ctx, r)
 	return err
 }
