@@ -269,16 +269,40 @@ var layers = []layer{
 		why: "attempts are counted and kept here, with the time as an argument: who reads them is not known",
 	},
 	{
+		path: "internal/medium", may: []string{"internal/store", "internal/task", "internal/wire"},
+		why: "a node opens its store here without knowing which one it is",
+	},
+	{
+		path: "internal/medium/directory", may: []string{"internal/medium", "internal/store/pebblestore", "internal/task"},
+		why: "a program that uses only a directory links no other store",
+	},
+	{
+		path: "internal/medium/memory", may: []string{"internal/medium", "internal/store/memstore"},
+		why: "a program that uses only memory links no other store",
+	},
+	{
+		path: "internal/medium/redis", may: []string{"internal/medium", "internal/redischeck", "internal/store/redisstore", "internal/wire"},
+		why: "a program that uses only a Redis links no other store",
+	},
+	{
 		path: "internal/node",
+		may: []string{
+			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/store", "internal/task",
+			"internal/trustedclock", "internal/wire",
+		},
+		tests: []string{"internal/medium/memory"},
+		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
+	},
+	{
+		path: "internal/service",
 		may: []string{
 			"internal/store/redisstore",
 			"internal/store/pebblestore",
-			"internal/store/memstore",
 			"internal/settings",
-			"internal/activity", "internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trustedclock",
-			"internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
+			"internal/activity", "internal/api", "internal/buildinfo", "internal/dispatch", "internal/medium", "internal/node", "internal/store", "internal/task",
+			"internal/telemetry", "internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
 		},
-		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",
+		why: "what the server adds to a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},
 	{
 		path:  "internal/server/httpserver",
@@ -299,7 +323,7 @@ var layers = []layer{
 	{
 		path: "internal/server",
 		may: []string{
-			"internal/buildinfo", "internal/fileaccess", "internal/node", "internal/page", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/buildinfo", "internal/fileaccess", "internal/service", "internal/page", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
 			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},
@@ -341,7 +365,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "internal/cli/wording", "internal/fileaccess", "internal/node", "internal/redischeck", "internal/server/config",
+			"client", "internal/cli/wording", "internal/fileaccess", "internal/service", "internal/redischeck", "internal/server/config",
 			"internal/server/redisurl", "internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/webhook", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",
@@ -465,7 +489,7 @@ const contracts = "internal/store"
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 
 // wiring lists the packages that may import stores.
-var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared lists the packages below internal/store that are no stores: a row may allow
 // them.

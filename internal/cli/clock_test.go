@@ -148,7 +148,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	n.Node.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()

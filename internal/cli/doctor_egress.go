@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/service"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -96,13 +96,13 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console.Console, parse
 	if err != nil {
 		return config.OriginsOf(parsed, file).Locate(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, node.LookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, service.LookupTimeout)
 	defer cancel()
 	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
 	if e.Host == "" {
 		return usage.Errorf("URL", "%s", e.Problem)
 	}
-	return reportEgress(con, node.ShowEgress(c.URL, e))
+	return reportEgress(con, service.ShowEgress(c.URL, e))
 }
 
 // reportEgress prints a verdict, and returns the error that chooses the exit

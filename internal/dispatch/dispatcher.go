@@ -128,6 +128,9 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
+// Slots returns how many attempts can be under way: requests and handlers.
+func (d *Dispatcher) Slots() int { return d.config.Slots + d.config.Handlers }
+
 // Configure applies settings at once. s can be nil. The settings come from a
 // store.SettingsStore. The cost is O(queues with lanes).
 func (d *Dispatcher) Configure(s *settings.Settings) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
-	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -25,13 +24,13 @@ func (n *Node) watchOverdue(ctx context.Context) {
 		for _, q := range n.dispatch.Queues() {
 			waiting[q.Namespace] += q.Overdue
 		}
-		n.activity.Overdue(task.FloorMillis(n.clock()), waiting)
+		n.Attempts.Overdue(task.FloorMillis(n.Now()), waiting)
 	}
 }
 
-// history returns the figures of a namespace, or of all.
-func (n *Node) history(namespace string, from task.Millis) wire.History {
-	steps, since := n.activity.History(task.FloorMillis(n.clock()), namespace, from)
+// History returns the figures of a namespace, or of all.
+func (n *Node) History(namespace string, from task.Millis) wire.History {
+	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
 	h := wire.History{
 		Step: activity.Step.String(), Since: wire.FormatTime(since.Time()), LateBoundsMS: activity.LateBounds[:], Steps: make([]wire.HistoryStep, len(steps)),
 	}
@@ -44,16 +43,17 @@ func (n *Node) history(namespace string, from task.Millis) wire.History {
 	return h
 }
 
-// attempts returns recent attempts.
-func (n *Node) attempts(f api.AttemptFilter) wire.AttemptList {
-	kept, since := n.activity.Recent(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit})
+// RecentAttempts returns recent attempts. If detailed is set, their errors can name
+// addresses of the internal network.
+func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
+	kept, since := n.Attempts.Recent(f)
 	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Since: wire.FormatTime(since.Time())}
 	for i, a := range kept {
 		list.Attempts[i] = wire.EndedAttempt{
 			At: wire.FormatTime(a.EndedAt.Time()), Namespace: a.Namespace, Queue: a.Queue, Task: a.Name, Number: a.Number, Destination: a.Destination,
 			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: msOf(a.Late), LatencyMS: msOf(a.Latency), Dead: a.Died, Reason: a.Reason,
 		}
-		if f.Operator && a.Detail != "" {
+		if detailed && a.Detail != "" {
 			list.Attempts[i].Error += " (" + a.Detail + ")"
 		}
 	}

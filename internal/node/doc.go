@@ -1,3 +1,4 @@
-// Package node connects a store, the dispatcher, the maintenance and the API to
-// one node. A node opens no listener and reads no flags: internal/server does.
+// Package node connects a store, the dispatcher and the maintenance to one
+// node, for `foliot serve` and for package foliot. It knows neither the API nor
+// who runs the tasks.
 package node

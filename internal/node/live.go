@@ -1,40 +1,19 @@
 package node
 
 import (
-	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/dispatch/planner"
-	"github.com/foliot/foliot/internal/store/pebblestore"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// backup returns the function that copies the store, or nil if the store has no
-// files.
-func (n *Node) backup() func(context.Context, io.Writer) error {
-	s, ok := n.Store.(*pebblestore.Store)
-	if !ok {
-		return nil
-	}
-	return func(ctx context.Context, w io.Writer) error {
-		err := s.Backup(ctx, w)
-		if errors.Is(err, pebblestore.ErrBackupRunning) {
-			return &task.FieldError{Code: "busy", Detail: err.Error() + ": wait until it ends"}
-		}
-		return err
-	}
-}
-
-// live returns the present work of the server.
-func (n *Node) live() wire.Live {
-	now := n.clock()
+// Live returns the present work of the node.
+func (n *Node) Live() wire.Live {
+	now := n.Now()
 	s := n.dispatch.Stats()
 	l := wire.Live{
-		At: wire.FormatTime(now), Running: s.Running, Slots: n.cfg.Slots,
+		At: wire.FormatTime(now), Running: s.Running, Slots: n.dispatch.Slots(),
 		Late: lateness(n.dispatch.LastMinute()),
 		Attempts: &wire.AttemptTotals{
 			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
-	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/page"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
+	"github.com/foliot/foliot/internal/service"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -29,7 +29,7 @@ type Server struct {
 	files    descriptors
 	certs    *httpserver.Certificates // nil means no TLS
 	listener net.Listener
-	Node     *node.Node
+	Node     *service.Service
 	tracer   *tracing.Tracer // nil means no tracing
 	http     *httpserver.Server
 	spare    []byte // see newSpareHeap; allocated first, so that its memory is not that of former values
@@ -90,7 +90,7 @@ func (s *Server) openNode(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.Node, err = node.Open(ctx, cfg, s.log)
+	s.Node, err = service.Open(ctx, cfg, s.log)
 	switch {
 	case err == nil:
 		return nil
@@ -101,8 +101,8 @@ func (s *Server) openNode(ctx context.Context) (err error) {
 }
 
 // nodeConfig translates the configuration for the node.
-func (s *Server) nodeConfig() node.Config {
-	cfg := node.Config{
+func (s *Server) nodeConfig() service.Config {
+	cfg := service.Config{
 		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
 		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.CollectorAddr,
 		BodyLimit: s.cfg.BodyLimit, Hosts: s.cfg.Hosts, ClientAddr: httpserver.ClientAddr(s.cfg.Proxies), Authenticated: httpserver.Authenticated,

@@ -135,7 +135,7 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 	hook.Release()
 	began := task.FloorMillis(time.Now().Add(ahead))
 	n := runNode(t, func(n *Server) {
-		n.Node.Now = func() time.Time { return time.Now().Add(ahead) }
+		n.Node.Clock = func() time.Time { return time.Now().Add(ahead) }
 	})
 	n.put(t, "a", `{"delay": "10ms", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "waits", `{"delay": "1h", "queue": "doomed", "http": {"url": "`+hook.URL+`"}}`)

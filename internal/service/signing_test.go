@@ -1,4 +1,4 @@
-package node
+package service
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -13,7 +14,7 @@ import (
 
 func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 	now := time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
-	n := &Node{Store: memstore.New(memstore.Config{}), log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	n := &Service{Node: &node.Node{Store: memstore.New(memstore.Config{}), Clock: func() time.Time { return now }}, log: slog.New(slog.DiscardHandler)}
 	for _, overlap := range []time.Duration{0, time.Hour} {
 		at := task.CeilMillis(now)
 		e := settings.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: settings.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}

@@ -1,4 +1,4 @@
-package node
+package service
 
 import (
 	"github.com/foliot/foliot/internal/task"
@@ -8,13 +8,13 @@ import (
 // signingKeys returns the keys that sign a queue's callbacks now, the newest key
 // first. It reads the settings for each attempt: a new secret signs at once, and
 // an ended secret no longer signs.
-func (n *Node) signingKeys(namespace, queue string) [][]byte {
-	secrets := n.Store.Settings().Secrets(namespace, queue, task.FloorMillis(n.clock()))
+func (s *Service) signingKeys(namespace, queue string) [][]byte {
+	secrets := s.Store.Settings().Secrets(namespace, queue, task.FloorMillis(s.Now()))
 	keys := make([][]byte, 0, len(secrets))
-	for _, s := range secrets {
-		key, err := webhook.ParseSecret(s.Secret)
+	for _, secret := range secrets {
+		key, err := webhook.ParseSecret(secret.Secret)
 		if err != nil { // cannot happen: a secret is parsed before it is accepted
-			n.log.Error("a signing secret is invalid: callbacks are sent without its signature", "namespace", namespace, "queue", s.Queue, "id", s.ID)
+			s.log.Error("a signing secret is invalid: callbacks are sent without its signature", "namespace", namespace, "queue", secret.Queue, "id", secret.ID)
 			continue
 		}
 		keys = append(keys, key)
@@ -25,4 +25,4 @@ func (n *Node) signingKeys(namespace, queue string) [][]byte {
 // LoopbackOpen reports whether tasks are allowed to call loopback addresses. They
 // are allowed only while every client that can create tasks could call loopback
 // itself.
-func (n *Node) LoopbackOpen() bool { return n.cfg.Private && !n.Store.Settings().Secured() }
+func (s *Service) LoopbackOpen() bool { return s.cfg.Private && !s.Store.Settings().Secured() }

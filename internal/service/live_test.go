@@ -1,4 +1,4 @@
-package node
+package service
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Store.Close()
-	backup := n.backup()
+	backup := n.Backup()
 	reader, writer := io.Pipe()
 	first := make(chan error)
 	go func() { first <- backup(t.Context(), writer) }()
@@ -64,7 +64,7 @@ func TestLiveDataHasHeldQueuesWithoutOverdueTasks(t *testing.T) {
 		go func() { ended <- n.Deliver(ctx) }()
 		time.Sleep(time.Second) // of the bubble: the poller reads the lanes
 		want := []wire.LiveQueue{{Namespace: "default", Queue: "mails", LimitedBy: "pause"}}
-		if got := n.live().Queues; !slices.Equal(got, want) {
+		if got := n.Live().Queues; !slices.Equal(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		stop()

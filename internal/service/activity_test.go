@@ -1,4 +1,4 @@
-package node
+package service
 
 import (
 	"encoding/json"
@@ -21,9 +21,9 @@ func TestEveryOutcomeIsFoundByItsWord(t *testing.T) {
 	defer n.Close()
 	claimed, after := &task.Task{Namespace: "default", Name: "a", Queue: "default"}, &task.Task{State: task.Scheduled}
 	for _, v := range []task.Verdict{task.Success, task.Failure, task.Deferral, task.Refusal, task.Interrupted} {
-		n.activity.Note(task.FloorMillis(n.clock()), claimed, &task.Outcome{Verdict: v}, after)
+		n.Attempts.Note(task.FloorMillis(n.Now()), claimed, &task.Outcome{Verdict: v}, after)
 	}
-	n.activity.Note(task.FloorMillis(n.clock()), claimed, &task.Outcome{Verdict: task.Success}, nil)
+	n.Attempts.Note(task.FloorMillis(n.Now()), claimed, &task.Outcome{Verdict: task.Success}, nil)
 	attempts := func(query string) (list wire.AttemptList) {
 		t.Helper()
 		w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package node
+package service
 
 import (
 	"context"
@@ -13,10 +13,10 @@ const LookupTimeout = 10 * time.Second
 
 // egress explains to an operator whether this server's guard allows tasks to call
 // a URL.
-func (n *Node) egress(ctx context.Context, url string) wire.Egress {
+func (s *Service) egress(ctx context.Context, url string) wire.Egress {
 	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
 	defer cancel()
-	return ShowEgress(url, n.sender.Explain(ctx, url))
+	return ShowEgress(url, s.sender.Explain(ctx, url))
 }
 
 // ShowEgress converts e for the API.

@@ -1,0 +1,35 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Medium is a directory, which one process at a time can open.
+type Medium struct{ Path string }
+
+// Open opens the directory, or makes it. Lost leases are removed now, and never
+// later, because no other process can hold one.
+func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error) {
+	s, err := pebblestore.Open(m.Path, pebblestore.Config{
+		Policy: c.Keep, AuditKeep: c.AuditKeep, OnSync: c.OnSync, OnReap: c.OnReap, OnFatal: c.OnFatal, Logger: c.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &medium.Opened{Store: s, Now: time.Now, Backup: func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) }}, nil
+}
+
+func backup(ctx context.Context, s *pebblestore.Store, w io.Writer) error {
+	err := s.Backup(ctx, w)
+	if errors.Is(err, pebblestore.ErrBackupRunning) {
+		return &task.FieldError{Code: "busy", Detail: err.Error() + ": wait until it ends"}
+	}
+	return err
+}

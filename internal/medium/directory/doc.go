@@ -1,0 +1,2 @@
+// Package directory keeps tasks in a directory of this machine.
+package directory

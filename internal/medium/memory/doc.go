@@ -1,0 +1,2 @@
+// Package memory keeps tasks in the memory of the process, for tests and trials.
+package memory

@@ -1,0 +1,2 @@
+// Package redis keeps tasks in a Redis or Valkey, for many nodes.
+package redis

@@ -1,0 +1,111 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+)
+
+// newMetrics returns the metrics of a service. The store need not be open yet.
+func (s *Service) newMetrics() *metrics.Metrics {
+	return metrics.New(metrics.Config{
+		Version:  buildinfo.Version(),
+		Logger:   s.log,
+		Unsynced: s.cfg.Dir == "",
+		Settings: func() *settings.Settings { return s.Store.Settings() },
+	})
+}
+
+// metricsHandler returns the handler of /metrics, or nil if the configuration
+// disables it.
+func (s *Service) metricsHandler() http.Handler {
+	if !s.cfg.Metrics {
+		return nil
+	}
+	return s.metrics.Handler()
+}
+
+// settled is called for each attempt after its settlement and after the node has
+// noted it.
+func (s *Service) settled(e dispatch.Event) {
+	s.refusals.note(e, time.Now())
+	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
+}
+
+// sources returns the functions that provide values for the metrics of an open
+// service.
+func (s *Service) sources() metrics.Sources {
+	from := metrics.Sources{
+		Counts: s.Store.Counts,
+		Index:  s.Store,
+		Now:    s.Now,
+		Dispatch: func() metrics.Dispatch {
+			d := s.Stats()
+			return metrics.Dispatch{
+				Running: d.Running, Slots: s.cfg.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
+				Hints: d.Hints, Polls: d.Polls, Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
+				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
+			}
+		},
+		Breakers:    func() int { return s.Stats().Breakers },
+		Connections: s.cfg.Connections,
+		Certificate: s.cfg.Certificate,
+	}
+	if s.cfg.Dir != "" {
+		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
+	}
+	if c, shared := s.Store.(store.Cluster); shared {
+		from.Standing = c.Standing
+	}
+	if s.tracer != nil {
+		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }
+	}
+	return from
+}
+
+// diskUsage measures a directory and the file system it is on.
+func diskUsage(dir string) (metrics.Disk, error) {
+	space, err := pebblestore.SpaceOf(dir)
+	if err != nil {
+		return metrics.Disk{}, err
+	}
+	d := metrics.Disk{Free: space.Free, Size: space.Total}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a compaction removed it
+			return nil
+		case err != nil:
+			return err
+		case info.Mode().IsRegular():
+			d.Used += uint64(info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		return metrics.Disk{}, fmt.Errorf("measure the store: %w", err)
+	}
+	return d, nil
+}
+
+// closeTracer exports the last spans within the time limit of the tracer. It
+// only logs an error: lost spans are no reason for a failed exit.
+func (s *Service) closeTracer() {
+	if err := s.tracer.Close(context.Background()); err != nil {
+		s.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)
+	}
+}

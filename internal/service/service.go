@@ -1,0 +1,205 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/maintenance"
+	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/medium/directory"
+	"github.com/foliot/foliot/internal/medium/memory"
+	"github.com/foliot/foliot/internal/medium/redis"
+	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Config holds the settings of a service.
+type Config struct {
+	Dir       string             // empty means that the tasks are not in a directory
+	Redis     *redisstore.Config // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory. Open sets the fields that the node decides
+	Keep      task.Policy
+	AuditKeep time.Duration
+
+	Listen    netip.AddrPort  // the address of the API
+	Collector func() []string // host:port of the trace collector
+
+	BodyLimit     int
+	Hosts         []string // host names that requests may use
+	ClientAddr    func(*http.Request) netip.Addr
+	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
+
+	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
+	Private     bool           // as long as there is no token, only users of this machine can create tasks
+
+	Slots           int // the maximum number of attempts at once
+	MaxIdle         int // the maximum number of connections kept open between attempts
+	Lease           time.Duration
+	Grace           time.Duration
+	BreakerFailures int // zero means no breaker
+	BreakerMax      time.Duration
+
+	Metrics     bool         // serve /metrics
+	Page        http.Handler // nil means no web page
+	Connections func() int
+	Certificate func() metrics.Certificate // nil means no TLS
+}
+
+// Service is a node with an API, a sender of requests, metrics and traces. It
+// does not listen: the API is a handler. After Open, call Connect once, then
+// Deliver and Maintain in goroutines of their own, then Close.
+type Service struct {
+	*node.Node
+
+	API *api.Server
+
+	cfg      Config
+	log      *slog.Logger
+	metrics  *metrics.Metrics
+	tracer   *tracing.Tracer // nil means no tracing
+	own      *OwnAddresses
+	refusals refusals
+	sender   *webhook.Sender
+}
+
+// Open opens the store. ctx ends the wait for a Redis that is loading its file.
+func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Service, error) {
+	s := &Service{cfg: cfg, log: log, refusals: refusals{log: log}}
+	s.metrics = s.newMetrics()
+	var err error
+	s.Node, err = node.Open(ctx, cfg.medium(), medium.Config{
+		Keep: cfg.Keep, AuditKeep: cfg.AuditKeep, OnReap: s.reaped, OnSync: s.metrics.Sync, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// medium returns the place of the tasks.
+func (c *Config) medium() medium.Medium {
+	switch {
+	case c.Redis != nil:
+		return redis.Medium{Config: *c.Redis}
+	case c.Dir != "":
+		return directory.Medium{Path: c.Dir}
+	}
+	return memory.Medium{}
+}
+
+// reaped counts the tasks whose lost leases the store removed, and the deaths
+// among them. A directory removes such leases only when it is opened.
+func (s *Service) reaped(left []*task.Task) {
+	if s.cfg.Dir != "" {
+		s.metrics.Reclaimed(len(left))
+	}
+	s.metrics.Died(left)
+}
+
+// Connect builds the parts on top of the store and connects them. The service
+// closes tracer.
+func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
+	cfg := s.cfg
+	s.tracer = tracer
+	s.own = NewOwnAddresses(s.log, []netip.AddrPort{cfg.Listen}, cfg.Collector, s.storeEndpoints)
+	s.own.Refresh(ctx, time.Now())
+	s.sender = webhook.New(webhook.Config{
+		Allow:         cfg.Allow,
+		Deny:          cfg.Deny,
+		AllowLoopback: s.LoopbackOpen,
+		Secrets:       s.signingKeys,
+		Now:           s.Now,
+		Own:           s.own.Set.Load,
+		MaxIdle:       cfg.MaxIdle,
+		Trace:         s.tracer.Attempt,
+	})
+	s.API = api.New(api.Config{
+		BodyLimit:     cfg.BodyLimit,
+		AllowedHosts:  cfg.Hosts,
+		ClientAddr:    cfg.ClientAddr,
+		Authenticated: cfg.Authenticated,
+		Observe:       s.metrics.Request,
+		Trace:         tracing.Parent,
+		Metrics:       s.metricsHandler(),
+		Page:          cfg.Page,
+		Backup:        s.Backup(),
+		Examine:       s.Examine(),
+		Live:          s.Live,
+		History:       s.History,
+		Attempts:      s.attempts,
+		Near:          s.Near,
+		Egress:        s.egress,
+		Version:       buildinfo.Version(),
+		Now:           s.Latest,
+		Trusted:       s.Trusted,
+		Log:           s.log,
+	}, s.Store)
+	s.OnChange(s.API.Notify)
+	s.Node.Connect(node.Config{
+		Dispatch: dispatch.Config{
+			Slots:           cfg.Slots,
+			LeaseFor:        cfg.Lease,
+			Grace:           unlessZero(cfg.Grace),
+			BreakerFailures: unlessZero(cfg.BreakerFailures),
+			BreakerMax:      cfg.BreakerMax,
+			Observe:         s.settled,
+			OnScrub:         s.metrics.Scrubbed,
+		},
+		Deliver:     s.sender.Deliver,
+		Queue:       s.metrics.Watch(s.Store),
+		Maintenance: maintenance.Config{Uses: s.API.TokenUses, Refusals: s.API.Refusals, KeepTokens: cfg.AuditKeep},
+	})
+	s.metrics.Ask(s.sources())
+}
+
+// attempts returns recent attempts for the API.
+func (s *Service) attempts(f api.AttemptFilter) wire.AttemptList {
+	return s.RecentAttempts(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit}, f.Operator)
+}
+
+// unlessZero converts a zero of Config, which means none, to -1, which means none
+// in the configurations of the parts.
+func unlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// Maintain does the background work until ctx ends: that of the node, and the
+// list of own addresses.
+func (s *Service) Maintain(ctx context.Context) {
+	var working sync.WaitGroup
+	working.Go(func() { s.Node.Maintain(ctx) })
+	working.Go(func() { s.own.run(ctx) })
+	working.Wait()
+}
+
+// storeEndpoints returns host:port of the store's servers and of the other
+// nodes' APIs, or nil if no servers hold the store.
+func (s *Service) storeEndpoints() []string {
+	if shared, ok := s.Store.(interface{ Endpoints() []string }); ok {
+		return shared.Endpoints()
+	}
+	return nil
+}
+
+// Close releases the remaining parts and closes the store. Call it after
+// Deliver and Maintain have returned.
+func (s *Service) Close() error {
+	s.sender.Close()
+	s.closeTracer()
+	return s.Node.Close()
+}
