@@ -42,7 +42,7 @@ type attempt struct {
 	// Each of these is set once. Other goroutines may read it later without a
 	// lock.
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
-	hung bool        // the renewer has reported that the handler hangs; only the renewer uses it
+	hung bool        // the renewer has found that the handler hangs; guarded by Dispatcher.mu
 	over atomic.Bool // set by end: only the settlement remains
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted

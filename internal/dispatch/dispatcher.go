@@ -118,12 +118,20 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 	return d
 }
 
-// Stats returns the counts since New. It costs a few microseconds.
+// Stats returns the counts since New. It costs a few microseconds, and some
+// nanoseconds for each attempt under way.
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.count.stats()
 	s.Running = len(d.held)
+	if d.config.Handlers > 0 {
+		for a := range d.held {
+			if a.hung && !a.over.Load() {
+				s.Hanging++
+			}
+		}
+	}
 	s.Known, s.Lanes, s.Breakers = d.planner.Size()
 	return s
 }

@@ -53,9 +53,6 @@ func (d *Dispatcher) aged() []*attempt {
 
 // reportHanging reports the handlers that have just been found to hang.
 func (d *Dispatcher) reportHanging() {
-	if d.config.Hangs == nil {
-		return
-	}
 	var found []*attempt
 	monotonic := d.monotonic()
 	d.mu.Lock()
@@ -67,6 +64,9 @@ func (d *Dispatcher) reportHanging() {
 	}
 	d.mu.Unlock()
 	for _, a := range found {
+		if d.config.Hangs == nil {
+			break
+		}
 		d.config.Hangs(a.task, monotonic-a.armed)
 	}
 }

@@ -28,6 +28,7 @@ type Stats struct {
 	Polls uint64
 
 	Running int // claimed and not settled
+	Hanging int // handlers that the renewer has found to run longer than their timeout
 	Known   int // tasks in the window
 	Lanes   int // lanes in the window
 

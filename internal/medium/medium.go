@@ -23,7 +23,7 @@ type Config struct {
 	Keep      task.Policy
 	AuditKeep time.Duration
 
-	OnReap  func(left []*task.Task)          // called with the tasks of which lost leases were removed, also during Open
+	OnReap  func(left []*task.Task)          // called with tasks after their lost leases were removed, also during Open
 	OnFatal func(error)                      // called at most once, if the medium has failed for good
 	OnSync  func(d time.Duration, steps int) // called after each sync of a disk; steps is the number of changes in it
 	Logger  *slog.Logger

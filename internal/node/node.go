@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/settings"
@@ -151,6 +152,10 @@ func (n *Node) Maintain(ctx context.Context) {
 
 // Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
+
+// Destinations returns the state of each destination: see
+// dispatch.Dispatcher.Destinations.
+func (n *Node) Destinations() []planner.Destination { return n.dispatch.Destinations() }
 
 // Near returns how many tasks are known to be due soon, and until when: see
 // dispatch.Dispatcher.Near.

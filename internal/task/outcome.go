@@ -1,6 +1,10 @@
 package task
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Verdict is the effect of an attempt's end on its task.
 type Verdict uint8
@@ -65,6 +69,10 @@ const (
 	ReasonPurged    = "purged"
 )
 
+// ReasonNoRetry is the reason of a Refusal by a receiver that wants no retry, or
+// by a handler.
+const ReasonNoRetry = "no_retry"
+
 // ReasonEgressDenied is the reason of a Refusal by the egress guard, and
 // EgressRefused its error. The error names no address, because the namespace's
 // own tokens can read it. With addresses in it, a client could resolve internal
@@ -90,4 +98,20 @@ func (o Outcome) attempt(number int) Attempt {
 		Late:      o.Late,
 		Reply:     o.Reply,
 	}
+}
+
+// MaxErrorKept is the maximum number of bytes of an error that a record keeps:
+// parts of it can come from a receiver or a handler.
+const MaxErrorKept = 512
+
+// Clip returns at most limit bytes of s, as valid UTF-8, without a partial
+// rune at the end.
+func Clip(s string, limit int) string {
+	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= limit {
+		return s
+	}
+	for !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
 }

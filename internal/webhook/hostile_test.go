@@ -94,7 +94,7 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 			if took > 10*brief || c.full && took < brief || o.Latency > took {
 				t.Errorf("it took %v, of which %v after the connect", took, o.Latency)
 			}
-			if len(o.Reply) > task.MaxReplyKept || len(o.Error) > maxErrorKept {
+			if len(o.Reply) > task.MaxReplyKept || len(o.Error) > task.MaxErrorKept {
 				t.Errorf("kept %d bytes of the reply, %d of the error", len(o.Reply), len(o.Error))
 			}
 		})

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -16,7 +15,7 @@ import (
 // Reasons of a Refusal.
 const (
 	ReasonGone         = "gone"                  // 410
-	ReasonNoRetry      = "no_retry"              // the reply has Foliot-No-Retry: true
+	ReasonNoRetry      = task.ReasonNoRetry      // the reply has Foliot-No-Retry: true
 	ReasonEgressDenied = task.ReasonEgressDenied // the guard denies every address of the host
 )
 
@@ -105,23 +104,7 @@ func readReply(body io.Reader, length int64) (text string, complete bool) {
 	if err == nil {
 		_, err = io.CopyN(io.Discard, body, maxReplyRead-int64(n))
 	}
-	return bounded(string(kept[:n]), task.MaxReplyKept), errors.Is(err, io.EOF)
+	return task.Clip(string(kept[:n]), task.MaxReplyKept), errors.Is(err, io.EOF)
 }
 
-// maxErrorKept bounds an error's text: parts of it may come from the receiver.
-const maxErrorKept = 512
-
-// clip bounds the text of an error.
-func clip(s string) string { return bounded(s, maxErrorKept) }
-
-// bounded returns at most limit bytes of s, as valid UTF-8, without a partial
-// rune at the end.
-func bounded(s string, limit int) string {
-	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= limit {
-		return s
-	}
-	for !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
+func clip(s string) string { return task.Clip(s, task.MaxErrorKept) }

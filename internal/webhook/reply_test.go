@@ -186,8 +186,8 @@ func FuzzBoundedIsValidAndShort(f *testing.F) {
 	f.Add(strings.Repeat("\xf0", 40), 16)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit &= 0x3ff
-		if got := bounded(s, limit); len(got) > limit || !utf8.ValidString(got) {
-			t.Errorf("bounded(%q, %d) = %q", s, limit, got)
+		if got := task.Clip(s, limit); len(got) > limit || !utf8.ValidString(got) {
+			t.Errorf("Clip(%q, %d) = %q", s, limit, got)
 		}
 	})
 }

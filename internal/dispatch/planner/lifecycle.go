@@ -69,7 +69,7 @@ func (pl *Planner) namespaceOf(name string) *namespace {
 func (pl *Planner) destinationOf(key destinationKey) *destination {
 	t := pl.destinations[key]
 	if t == nil {
-		t = &destination{key: key, number: pl.next(), class: unknown, runs: pl.slots.all > 0}
+		t = &destination{key: key, number: pl.next(), class: unknown, runs: key.destination == "" || pl.slots.all > 0}
 		if name := task.KindOf(key.destination); name != "" {
 			t.class, t.kind = handler, pl.kindOf(name)
 			_, t.runs = pl.config.Kinds[name]

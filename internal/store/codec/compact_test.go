@@ -85,6 +85,9 @@ func drawCompact(t *rapid.T) *task.Task {
 	}
 	if is("schedule") {
 		r.Recur, r.NotifySchedule = nightly().Recur, true
+		if r.Request.Kind != "" {
+			r.Request.Destination = ""
+		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "replaced") {
 		r.Replaced = append(r.Replaced, task.Idempotency{Key: rapid.String().Draw(t, "key"), Fingerprint: rapid.String().Draw(t, "fingerprint")})

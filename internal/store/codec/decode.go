@@ -272,7 +272,9 @@ func setLifeField(t *task.Task, f field) error {
 		t.Aged = f.duration()
 	case fieldKind:
 		t.Request.Kind = string(f.bytes) // lanes outlive their tasks
-		t.Request.Destination = task.KindDestination(t.Request.Kind)
+		if t.Recur == nil {              // a schedule has no destination
+			t.Request.Destination = task.KindDestination(t.Request.Kind)
+		}
 	case fieldBody:
 		t.Request.Body = bytes.Clone(f.bytes)
 	}

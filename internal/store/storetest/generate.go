@@ -287,6 +287,9 @@ func (g *generator) spec() task.Spec {
 	if g.IntN(3) == 0 {
 		s.Request.Headers = map[string]string{"X-A": g.oneOf([]string{"", "1"})}
 	}
+	if g.IntN(4) == 0 {
+		kind(g.oneOf([]string{"close", "index"}))(&s)
+	}
 	s.When = g.when()
 	s.Timeout = g.duration(time.Millisecond, time.Second, time.Minute)
 	s.ExpireAfter = g.duration(0, 0, time.Second, time.Hour)

@@ -90,6 +90,25 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
+		"a schedule of a kind makes tasks for its handler",
+		"The schedule stays in the lane of schedules, also after it was read again. Its occurrences are in the lane of their kind, with its arguments.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second, func(s *task.ScheduleSpec) { kind("close")(&s.Spec) })
+			if lane := f.load(s.Key()).Lane(); lane != task.ScheduleLane(task.DefaultNamespace) {
+				f.Errorf("the schedule is in %+v", lane)
+			}
+			for i := range task.Millis(2) {
+				r := f.fire(start+5000*(i+1), s)
+				if r.Err != nil || r.Spawned == nil || r.Spawned.Lane().Destination != task.KindDestination("close") {
+					f.Fatalf("%+v", r)
+				}
+				if t := f.claim(start+5000*(i+1), r.Spawned, "token"); string(t.Request.Body) != `{"n":1}` {
+					f.Errorf("its arguments are %s", t.Request.Body)
+				}
+			}
+		},
+	},
+	{
 		"no instant is early",
 		"Before its instant a schedule makes nothing, and says so.",
 		func(f *fixture) {

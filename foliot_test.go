@@ -1,0 +1,381 @@
+package foliot_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/foliottest"
+)
+
+// order is the arguments of the kinds in these tests.
+type order struct {
+	ID    string `json:"id"`
+	Cents int    `json:"cents"`
+}
+
+var closeOrder = foliot.NewKind[order]("close-order")
+
+// calls records what handlers did.
+type calls struct {
+	mu   sync.Mutex
+	list []foliot.Task[order]
+	at   []time.Time
+}
+
+func (c *calls) note(t *foliot.Task[order]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list, c.at = append(c.list, *t), append(c.at, time.Now())
+}
+
+func (c *calls) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.list)
+}
+
+// handling returns a Mux whose handler of closeOrder notes each call and
+// returns the result of f.
+func handling(f func(ctx context.Context, t *foliot.Task[order]) error) (*foliot.Mux, *calls) {
+	m, c := new(foliot.Mux), new(calls)
+	closeOrder.Handle(m, func(ctx context.Context, t *foliot.Task[order]) error {
+		c.note(t)
+		return f(ctx, t)
+	})
+	return m, c
+}
+
+func succeed(context.Context, *foliot.Task[order]) error { return nil }
+
+// inBubble runs f with a node in memory, under fake time.
+func inBubble(t *testing.T, handle func(ctx context.Context, t *foliot.Task[order]) error, f func(t *testing.T, n *foliot.Node, c *calls)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m, c := handling(handle)
+		n := foliottest.StartWith(t, m, foliot.Options{Grace: -1, KeepEnded: 1000 * time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		synctest.Wait()
+		f(t, n, c)
+	})
+}
+
+// pass lets time pass until all goroutines wait again.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func mustIn(t *testing.T, s foliot.Scheduler, name string, d time.Duration, o ...foliot.Option) {
+	t.Helper()
+	if _, err := closeOrder.In(t.Context(), s, name, d, order{name, 100}, o...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state returns the state, the used attempts and the last error of a task.
+func get(t *testing.T, s foliot.Scheduler, name string) foliot.Info {
+	t.Helper()
+	i, err := s.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestAHandlerStartsAtItsDueTimeAndNotAMillisecondEarlier(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		due := time.Now().Add(30 * time.Minute)
+		mustIn(t, n, "close-42", 30*time.Minute)
+		pass(30*time.Minute - time.Millisecond)
+		if c.len() != 0 {
+			t.Fatal("it started early")
+		}
+		pass(5 * time.Millisecond)
+		if c.len() != 1 {
+			t.Fatal("it did not start")
+		}
+		got := c.list[0]
+		if got.Name != "close-42" || got.Args != (order{"close-42", 100}) || got.Attempt != 1 || got.Due.Before(due) || got.Due.After(due.Add(time.Millisecond)) {
+			t.Errorf("%+v", got)
+		}
+		if i := get(t, n, "close-42"); i.State != foliot.StateDelivered || i.Kind != "close-order" || !i.Next.IsZero() {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+func TestATaskIsMovedAndCancelledUntilItStarts(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		mustIn(t, n, "a", time.Hour)
+		mustIn(t, n, "b", time.Hour)
+		if _, err := n.Move(t.Context(), "a", foliot.In(2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		pass(59 * time.Minute)
+		if pending, err := n.Cancel(t.Context(), "b"); !pending || err != nil {
+			t.Errorf("cancel: %v, %v", pending, err)
+		}
+		if pending, err := n.Cancel(t.Context(), "b"); !pending || err != nil {
+			t.Errorf("cancel again: %v, %v", pending, err)
+		}
+		if _, err := n.Touch(t.Context(), "a"); err != nil { // now it is due in two hours
+			t.Fatal(err)
+		}
+		pass(2*time.Hour - time.Second)
+		if c.len() != 0 {
+			t.Errorf("%+v started", c.list)
+		}
+		pass(2 * time.Second)
+		if c.len() != 1 {
+			t.Error("a did not start")
+		}
+	})
+}
+
+func TestPutReplacesAndDebounces(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		for i := range 10 {
+			if _, err := closeOrder.Put(t.Context(), n, "index", foliot.In(time.Minute), order{Cents: i}); err != nil {
+				t.Fatal(err)
+			}
+			pass(30 * time.Second)
+		}
+		pass(time.Hour)
+		if c.len() != 1 || c.list[0].Args.Cents != 9 {
+			t.Errorf("%+v", c.list)
+		}
+	})
+}
+
+func TestErrorsNameTheFailure(t *testing.T) {
+	inBubble(t, func(ctx context.Context, _ *foliot.Task[order]) error { <-ctx.Done(); return nil }, func(t *testing.T, n *foliot.Node, _ *calls) {
+		ctx := t.Context()
+		mustIn(t, n, "runs", 0)
+		mustIn(t, n, "waits", time.Hour)
+		pass(time.Second)
+		if _, err := closeOrder.At(ctx, n, "absolute", time.Now().Add(time.Hour), order{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Cancel(ctx, "runs"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second) // its handler has returned nil
+		_, exists := closeOrder.In(ctx, n, "waits", 0, order{})
+		_, missing := n.Get(ctx, "nobody")
+		_, ended := n.Move(ctx, "runs", foliot.In(0))
+		_, noDelay := n.Touch(ctx, "absolute")
+		_, badName := closeOrder.In(ctx, n, "no spaces", 0, order{})
+		_, badKind := foliot.NewKind[func()]("f").In(ctx, n, "f", 0, nil)
+		mustIn(t, n, "running", 0)
+		pass(time.Second)
+		_, running := n.Move(ctx, "running", foliot.In(0))
+		for want, got := range map[error]error{
+			foliot.ErrExists: exists, foliot.ErrNotFound: missing, foliot.ErrEnded: ended, foliot.ErrNoDelay: noDelay, foliot.ErrInvalid: badName, foliot.ErrRunning: running,
+		} {
+			if !errors.Is(got, want) || !strings.Contains(got.Error(), "task ") {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+		if !errors.Is(badKind, foliot.ErrInvalid) {
+			t.Error(badKind)
+		}
+	})
+}
+
+// TestEachResultOfAHandlerHasItsOutcome has the table of the package
+// documentation.
+func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
+	broken := errors.New("the shop is closed")
+	for name, c := range map[string]struct {
+		first    func(ctx context.Context) error // the result of the first attempt; later ones return nil
+		after    time.Duration                   // until the second attempt; 0: there is none
+		state    foliot.State
+		contains string // in the error of the first attempt
+	}{
+		"nil":      {func(context.Context) error { return nil }, 0, foliot.StateDelivered, ""},
+		"an error": {func(context.Context) error { return broken }, time.Second, foliot.StateDelivered, "the shop is closed"},
+		"Dead":     {func(context.Context) error { return foliot.Dead(broken) }, 0, foliot.StateDead, "the shop is closed"},
+		"RetryIn":  {func(context.Context) error { return foliot.RetryIn(7*time.Minute, broken) }, 7 * time.Minute, foliot.StateDelivered, "the shop is closed"},
+		"Snooze":   {func(context.Context) error { return foliot.Snooze(30 * time.Hour) }, 30 * time.Hour, foliot.StateDelivered, "snoozed for 30h"},
+		"a panic":  {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
+		"Goexit":   {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
+		"a timeout": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
+			"timed out after 15s"},
+		"a handler that ignores its timeout": {func(context.Context) error { time.Sleep(time.Hour); return nil }, 0, foliot.StateDelivered, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(ctx context.Context, task *foliot.Task[order]) error {
+				if task.Attempt == 1 {
+					return c.first(ctx)
+				}
+				return nil
+			}, func(t *testing.T, n *foliot.Node, calls *calls) {
+				mustIn(t, n, "a", 0)
+				pass(10 * time.Second)
+				pass(20 * time.Second)
+				first := get(t, n, "a").LastError
+				pass(31 * time.Hour)
+				i := get(t, n, "a")
+				if i.State != c.state {
+					t.Errorf("it is %s (%s, %s)", i.State, i.Reason, i.LastError)
+				}
+				if calls.len() == 2 && c.after < time.Minute {
+					first = c.contains // it is no longer the last one
+				}
+				if !strings.Contains(first, c.contains) {
+					t.Errorf("its error is %q", first)
+				}
+				switch {
+				case c.after == 0 && calls.len() != 1, c.after != 0 && calls.len() != 2:
+					t.Fatalf("%d attempts", calls.len())
+				case c.after != 0:
+					if got := calls.at[1].Sub(calls.at[0]); got < c.after || got > c.after+time.Second {
+						t.Errorf("the second attempt came after %v, want %v", got, c.after)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestArgumentsThatDoNotDecodeAreAFailureAndNotTheEnd(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		old := foliot.NewKind[string]("close-order") // of an earlier deployment
+		if _, err := old.In(t.Context(), n, "a", 0, "42"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if i := get(t, n, "a"); i.State != foliot.StateScheduled || !strings.Contains(i.LastError, "the arguments do not decode") || c.len() != 0 {
+			t.Errorf("%+v, %d calls", i, c.len())
+		}
+	})
+}
+
+func TestTasksOfARenamedKindWaitForItsHandler(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		renamed := foliot.NewKind[order]("shut-order")
+		if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(24 * time.Hour)
+		if i := get(t, n, "a"); i.State != foliot.StateScheduled || i.Attempts != 0 || c.len() != 0 {
+			t.Errorf("%+v", i)
+		}
+		if missing := n.Missing(); !slices.Equal(missing, []string{"shut-order"}) {
+			t.Errorf("missing: %v", missing)
+		}
+	})
+}
+
+func TestACancelEndsTheContextOfARunningHandler(t *testing.T) {
+	var cause error
+	inBubble(t, func(ctx context.Context, _ *foliot.Task[order]) error {
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return cause
+	}, func(t *testing.T, n *foliot.Node, c *calls) {
+		mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
+		pass(time.Second)
+		if pending, err := n.Cancel(t.Context(), "a"); pending || err != nil {
+			t.Errorf("%v, %v", pending, err)
+		}
+		pass(time.Hour)
+		if i := get(t, n, "a"); i.State != foliot.StateCancelled || !errors.Is(cause, foliot.ErrCancelled) || c.len() != 1 {
+			t.Errorf("%+v, %v, %d calls", i, cause, c.len())
+		}
+	})
+}
+
+func TestMiddlewareWrapsEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := handling(succeed)
+		var seen []string
+		wrap := func(name string) foliot.Middleware {
+			return func(next foliot.Handler) foliot.Handler {
+				return func(ctx context.Context, c *foliot.Call) error {
+					seen = append(seen, name+" "+c.Kind+" "+string(c.Args))
+					return next(ctx, c)
+				}
+			}
+		}
+		m.Use(wrap("outer"), wrap("inner"))
+		n := foliottest.Start(t, m)
+		mustIn(t, n, "a", 0)
+		pass(time.Second)
+		args, _ := json.Marshal(order{"a", 100})
+		if want := []string{"outer close-order " + string(args), "inner close-order " + string(args)}; !slices.Equal(seen, want) {
+			t.Errorf("%q", seen)
+		}
+	})
+}
+
+func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		for range 3 { // three starts of the program
+			if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", "Europe/Berlin"), order{Cents: 1}); err != nil {
+				t.Fatal(err)
+			}
+			pass(24 * time.Hour)
+		}
+		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "nightly@") {
+			t.Errorf("%+v", c.list)
+		}
+		if v := foliot.ScheduleVersion(t, n, "nightly"); v != 1 {
+			t.Errorf("it was written %d times", v)
+		}
+		if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {
+			t.Fatal(err)
+		}
+		pass(24 * time.Hour)
+		if c.list[3].Args.Cents != 2 {
+			t.Errorf("%+v", c.list[3])
+		}
+	})
+}
+
+func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := map[string]int{}, map[string]int{}
+		m := new(foliot.Mux)
+		handle := func(_ context.Context, task *foliot.Task[string]) error {
+			add := func(by int) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, k := range []string{task.Args, "all"} {
+					running[k] += by
+					most[k] = max(most[k], running[k])
+				}
+			}
+			add(1)
+			time.Sleep(time.Second)
+			add(-1)
+			return nil
+		}
+		one, many := foliot.NewKind[string]("one"), foliot.NewKind[string]("many")
+		one.Handle(m, handle, foliot.AtOnce(1))
+		many.Handle(m, handle)
+		n := foliottest.StartWith(t, m, foliot.Options{Concurrency: 5})
+		for i := range 40 {
+			name := string(rune('a'+i%26)) + string(rune('a'+i/26))
+			for _, k := range []foliot.Kind[string]{one, many} {
+				if _, err := k.In(t.Context(), n, k.Name()+name, 0, k.Name()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		pass(2 * time.Minute)
+		if most["one"] != 1 || most["all"] != 5 || n.Stats().Delivered != 80 {
+			t.Errorf("at most %v ran, %+v", most, n.Stats())
+		}
+	})
+}

@@ -1,0 +1,55 @@
+// Package foliottest runs package foliot in tests: in memory, and in a bubble of
+// testing/synctest with fake time. So a test of "closed after half an hour, and
+// not a millisecond earlier" takes milliseconds:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		node := foliottest.Start(t, mux)
+//		closeOrder.In(t.Context(), node, "close-42", 30*time.Minute, Order{ID: "42"})
+//		time.Sleep(30*time.Minute - time.Millisecond)
+//		synctest.Wait()
+//		// it is still open
+//		time.Sleep(2 * time.Millisecond)
+//		synctest.Wait()
+//		// it is closed
+//	})
+package foliottest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/medium/memory"
+)
+
+// Store returns a store in memory, for foliot.Open. It ends with its Node.
+func Store() foliot.Store { return memory.Medium{} }
+
+// Start returns a running Node in memory, with the handlers of mux. The end of
+// the test stops it. Start can be called in a synctest bubble and outside one.
+func Start(t testing.TB, mux *foliot.Mux) *foliot.Node {
+	t.Helper()
+	return StartWith(t, mux, foliot.Options{})
+}
+
+// StartWith is Start with options.
+func StartWith(t testing.TB, mux *foliot.Mux, o foliot.Options) *foliot.Node {
+	t.Helper()
+	n, err := foliot.Open(context.Background(), Store(), mux, o)
+	if err != nil {
+		t.Fatalf("open a node in memory: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the node ended: %v", err)
+		}
+		if err := n.Close(); err != nil {
+			t.Errorf("close the node: %v", err)
+		}
+	})
+	return n
+}

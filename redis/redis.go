@@ -1,0 +1,50 @@
+// Package redis keeps the tasks of package foliot in a Redis or Valkey, which
+// several processes share. docs/redis.md lists the settings that the servers
+// need, and what a failover can lose.
+package redis
+
+import (
+	"context"
+	"os"
+	"strconv"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/medium/redis"
+	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store/redisstore"
+)
+
+// Store returns the store at a URL: redis://host:6379/0, rediss:// with TLS, or
+// one of the forms for Sentinel and Cluster that docs/redis.md has. All
+// processes that use the URL share the tasks, and `foliot serve --store` can be
+// one of them.
+//
+// Each process owns a part of the tasks and runs only those. So all processes
+// must handle all kinds. Tasks without a handler in the process that owns them
+// wait, and are shown with the reason runner. A process that only creates tasks
+// passes a nil Mux to foliot.Open, and owns none.
+func Store(url string) foliot.Store { return store{url} }
+
+type store struct{ url string }
+
+// Open implements foliot.Store.
+func (s store) Open(ctx context.Context, c medium.Config) (*medium.Opened, error) {
+	u, err := redisurl.Parse(s.url)
+	if err != nil {
+		return nil, err
+	}
+	options, err := u.Options()
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	opened, err := redis.Medium{Config: redisstore.Config{Client: options, Address: host + ":" + strconv.Itoa(os.Getpid())}}.Open(ctx, c)
+	if err != nil {
+		return nil, u.Explain("open", err)
+	}
+	return opened, nil
+}
