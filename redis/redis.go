@@ -1,6 +1,6 @@
 // Package redis keeps the tasks of package foliot in a Redis or Valkey, which
 // several processes share. docs/redis.md lists the settings that the servers
-// need, and what a failover can lose.
+// need, and the losses that a failover can cause.
 package redis
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/medium/redis"
 	"github.com/foliot/foliot/internal/server/redisurl"
-	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
 // Store returns the store at a URL: redis://host:6379/0, rediss:// with TLS, or
@@ -42,7 +41,7 @@ func (s store) Open(ctx context.Context, c medium.Config) (*medium.Opened, error
 	if err != nil {
 		host = ""
 	}
-	opened, err := redis.Medium{Config: redisstore.Config{Client: options, Address: host + ":" + strconv.Itoa(os.Getpid())}}.Open(ctx, c)
+	opened, err := redis.At(options, host+":"+strconv.Itoa(os.Getpid())).Open(ctx, c)
 	if err != nil {
 		return nil, u.Explain("open", err)
 	}

@@ -2,13 +2,25 @@ package buildinfo
 
 import "runtime/debug"
 
-// Version returns the version of the module that the Go tool recorded, or
-// "devel".
+const module = "github.com/foliot/foliot"
+
+// Version returns the version of Foliot in this program that the Go tool
+// recorded, or "devel". The program can be another one that links Foliot.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
 	}
-	return "devel"
+	version := info.Main.Version
+	for _, dep := range info.Deps {
+		if dep.Path == module {
+			version = dep.Version
+		}
+	}
+	if version == "" || version == "(devel)" {
+		return "devel"
+	}
+	return version
 }
 
 // Commit returns the first 12 characters of the commit of this build, or "" if it

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -155,10 +155,10 @@ func placeRemedy(dir, self string, missing, hidden bool) string {
 	switch {
 	case missing:
 		command = "install -d -m 700 -o " + self + " " + shellWord(dir)
-	case isFresh(dir), pebblestore.Marked(dir):
+	case isFresh(dir), marker.Marked(dir):
 		command = "chown -R " + self + " " + shellWord(dir)
 	case hidden:
-		command = "test -e " + shellWord(pebblestore.MarkerOf(dir)) + " && chown -R " + self + " " + shellWord(dir)
+		command = "test -e " + shellWord(marker.Of(dir)) + " && chown -R " + self + " " + shellWord(dir)
 		return "If it is a store, its tasks stay in it: run `" + command + "` as root. Otherwise name another directory"
 	default:
 		return "Name another directory"
@@ -178,7 +178,7 @@ func isHidden(dir string) bool {
 // Placed returns err as a usage.Error that names the flag if err means that the
 // directory contains files of another program. It returns other errors unchanged.
 func Placed(flag string, err error) error {
-	if errors.Is(err, pebblestore.ErrForeign) {
+	if errors.Is(err, marker.ErrForeign) {
 		return usage.Errorf(flag, "%v", err)
 	}
 	return err
@@ -205,7 +205,7 @@ func CheckDataDir(flag, dir string) error {
 	}
 	err = SecretDir.Check(dir, info)
 	switch fresh := isFresh(dir); {
-	case err == nil, !fresh && !pebblestore.Marked(dir):
+	case err == nil, !fresh && !marker.Marked(dir):
 		return nil
 	case fresh && os.Chmod(dir, 0o700) == nil:
 		return nil

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/store/redisstore"
@@ -29,6 +32,12 @@ const (
 // Medium is a Redis or Valkey, which many processes share. Open sets the
 // fields of Config that a medium.Config has too.
 type Medium struct{ Config redisstore.Config }
+
+// At returns the Medium of a program with these options of the client. address
+// shows operators where the program runs.
+func At(client rueidis.ClientOption, address string) Medium {
+	return Medium{redisstore.Config{Client: client, Address: address, Version: buildinfo.Version()}}
+}
 
 // Open opens the store. Its clock is that of the servers.
 func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, error) {

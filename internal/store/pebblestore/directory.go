@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 )
 
 // The reasons why a directory is refused.
@@ -23,13 +23,13 @@ var (
 	// misread.
 	ErrNewerFormat = codec.ErrNewerFormat
 	// ErrForeign: it contains files, but no marker of ours.
-	ErrForeign = errors.New("this is not a foliot data directory")
+	ErrForeign = marker.ErrForeign
 	// ErrDamaged: confirmed data is missing or changed.
 	ErrDamaged = errors.New("the data directory is damaged")
 )
 
 const (
-	markerFile = "FOLIOT"
+	markerFile = marker.File
 	markerTemp = "FOLIOT.tmp"
 	lockFile   = "LOCK" // Pebble's
 )
@@ -127,15 +127,6 @@ func checkMarker(fs vfs.FS, dir string) (format int, err error) {
 	}
 	return format, nil
 }
-
-// Marked reports whether dir is a data directory, of any version.
-func Marked(dir string) bool {
-	_, err := os.Stat(MarkerOf(dir))
-	return err == nil
-}
-
-// MarkerOf returns the path of the marker of a store in dir.
-func MarkerOf(dir string) string { return filepath.Join(dir, markerFile) }
 
 func readFile(fs vfs.FS, path string) (string, error) {
 	f, err := fs.Open(path)
