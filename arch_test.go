@@ -51,6 +51,13 @@ var layers = []layer{
 		why: "a program that keeps its timers in a Redis links neither a database nor the API",
 	},
 	{
+		path: "admin", may: []string{
+			".", "internal/activity", "internal/api", "internal/buildinfo", "internal/node", "internal/page", "internal/settings", "internal/wire",
+		},
+		tests: []string{"client", "foliottest"}, shipped: true,
+		why: "only a program that serves the API links it",
+	},
+	{
 		path: "foliottest", may: []string{".", "internal/medium/memory"},
 		why: "tests of users link it, and programs do not",
 	},

@@ -80,6 +80,10 @@ type Node struct {
 
 var _ Scheduler = (*Node)(nil)
 
+func init() {
+	node.Of = func(embedded any) *node.Node { return embedded.(*Node).core }
+}
+
 // Open opens a store. The handlers of m run only while Run does. A program that
 // only creates tasks passes a nil Mux, and need not call Run. ctx ends the wait
 // for a Redis that is not ready. Call Close at the end.

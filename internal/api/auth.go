@@ -38,7 +38,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 	if err := s.refuseIfLost(c.settings, rt); err != nil {
 		return c, err
 	}
-	if c.settings.Secured() {
+	if s.cfg.Authorize != nil || c.settings.Secured() {
 		var err error
 		if c.token, err = s.login(w, r, rt, c.settings, c.addr); err != nil {
 			return c, err
@@ -70,6 +70,12 @@ func (c *caller) checkSuspended(rt *route) error {
 
 // login returns the token of r.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, current *settings.Settings, addr netip.Addr) (_ *settings.AccessToken, err error) {
+	if s.cfg.Authorize != nil {
+		if token := s.cfg.Authorize(r); token != nil {
+			return token, nil
+		}
+		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "the program that serves this API does not allow the request"))
+	}
 	if _, given := r.Header["Authorization"]; !given {
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server requires a token: authorization: Bearer foliot_…"))
 	}
@@ -166,6 +172,8 @@ func (c *caller) account(rt *route) string {
 func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Settings()
 	switch {
+	case s.cfg.Authorize != nil: // the caller was authorized for the whole request
+		return nil
 	case c.token == nil && settings.Secured():
 		return refuse("token_required", "Authorization", "this server has required a token since its first token was created: send one")
 	case c.token != nil && settings.Token(c.token.Hash, s.now()) == nil:

@@ -56,7 +56,7 @@ func clusterRoutes() []route {
 }
 
 func (s *Server) cluster(w http.ResponseWriter, r *request) error {
-	c := wire.Cluster{Store: "embedded", Durability: s.store.Durability(), Secured: r.settings.Secured()}
+	c := wire.Cluster{Store: "embedded", Durability: s.store.Durability(), Secured: s.cfg.Authorize != nil || r.settings.Secured()}
 	if s.nodes == nil {
 		c.Nodes = []wire.Node{{
 			Self: true, Version: s.cfg.Version, StartedAt: wire.FormatTime(s.started), Uptime: uptime(time.Since(s.started)), Ready: s.ready() == nil,

@@ -31,9 +31,10 @@ func newGuard(hosts []string) *guard {
 	return g
 }
 
-// check returns the problem with the origin or the Host of r, or nil.
-func (g *guard) check(r *http.Request) error {
-	if !g.allowed(r) {
+// check returns the problem with the origin of r, or nil. If ofHost is set, it
+// checks the Host too.
+func (g *guard) check(r *http.Request, ofHost bool) error {
+	if ofHost && !g.allowed(r) {
 		return refuse("host_not_allowed", "Host", "the server does not know this name: use its address, or start it with `foliot serve --host NAME`")
 	}
 	return crossOrigin(g.crossOrigin.Check(r))

@@ -65,6 +65,12 @@ type Config struct {
 	// Log receives errors of the server. Default: slog.Default().
 	Log *slog.Logger
 
+	// Authorize returns the rights of a request, as a token with a namespace and a
+	// scope, or nil if the request is refused. It replaces the access tokens and
+	// the check of the Host, for a program that has users of its own. Default: the
+	// access tokens.
+	Authorize func(*http.Request) *settings.AccessToken
+
 	// Authenticated is called with the namespace and the token id of a request before
 	// it is carried out. The id is "" if no token was required. ctx is the
 	// request's. It must return quickly. Default: none.
@@ -221,7 +227,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	if err := s.guard.check(r); err != nil {
+	if err := s.guard.check(r, s.cfg.Authorize == nil); err != nil {
 		s.fail(w, r, err)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 func (s *Server) whoami(w http.ResponseWriter, r *request) error {
 	me := wire.Identity{
-		Namespace: r.namespace, Scope: settings.ScopeAdmin.String(), Operator: r.operator, Secured: r.settings.Secured(),
+		Namespace: r.namespace, Scope: settings.ScopeAdmin.String(), Operator: r.operator, Secured: s.cfg.Authorize != nil || r.settings.Secured(),
 		Version: s.cfg.Version, Store: "embedded", Node: s.nodeName(), Durability: s.store.Durability(), Now: showTime(s.now()),
 	}
 	if s.nodes != nil {

@@ -150,6 +150,9 @@ func (n *Node) Maintain(ctx context.Context) {
 	working.Wait()
 }
 
+// Log returns the logger of the node.
+func (n *Node) Log() *slog.Logger { return n.log }
+
 // Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
 

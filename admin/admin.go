@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/page"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Access is how much of the API a request may use. The rights apply to all
+// namespaces of the store.
+type Access int
+
+// The rights. Each includes those before it.
+const (
+	None  Access = iota // the request is refused with status 401
+	Read                // see tasks, queues and schedules, with their arguments
+	Write               // create and change tasks and schedules
+	Admin               // change queues, namespaces and tokens, read the audit log, and copy the store
+)
+
+// Handler returns the whole API and the web page of a node. allow decides what
+// each request may do, for example by the session of the program's user. It is
+// called for each request, on the goroutine of the request. A nil allow refuses
+// all requests. Access tokens of the store have no effect here.
+//
+// Handler can be called once for a Node. Tasks with a URL can be created, but a
+// Node sends no requests: such tasks wait for a `foliot serve` on the same
+// store.
+func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
+	core := node.Of(n)
+	server := api.New(api.Config{
+		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
+		Page:      page.Handler(),
+		Backup:    core.Backup(),
+		Examine:   core.Examine(),
+		Live:      core.Live,
+		History:   core.History,
+		Attempts:  func(f api.AttemptFilter) wire.AttemptList { return attempts(core, f) },
+		Near:      core.Near,
+		Version:   buildinfo.Version(),
+		Now:       core.Latest,
+		Trusted:   core.Trusted,
+		Log:       core.Log(),
+	}, core.Store)
+	core.OnChange(server.Notify)
+	return server
+}
+
+// tokenOf returns the rights of a request as a token of an operator.
+func tokenOf(allow func(*http.Request) Access, r *http.Request) *settings.AccessToken {
+	access := None
+	if allow != nil {
+		access = allow(r)
+	}
+	t := &settings.AccessToken{ID: "program", Namespace: settings.AllNamespaces}
+	switch access {
+	case Read:
+		t.Scope = settings.ScopeRead
+	case Write:
+		t.Scope = settings.ScopeWrite
+	case Admin:
+		t.Scope = settings.ScopeAdmin
+	default:
+		return nil
+	}
+	return t
+}
+
+func attempts(n *node.Node, f api.AttemptFilter) wire.AttemptList {
+	return n.RecentAttempts(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit}, f.Operator)
+}
