@@ -178,6 +178,14 @@ run: build ## build, then foliot serve with ARGS
 battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)
 
+.PHONY: test-embed
+test-embed: ## programs that embed package foliot under 200 kill -9 on each store (5 minutes; KILLS=4)
+	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess' -v ./test/embed
+
+.PHONY: measure-embed
+measure-embed: ## 100,000 timers in a minute, and a million that stand, in a directory (4 minutes)
+	@FOLIOT_MEASURE=1 $(GO) test -count 1 -timeout 30m -run Measure -v ./test/embed
+
 .PHONY: bench-compare
 bench-compare: ## the service of this tree and of REF in turn: rates, processor time, lateness, as ratios (8 minutes; ARGS='-pairs 5 creates')
 	@$(GO) run ./test/battery -compare '$(REF)' $(ARGS)

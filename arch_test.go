@@ -48,7 +48,8 @@ var layers = []layer{
 	},
 	{
 		path: "redis", may: []string{".", "internal/medium", "internal/medium/redis", "internal/server/redisurl"}, shipped: true,
-		why: "a program that keeps its timers in a Redis links neither a database nor the API",
+		tests: []string{"internal/redistest"},
+		why:   "a program that keeps its timers in a Redis links neither a database nor the API",
 	},
 	{
 		path: "admin", may: []string{
@@ -359,6 +360,10 @@ var layers = []layer{
 		},
 		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},
 		why:   "a server is a node behind a listener: commands and their output belong to the command line",
+	},
+	{
+		path: "test/embed", tests: []string{".", "dir", "redis", "internal/redistest"}, tech: testTools,
+		why: "a program is written as by a user, and driven from outside",
 	},
 	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,

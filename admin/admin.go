@@ -25,9 +25,9 @@ const (
 	Admin               // change queues, namespaces and tokens, read the audit log, and copy the store
 )
 
-// Handler returns the whole API and the web page of a node. allow decides what
-// each request may do, for example by the session of the program's user. It is
-// called for each request, on the goroutine of the request. A nil allow refuses
+// Handler returns the whole API and the web page of a node. allow returns
+// the rights of a request, for example by the session of the program's user. It
+// is called on the goroutine of the request. A nil allow refuses
 // all requests. Access tokens of the store have no effect here.
 //
 // Handler can be called once for a Node. Tasks with a URL can be created, but a

@@ -1,0 +1,121 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+func TestAProgramWithARedisLinksTheseModules(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-buildvcs=false", "-deps", "-f", "{{if not .Standard}}{{.Module.Path}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	slices.Sort(linked)
+	want := []string{"github.com/foliot/foliot", "github.com/redis/rueidis", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text", "google.golang.org/protobuf"}
+	if linked = slices.Compact(linked); !slices.Equal(linked, want) {
+		t.Errorf("it links %q", linked)
+	}
+}
+
+// program is a node of a test, with a handler that notes its tasks.
+func program(t *testing.T, url string, mux *foliot.Mux) *foliot.Node {
+	t.Helper()
+	n, err := foliot.Open(t.Context(), Store(url), mux, foliot.Options{Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	if mux != nil {
+		go func() { ended <- n.Run(ctx) }()
+	} else {
+		ended <- nil
+	}
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, n.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+func TestThreeProgramsShareTheTasksOfOneThatOnlyCreates(t *testing.T) {
+	r := redistest.New(t)
+	url := "redis://" + r.Addr
+	work := foliot.NewKind[int]("work")
+	var mu sync.Mutex
+	by := map[int]int{}   // tasks by program
+	seen := map[int]int{} // attempts by task
+	for p := range 3 {
+		mux := new(foliot.Mux)
+		work.Handle(mux, func(_ context.Context, task *foliot.Task[int]) error {
+			mu.Lock()
+			defer mu.Unlock()
+			by[p]++
+			seen[task.Args]++
+			return nil
+		})
+		program(t, url, mux)
+	}
+	creator := program(t, url, nil)
+	for i := range 300 {
+		if _, err := work.In(t.Context(), creator, fmt.Sprint("t", i), time.Duration(i)*10*time.Millisecond, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for done := 0; done < 300 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // between two looks
+		mu.Lock()
+		done = len(seen)
+		mu.Unlock()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != 300 || len(by) != 3 {
+		t.Errorf("%d tasks were handled by %v", len(seen), by)
+	}
+}
+
+// A cancel in one process ends the context of a handler in another one.
+func TestACancelReachesAHandlerInAnotherProcess(t *testing.T) {
+	r := redistest.New(t)
+	url := "redis://" + r.Addr
+	work := foliot.NewKind[int]("work")
+	began, cause := make(chan bool, 1), make(chan error, 1)
+	mux := new(foliot.Mux)
+	work.Handle(mux, func(ctx context.Context, _ *foliot.Task[int]) error {
+		began <- true
+		<-ctx.Done()
+		cause <- context.Cause(ctx)
+		return ctx.Err()
+	})
+	program(t, url, mux)
+	other := program(t, url, nil)
+	if _, err := work.In(t.Context(), other, "a", 0, 1, foliot.Timeout(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	asked := time.Now()
+	if pending, err := other.Cancel(t.Context(), "a"); pending || err != nil {
+		t.Errorf("%v, %v", pending, err)
+	}
+	if err := <-cause; !errors.Is(err, foliot.ErrCancelled) {
+		t.Errorf("the cause is %v", err)
+	}
+	if took := time.Since(asked); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

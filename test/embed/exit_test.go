@@ -1,0 +1,56 @@
+package embed
+
+import (
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/dir"
+)
+
+// exited waits for the end of the process by itself, and returns its status. It
+// returns -1 if the process still runs after a while.
+func (c *child) exited(within time.Duration) int {
+	ended := make(chan int, 1)
+	go func() { _ = c.cmd.Wait(); ended <- c.cmd.ProcessState.ExitCode() }()
+	select {
+	case code := <-ended:
+		return code
+	case <-time.After(within):
+		return -1
+	}
+}
+
+// A task that ends the process takes its neighbours with it, until it runs
+// alone. It is dead after ten such ends.
+func TestATaskThatEndsTheProcessDiesAfterTenTimesAndItsNeighboursDoNot(t *testing.T) {
+	place, journal := t.TempDir(), filepath.Join(t.TempDir(), "journal")
+	names := "a b-exits c d-exits-twice e"
+	ends := 0
+	for ; ends < 30; ends++ {
+		c := start(t, "seed", place, journal, names)
+		if code := c.exited(4 * time.Second); code == -1 {
+			c.kill()
+			break
+		} else if code != 4 {
+			t.Fatalf("it ended with status %d", code)
+		}
+	}
+	n, err := foliot.Open(t.Context(), dir.Store(place), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	for name, want := range map[string]foliot.State{"a": foliot.StateDelivered, "b-exits": foliot.StateDead, "c": foliot.StateDelivered, "d-exits-twice": foliot.StateDelivered, "e": foliot.StateDelivered} {
+		i, err := n.Get(t.Context(), name)
+		if err != nil || i.State != want {
+			t.Errorf("%s is %s after %d attempts (%s, %s), %v", name, i.State, i.Attempts, i.Reason, i.LastError, err)
+		}
+	}
+	t.Logf("the process ended %d times", ends)
+	if ends < 10 || ends > 20 {
+		t.Errorf("the process ended %d times", ends)
+	}
+}
