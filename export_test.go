@@ -6,12 +6,22 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ScheduleVersion returns how often a schedule was written.
-func ScheduleVersion(t *testing.T, n *Node, name string) uint64 {
+// Stored returns a task as the store has it.
+func Stored(t *testing.T, n *Node, name string) *task.Task {
 	t.Helper()
-	s, err := n.core.Store.Get(t.Context(), task.ScheduleKey(n.options.Namespace, name))
+	got, err := n.core.Store.Get(t.Context(), n.key(name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Version
+	return got
+}
+
+// StoredSchedule is Stored for a schedule.
+func StoredSchedule(t *testing.T, n *Node, name string) *task.Task {
+	t.Helper()
+	got, err := n.core.Store.Get(t.Context(), task.ScheduleKey(n.options.Namespace, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }

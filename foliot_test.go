@@ -329,7 +329,7 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "nightly@") {
 			t.Errorf("%+v", c.list)
 		}
-		if v := foliot.ScheduleVersion(t, n, "nightly"); v != 1 {
+		if v := foliot.StoredSchedule(t, n, "nightly").Version; v != 1 {
 			t.Errorf("it was written %d times", v)
 		}
 		if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {

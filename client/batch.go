@@ -82,7 +82,7 @@ func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 		}
 	}
 	if fault != nil {
-		b.faults = append(b.faults, refused("", "bad_body", "http.body", fault.Error()))
+		b.faults = append(b.faults, badBody("", fault))
 		return nil
 	}
 	if b.sent > 0 {

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -54,7 +55,13 @@ func (s Spec) wire() (wire.TaskInput, error) {
 	if in.At == "" && in.Delay == "" {
 		in.Delay = "0s"
 	}
-	return in, s.HTTP.Body.put(&in.HTTP)
+	if err := s.HTTP.Body.put(&in.HTTP); err != nil {
+		return in, err
+	}
+	in.Work.Kind = s.Work.Kind
+	var err error
+	in.Work.Args, err = s.Work.Args.args()
+	return in, err
 }
 
 func (t Task) wire() (wire.Task, error) {
@@ -62,7 +69,7 @@ func (t Task) wire() (wire.Task, error) {
 	in.FirstAttemptAt, in.Traceparent = "", t.Traceparent // a reply has no FirstAttempt and Parent of a request
 	shown := wire.Task{
 		TaskInput: in,
-		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
+		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, LimitedBy: t.LimitedBy, Reason: t.Reason,
 		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, Hidden: t.Hidden, BodySize: t.BodySize, Reclaims: t.Reclaims,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
@@ -105,6 +112,31 @@ func (b Body) put(h *wire.HTTPInput) (err error) {
 		h.BodyBase64 = base64Of(b.data)
 	}
 	return err
+}
+
+// args returns the JSON of b for the API, nil if there are no arguments. Its
+// error is an argsError.
+func (b Body) args() (json.RawMessage, error) {
+	switch {
+	case b.err != nil:
+		return nil, argsError{b.err}
+	case b.kind == noBody || b.kind == jsonBody:
+		return b.data, nil
+	}
+	return nil, argsError{errors.New("the arguments are not JSON: use client.JSON")}
+}
+
+// argsError is an error about the arguments of a handler.
+type argsError struct{ error }
+
+// badBody returns the refusal of a call whose body or arguments cannot be
+// encoded.
+func badBody(op string, err error) error {
+	field := "http.body"
+	if _, ok := errors.AsType[argsError](err); ok {
+		field = "work.args"
+	}
+	return refused(op, "bad_body", field, err.Error())
 }
 
 func base64Of(b []byte) *string {
@@ -174,6 +206,7 @@ func (d *decoder) spec(in wire.TaskInput) Spec {
 		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry), OnDead: deadNotice(in.OnDead),
 		FirstAttempt: d.instant(in.FirstAttemptAt), Parent: in.Traceparent,
 		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
+		Work: Work{Kind: in.Work.Kind, Args: args(in.Work.Args)},
 	}
 }
 
@@ -194,7 +227,7 @@ func (d *decoder) retry(w *wire.Retry) (r Retry) {
 func (d *decoder) task(shown wire.Task) Task {
 	t := Task{
 		Spec: d.spec(shown.TaskInput),
-		ID:   shown.ID, State: State(shown.State), HeldBy: shown.HeldBy, Reason: shown.Reason,
+		ID:   shown.ID, State: State(shown.State), HeldBy: shown.HeldBy, LimitedBy: shown.LimitedBy, Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), NextAt: d.instant(shown.NextAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, Hidden: shown.Hidden, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
@@ -226,6 +259,13 @@ func (d *decoder) body(h wire.HTTPInput) Body {
 		return Text(s)
 	}
 	return Body{kind: jsonBody, data: h.Body}
+}
+
+func args(raw json.RawMessage) Body {
+	if len(raw) == 0 || string(raw) == "null" {
+		return Body{}
+	}
+	return Body{kind: jsonBody, data: raw}
 }
 
 func (d *decoder) instant(s string) time.Time {

@@ -144,7 +144,7 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 		ScheduleRule: s.rule(),
 		Paused:       s.Paused, Runs: s.SetRuns,
 		Task: wire.ScheduledTask{
-			Queue: task.Queue, HTTP: task.HTTP, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
+			Queue: task.Queue, HTTP: task.HTTP, Work: task.Work, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
 			Priority: task.Priority, Labels: task.Labels, Retry: task.Retry, OnDead: task.OnDead,
 		},
 	}, err
@@ -170,7 +170,7 @@ func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {
 		Misfire: Misfire(w.Misfire), CatchupWindow: d.window(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
 		Paused: w.Paused,
 		Task: d.spec(wire.TaskInput{
-			Queue: w.Task.Queue, HTTP: w.Task.HTTP, Timeout: w.Task.Timeout, ExpireAfter: w.Task.ExpireAfter,
+			Queue: w.Task.Queue, HTTP: w.Task.HTTP, Work: w.Task.Work, Timeout: w.Task.Timeout, ExpireAfter: w.Task.ExpireAfter,
 			Priority: w.Task.Priority, Labels: w.Task.Labels, Retry: w.Task.Retry, OnDead: w.Task.OnDead,
 		}),
 	}

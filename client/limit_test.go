@@ -24,13 +24,13 @@ func TestLimitsAreWrittenForHumans(t *testing.T) {
 	}
 }
 
-// The API writes no limit as 0, and no URL as an empty one. It omits defaults.
+// The API writes no limit as 0, and no dead notice as an empty URL. It omits defaults.
 func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
 	for _, c := range []struct {
 		spec client.Spec
 		want string
 	}{
-		{client.Spec{}, `{"delay":"0s","http":{"url":""}}`},
+		{client.Spec{}, `{"delay":"0s"}`},
 		{client.Spec{
 			ExpireAfter: client.Forever, OnDead: client.NoDeadNotice, Retry: client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever},
 		}, `"on_dead":"" "expire_after":"0s" "max_attempts":0 "max_age":"0s"`},

@@ -51,12 +51,12 @@ type LiveQueue struct {
 	Running          int
 	Overdue          int           // due tasks that wait, as far as the server has read them
 	Oldest           time.Duration // time since the oldest of them became due
-	LimitedBy        string        // the reason for the wait: "pause", "rate", "concurrency" …; empty: none
+	LimitedBy        string        // the reason for the wait: "pause", "rate", "concurrency", "runner" …; empty: none
 }
 
 // LiveDestination describes the attempts of a namespace to one destination.
 type LiveDestination struct {
-	Namespace, Destination string // host:port
+	Namespace, Destination string // host:port, or kind/ and the name of a kind
 	Running, Overdue       int
 	Oldest                 time.Duration
 	Breaker                string    // "closed", "open" or "half-open"

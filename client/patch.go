@@ -17,6 +17,7 @@ type Patch struct {
 	URL         Field[string]
 	Method      Field[string]
 	Body        Field[Body] // replaced as a whole; Reset removes it
+	Args        Field[Body] // of Work: replaced as a whole; Reset removes them
 	Queue       Field[string]
 	Timeout     Field[time.Duration]
 	Priority    Field[Priority]
@@ -57,7 +58,7 @@ func Reset[T any]() Field[T] { return Field[T]{change: isReset} }
 
 // encode returns the patch as the API takes it.
 func (p Patch) encode() ([]byte, error) {
-	var whole, request, retry object
+	var whole, request, work, retry object
 	addField(&whole, "at", p.At, instant)
 	addField(&whole, "delay", p.Delay, time.Duration.String)
 	addField(&whole, "queue", p.Queue, same)
@@ -80,7 +81,12 @@ func (p Patch) encode() ([]byte, error) {
 	addField(&retry, "max_backoff", p.MaxBackoff, time.Duration.String)
 	addChoice(&retry, "max_age", p.MaxAge, Duration.wire)
 
+	if err := addArgs(&work, p.Args); err != nil {
+		return nil, err
+	}
+
 	addObject(&whole, "http", &request)
+	addObject(&whole, "work", &work)
 	addObject(&whole, "retry", &retry)
 	return whole.bytes()
 }
@@ -108,6 +114,19 @@ func (p Patch) addBody(request *object) (map[string]string, error) {
 		request.raw("body", []byte("null"))
 	}
 	return h.Headers, nil
+}
+
+// addArgs adds the arguments of a handler, byte for byte.
+func addArgs(work *object, f Field[Body]) error {
+	if f.change == stays {
+		return nil
+	}
+	args, err := f.value.args()
+	if len(args) == 0 {
+		args = []byte("null")
+	}
+	work.raw("args", args)
+	return err
 }
 
 func same[T any](v T) T { return v }

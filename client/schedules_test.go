@@ -62,6 +62,17 @@ func TestTheBodyOfAScheduleIsEncodedByteForByte(t *testing.T) {
 	}
 }
 
+func TestAScheduleOfAKindIsReadAsItWasRequested(t *testing.T) {
+	ok := must[*client.Schedule](t)
+	c := serve(t).client()
+	asked := client.Work{Kind: "report", Args: client.JSON(json.RawMessage(`{"full":  true}`))}
+	ok(c.Schedules.Put(t.Context(), "nightly", client.ScheduleSpec{Every: time.Hour, Task: client.Spec{Work: asked}}))
+	got := ok(c.Schedules.Get(t.Context(), "nightly")).Task
+	if got.Work.Kind != asked.Kind || string(got.Work.Args.Bytes()) != string(asked.Args.Bytes()) || got.HTTP.URL != "" || got.HTTP.Method != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheLifeOfASchedule(t *testing.T) {
 	ok := must[*client.Schedule](t)
 	s := serve(t)

@@ -23,7 +23,8 @@ type Spec struct {
 	// created with a delay can be touched. At most 100 years.
 	Delay time.Duration
 
-	HTTP HTTP // the request to send
+	HTTP HTTP // the request to send; set exactly one of HTTP and Work
+	Work Work // the call of a handler
 
 	// Timeout is the time limit of one attempt, from 1ms to 1h, both included.
 	// Default: the queue's, or 15s.
@@ -62,6 +63,16 @@ type HTTP struct {
 	Headers map[string]string
 	// Body is the result of JSON, Text or Bytes. Default: no body.
 	Body Body
+}
+
+// Work is the call of a handler, which a Go program that embeds Foliot runs.
+type Work struct {
+	// Kind is the kind of the task: at most 128 letters, digits and . _ : -
+	// characters.
+	Kind string
+	// Args are the arguments: the result of JSON. A null means no arguments.
+	// Default: no arguments.
+	Args Body
 }
 
 // Retry sets when a task is tried again. Zero fields have the queue's defaults.
@@ -122,6 +133,7 @@ type Task struct {
 	ID              string // new for each task that gets the name, and never reused; the webhook-id of every attempt
 	State           State
 	HeldBy          string    // of a held task: "suspended" (its namespace), "purge" or "pause"
+	LimitedBy       string    // "runner": it is due, and the server that replied has no handler for its kind, or sends no requests; empty: no such limit
 	Reason          string    // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time // the latest requested due time; retries do not move it
 	NextAt          time.Time // start of the next attempt; zero: none follows, or one is under way
@@ -144,7 +156,7 @@ type Task struct {
 // ETag returns the entity tag for IfMatch.
 func (t *Task) ETag() string { return `"` + t.ID + "." + strconv.FormatUint(t.Version, 10) + `"` }
 
-// Attempt is one request made for a task.
+// Attempt is one request made for a task, or one call of its handler.
 type Attempt struct {
 	Number    int
 	StartedAt time.Time

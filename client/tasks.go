@@ -29,7 +29,7 @@ func (ts Tasks) CreateOnce(ctx context.Context, key string, s Spec) (*Task, erro
 	op := "create " + s.nameOr("a task")
 	body, err := s.MarshalJSON()
 	if err != nil {
-		return nil, refused(op, "bad_body", "http.body", err.Error())
+		return nil, badBody(op, err)
 	}
 	return ts.one(ctx, &call{
 		op: op, method: http.MethodPost, path: "/tasks", body: body,
@@ -71,7 +71,7 @@ func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condit
 	}
 	body, err := s.MarshalJSON()
 	if err != nil {
-		return nil, refused(op, "bad_body", "http.body", err.Error())
+		return nil, badBody(op, err)
 	}
 	header := headerOf(conds)
 	header.Set("Idempotency-Key", key)
@@ -93,7 +93,7 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condit
 	}
 	body, err := p.encode()
 	if err != nil {
-		return nil, refused(op, "bad_body", "http.body", err.Error())
+		return nil, badBody(op, err)
 	}
 	return ts.one(ctx, &call{op: op, method: http.MethodPatch, path: path, body: body, header: headerOf(conds)})
 }

@@ -108,6 +108,88 @@ func TestABodyArrivesByteForByte(t *testing.T) {
 	}
 }
 
+func TestArgumentsArriveByteForByte(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	for name, b := range map[string]struct {
+		args   client.Body
+		stored string
+	}{
+		"object": {client.JSON(map[string]any{"a": "<b>&"}), `{"a":"<b>&"}`},
+		"raw":    {client.JSON(json.RawMessage(" [1,\n 2 ]\n")), "[1,\n 2 ]"},
+		"string": {client.JSON("text"), `"text"`},
+		"null":   {client.JSON(nil), ""},
+		"none":   {client.Body{}, ""},
+	} {
+		asked := client.Spec{Name: name, Delay: time.Hour, Work: client.Work{Kind: "close-order", Args: b.args}}
+		if made := ok(c.Tasks.Create(t.Context(), asked)); made.Work.Kind != "close-order" || made.HTTP.URL != "" || made.BodySize != len(b.stored) {
+			t.Errorf("%s: made %+v", name, made)
+		}
+		check := func(how, want string) {
+			stored, err := s.store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+			if err != nil || string(stored.Request.Body) != want || stored.Request.Kind != "close-order" {
+				t.Errorf("%s, %s: stored %+v, %v", name, how, stored.Request, err)
+			}
+			if got := ok(c.Tasks.Get(t.Context(), name)).Work; string(got.Args.Bytes()) != want || got.Kind != "close-order" {
+				t.Errorf("%s, %s: read %q", name, how, got.Args.Bytes())
+			}
+		}
+		check("created", b.stored)
+		ok(c.Tasks.Patch(t.Context(), name, client.Patch{Args: client.Set(client.JSON([]int{7}))}))
+		check("patched", "[7]")
+		ok(c.Tasks.Patch(t.Context(), name, client.Patch{Args: client.Set(b.args)}))
+		check("patched back", b.stored)
+		ok(c.Tasks.Patch(t.Context(), name, client.Patch{Args: client.Reset[client.Body]()}))
+		check("reset", "")
+	}
+}
+
+func TestArgumentsThatAreNoJSONAreRefused(t *testing.T) {
+	c := serve(t).client()
+	for _, args := range []client.Body{client.Text("x"), client.Bytes([]byte("1")), client.JSON(func() {})} {
+		spec := client.Spec{Name: "a", Work: client.Work{Kind: "close-order", Args: args}}
+		_, created := c.Tasks.Create(t.Context(), spec)
+		_, put := c.Tasks.Put(t.Context(), spec)
+		_, patched := c.Tasks.Patch(t.Context(), "a", client.Patch{Args: client.Set(args)})
+		for _, err := range []error{created, put, patched} {
+			var e *client.Error
+			if !errors.As(err, &e) || e.Code != "bad_body" || e.Field != "work.args" || e.Status != 0 {
+				t.Errorf("%+v: %v", args, err)
+			}
+		}
+	}
+}
+
+func TestATaskHasEitherHTTPOrWork(t *testing.T) {
+	c := serve(t).client()
+	both := hour("a")
+	both.Work.Kind = "close-order"
+	for code, spec := range map[string]client.Spec{"conflict": both, "required": {Name: "a"}} {
+		_, err := c.Tasks.Create(t.Context(), spec)
+		_, scheduled := c.Schedules.Put(t.Context(), "a", client.ScheduleSpec{Every: time.Hour, Task: client.Spec{HTTP: spec.HTTP, Work: spec.Work}})
+		for _, err := range []error{err, scheduled} {
+			var e *client.Error
+			if !errors.As(err, &e) || e.Code != code {
+				t.Errorf("%s: %v", code, err)
+			}
+		}
+	}
+}
+
+func TestADueTaskNamesTheMissingRunner(t *testing.T) {
+	ok := must[*client.Task](t)
+	c := serve(t).client()
+	ok(c.Tasks.Create(t.Context(), client.Spec{Name: "a", At: time.Now().Add(-time.Hour), Work: client.Work{Kind: "close-order"}}))
+	if got := ok(c.Tasks.Get(t.Context(), "a")); got.LimitedBy != "runner" || got.State != client.Scheduled {
+		t.Errorf("%+v", got)
+	}
+	coming, err := c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{})
+	if err != nil || len(coming.Items) != 1 || coming.Items[0].Kind != "close-order" || coming.Items[0].URL != "" {
+		t.Errorf("%+v, %v", coming, err)
+	}
+}
+
 func TestAPatchChangesTheNamedFields(t *testing.T) {
 	ok := must[*client.Task](t)
 	c := serve(t).client()

@@ -33,7 +33,7 @@ type UpcomingItem struct {
 	Due              time.Time // start of the next attempt, or the instant; jitter can delay its task
 	Namespace, Queue string
 	Name             string // of the task. The task of an instant does not exist yet
-	URL              string
+	URL, Kind        string // one of them is empty: the task has a URL or a kind
 	Schedule         string // the schedule that created it, or will create it; empty: none
 	Instant          bool   // it is an instant, not a task
 	Attempt          int    // number of the next attempt, from 2 on; zero: it is the first
@@ -90,14 +90,14 @@ func (i *UpcomingItem) UnmarshalJSON(data []byte) error {
 
 func (i UpcomingItem) wire() wire.UpcomingItem {
 	return wire.UpcomingItem{
-		Due: instant(i.Due), Namespace: i.Namespace, Queue: i.Queue, Name: i.Name, URL: i.URL,
+		Due: instant(i.Due), Namespace: i.Namespace, Queue: i.Queue, Name: i.Name, URL: i.URL, Kind: i.Kind,
 		Schedule: i.Schedule, Instant: i.Instant, Attempt: i.Attempt, Held: i.Held,
 	}
 }
 
 func (d *decoder) upcomingItem(w wire.UpcomingItem) UpcomingItem {
 	return UpcomingItem{
-		Due: d.instant(w.Due), Namespace: w.Namespace, Queue: w.Queue, Name: w.Name, URL: w.URL,
+		Due: d.instant(w.Due), Namespace: w.Namespace, Queue: w.Queue, Name: w.Name, URL: w.URL, Kind: w.Kind,
 		Schedule: w.Schedule, Instant: w.Instant, Attempt: w.Attempt, Held: w.Held,
 	}
 }

@@ -91,6 +91,18 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a null label", create, with(`"labels": {"a": null}`), 400, "null_value", "labels.a", nil},
 		{"a null delay", create, `{"delay": null, "http": {"url": "http://example.com/"}}`, 400, "null_value", "delay", nil},
 
+		// Work
+		{"neither http nor work", create, `{"delay": "1h"}`, 400, "required", "http", nil},
+		{"both http and work", create, with(`"work": {"kind": "close-order"}`), 400, "conflict", "http", nil},
+		{"work without a kind", create, `{"delay": "1h", "work": {"args": 1}}`, 400, "required", "work.kind", nil},
+		{"an empty kind", create, `{"delay": "1h", "work": {"kind": ""}}`, 400, "required", "work.kind", nil},
+		{"a kind with a slash", create, `{"delay": "1h", "work": {"kind": "a/b"}}`, 400, "bad_name", "work.kind", nil},
+		{"a long kind", create, `{"delay": "1h", "work": {"kind": "` + strings.Repeat("k", 129) + `"}}`, 400, "bad_name", "work.kind", nil},
+		{"an unknown field of work", create, `{"delay": "1h", "work": {"name": "a"}}`, 400, "unknown_field", "work.name", nil},
+		{"a field of work in the wrong place", create, with(`"kind": "a"`), 400, "unknown_field", "kind", nil},
+		{"arguments that are no JSON", create, `{"delay": "1h", "work": {"kind": "a", "args": NaN}}`, 400, "bad_json", "work.args", nil},
+		{"long arguments", create, `{"delay": "1h", "work": {"kind": "a", "args": "` + strings.Repeat("x", small) + `"}}`, 413, "body_too_large", "work.args", nil},
+
 		// Time
 		{"both at and delay", create, with(`"at": "2030-01-01T00:00:00Z"`), 400, "two_due_times", "delay", nil},
 		{"neither at nor delay", create, `{"http": {"url": "http://example.com/"}}`, 400, "no_due_time", "at", nil},

@@ -55,7 +55,8 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 type taskFields struct {
 	spec      *task.Spec
 	bodyLimit int
-	request   bool // set if the field http was given
+	http      bool // set if the field http was given
+	work      bool // set if the field work was given
 	given     given
 }
 
@@ -66,8 +67,11 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 	case "queue":
 		s.Queue, err = r.Text()
 	case "http":
-		f.request = true
+		f.http = true
 		err = r.decodeRequest(&s.Request, f.bodyLimit)
+	case "work":
+		f.work = true
+		err = r.decodeWork(&s.Request, f.bodyLimit)
 	case "timeout":
 		f.given.timeout = true
 		s.Timeout, err = r.duration()
@@ -91,8 +95,11 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 
 // fillDefaults sets the fields that were not given.
 func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
-	if !f.request {
-		return refuse("required", "http", "missing: a task needs a request with at least a url")
+	switch {
+	case f.http && f.work:
+		return refuse("conflict", "http", "cannot be combined with work: a task is a request or a call of a handler")
+	case !f.http && !f.work:
+		return refuse("required", "http", "missing: a task needs http with at least a url, or work with a kind")
 	}
 	f.given.fill(f.spec, defaults(f.spec.Queue))
 	return nil
@@ -143,6 +150,48 @@ func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 	return err
 }
 
+// decodeWork reads the call of a handler.
+func (r *reader) decodeWork(q *task.Request, bodyLimit int) error {
+	q.Method = ""
+	err := r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "kind":
+			q.Kind, err = r.Text()
+		case "args":
+			var args task.Body
+			args, err = r.args(bodyLimit)
+			q.BodyKind, q.BodySize, q.Body = args.Kind, len(args.Bytes), args.Bytes
+		default:
+			err = noSuchField(key, workFields)
+		}
+		return err
+	})
+	if err == nil && q.Kind == "" {
+		err = refuse("required", "kind", "missing: work needs a kind, the name of its handler")
+	}
+	return err
+}
+
+// args reads the arguments of a handler: any JSON value. null means none.
+func (r *reader) args(limit int) (args task.Body, err error) {
+	if r.Null() {
+		return args, nil
+	}
+	if args, err = r.json(limit); errors.Is(err, decode.ErrOver) {
+		err = bodyTooLarge("", limit)
+	}
+	return args, err
+}
+
+// json reads any JSON value as a body.
+func (r *reader) json(limit int) (task.Body, error) {
+	raw, err := r.Raw(limit)
+	if err != nil {
+		return task.Body{}, err
+	}
+	return task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)}, nil // the buffer of the document is reused
+}
+
 func (r *reader) decodeRetry(p *task.Retry, given *given) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -183,10 +232,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 		s, err = r.TextUpTo(limit)
 		body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
-		var raw []byte
-		if raw, err = r.Raw(limit); err == nil {
-			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the buffer of the document is reused
-		}
+		body, err = r.json(limit)
 	}
 	if errors.Is(err, decode.ErrOver) || err == nil && len(body.Bytes) > limit {
 		err = bodyTooLarge("", limit)
@@ -220,7 +266,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 }
 
 func bodyTooLarge(field string, limit int) error {
-	return refuse("body_too_large", field, fmt.Sprintf("the body of a task must have at most %d bytes on this server", limit))
+	return refuse("body_too_large", field, fmt.Sprintf("the body of a task, or its arguments, must have at most %d bytes on this server", limit))
 }
 
 func (r *reader) base64(limit int) (task.Body, error) {
@@ -341,7 +387,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 var readOnly = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
-	"schedule": true, "instant": true, "hidden": true,
+	"schedule": true, "instant": true, "hidden": true, "limited_by": true,
 }
 
 func unknownField(key []byte) error {
@@ -352,6 +398,8 @@ func unknownField(key []byte) error {
 		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":
 		return refuse("unknown_field", "", "this field belongs to http")
+	case name == "kind" || name == "args":
+		return refuse("unknown_field", "", "this field belongs to work")
 	}
 	return noSuchField(key, taskFieldNames)
 }

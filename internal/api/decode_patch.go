@@ -19,6 +19,8 @@ func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) 
 			p.Queue, err = orNull(r, &defaults.Queue, (*reader).Text)
 		case "http":
 			err = r.patchRequest(p, &defaults.Request, bodyLimit)
+		case "work":
+			err = r.patchWork(p, bodyLimit)
 		case "timeout":
 			p.Timeout, err = orNull(r, &defaults.Timeout, (*reader).duration)
 		case "expire_after":
@@ -108,6 +110,22 @@ func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit i
 		p.Body = &b.body
 	}
 	return err
+}
+
+func (r *reader) patchWork(p *task.Patch, bodyLimit int) error {
+	return r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "args":
+			var args task.Body
+			args, err = r.args(bodyLimit)
+			p.Args = &args
+		case "kind":
+			err = refuse("unknown_field", "", "a task's kind cannot change: replace the task")
+		default:
+			err = noSuchField(key, workFields)
+		}
+		return err
+	})
 }
 
 func (r *reader) patchRetry(p *task.Patch, defaults *task.Retry) error {

@@ -50,7 +50,7 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 	case err != nil:
 		return err
 	case !given["task"]:
-		return refuse("required", "task", "missing: a schedule needs the template of its tasks, with at least http.url")
+		return refuse("required", "task", "missing: a schedule needs the template of its tasks, with at least http.url or work.kind")
 	}
 	return completeRule(rule, given)
 }
@@ -258,4 +258,4 @@ func unknownScheduleField(key []byte) error {
 }
 
 // scheduledFields are the fields that belong to the task of a schedule.
-var scheduledFields = strings.Fields("queue http timeout expire_after priority labels retry on_dead")
+var scheduledFields = strings.Fields("queue http work timeout expire_after priority labels retry on_dead")

@@ -25,6 +25,7 @@ func codeOf(err error) string {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
+	f.Add([]byte(`{"delay":"1h","work":{"kind":"close-order","args":{"order":42}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		spec, patch, defaults := task.DefaultSpec(), task.Patch{}, task.DefaultSpec()
 		for _, err := range []error{

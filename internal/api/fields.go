@@ -13,8 +13,9 @@ import (
 // ones.
 var (
 	requestFields   = fieldsOf[wire.HTTPInput]("")
+	workFields      = fieldsOf[wire.WorkInput]("")
 	retryFields     = fieldsOf[wire.Retry]("")
-	taskFieldNames  = slices.Concat(fieldsOf[wire.TaskInput](""), fieldsOf[wire.HTTPInput]("http."), fieldsOf[wire.Retry]("retry."))
+	taskFieldNames  = slices.Concat(fieldsOf[wire.TaskInput](""), fieldsOf[wire.HTTPInput]("http."), fieldsOf[wire.WorkInput]("work."), fieldsOf[wire.Retry]("retry."))
 	queueFields     = slices.Concat(fieldsOf[wire.QueueInput](""), fieldsOf[wire.Retry]("retry."))
 	namespaceFields = fieldsOf[wire.NamespaceInput]("")
 	secretFields    = fieldsOf[wire.SecretInput]("")

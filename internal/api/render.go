@@ -38,7 +38,6 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		TaskInput: wire.TaskInput{
 			Name:     t.Name,
 			Queue:    t.Queue,
-			HTTP:     wire.HTTPInput{URL: t.Request.URL, Method: t.Request.Method, Headers: t.Request.Headers},
 			Timeout:  t.Timeout.String(),
 			Priority: t.Priority.String(),
 			Labels:   t.Labels,
@@ -69,19 +68,38 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	if hold := holdOf(r.settings, s.now(), t); hold != settings.NotHeld {
+	now := s.now()
+	if hold := holdOf(r.settings, now, t); hold != settings.NotHeld {
 		shown.State, shown.HeldBy = held, string(hold)
+	} else if t.State == task.Scheduled && t.Due <= now && !s.cfg.Runs(t.Request.Kind) {
+		shown.LimitedBy = limitedByRunner
 	}
+	showRequest(&shown.HTTP, &shown.Work, t.Request, r.blind())
 	if r.blind() {
-		shown.HTTP.Headers, shown.Hidden = nil, true
+		shown.Hidden = true
 		for i := range shown.Attempts {
 			a := &shown.Attempts[i]
 			a.Reply, a.Error = "", errorWithoutReply(a.Status, a.Error)
 		}
-		return shown
 	}
-	showBody(&shown.HTTP, t.Request)
 	return shown
+}
+
+// limitedByRunner is the limited_by of a task that this server does not run.
+const limitedByRunner = "runner"
+
+// showRequest sets the request of a task, or its work, with the body if it is
+// loaded. A blind caller sees neither the headers nor the body.
+func showRequest(http *wire.HTTPInput, work *wire.WorkInput, r task.Request, blind bool) {
+	http.URL, http.Method, work.Kind = r.URL, r.Method, r.Kind
+	switch {
+	case blind:
+	case r.Kind != "":
+		work.Args = bytes.TrimSpace(r.Body)
+	default:
+		http.Headers = r.Headers
+		showBody(http, r)
+	}
 }
 
 // holdOf returns the reason that a due task is not claimed.

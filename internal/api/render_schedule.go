@@ -33,10 +33,7 @@ func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
 	}
 	shown.Paused, shown.Runs = &r.Paused, &r.Runs
-	shown.Task = showScheduled(t)
-	if c.blind() {
-		shown.Task.HTTP.Headers, shown.Task.HTTP.Body, shown.Task.HTTP.BodyBase64, shown.Hidden = nil, nil, nil, true
-	}
+	shown.Task, shown.Hidden = showScheduled(t, c.blind()), c.blind()
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)
 	}
@@ -75,17 +72,17 @@ func showRule(r *recurrence.Rule) wire.ScheduleRule {
 	return shown
 }
 
-// showScheduled returns the template of the tasks of t.
-func showScheduled(t *task.Task) wire.ScheduledTask {
+// showScheduled returns the template of the tasks of t, as far as a blind caller
+// may see it.
+func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
 	shown := wire.ScheduledTask{
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Labels: t.Labels,
-		HTTP:    wire.HTTPInput{URL: t.Request.URL, Method: t.Request.Method, Headers: t.Request.Headers},
 		Timeout: t.Timeout.String(), ExpireAfter: showDuration(t.ExpireAfter), Retry: showRetry(t.Retry),
 	}
 	if t.OnDead != "" {
 		shown.OnDead = &t.OnDead
 	}
-	showBody(&shown.HTTP, t.Request)
+	showRequest(&shown.HTTP, &shown.Work, t.Request, blind)
 	return shown
 }
 

@@ -88,6 +88,9 @@ type Config struct {
 	Backup func(context.Context, io.Writer) error
 	// Examine examines the servers of the store. Default: the route replies 501.
 	Examine func(context.Context) []wire.Finding
+	// Runs reports whether this server runs tasks of a kind. "" stands for requests.
+	// It must return quickly. Default: it sends requests and has no handlers.
+	Runs func(kind string) bool
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
 	// Page serves the web page below /ui/. Default: there is no page.
@@ -128,6 +131,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Trusted == nil {
 		c.Trusted = c.Now
+	}
+	if c.Runs == nil {
+		c.Runs = func(kind string) bool { return kind == "" }
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -141,7 +141,7 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 // show returns i as a client sees it.
 func (i *comingItem) show(known *settings.Settings, now task.Millis) wire.UpcomingItem {
 	t := i.record
-	shown := wire.UpcomingItem{Due: showTime(i.due), Namespace: t.Namespace, Queue: t.Queue, Name: t.Name, URL: t.Request.URL}
+	shown := wire.UpcomingItem{Due: showTime(i.due), Namespace: t.Namespace, Queue: t.Queue, Name: t.Name, URL: t.Request.URL, Kind: t.Request.Kind}
 	lane := t.Lane()
 	if t.IsSchedule() {
 		lane.Queue, lane.Priority = t.Recur.Queue, t.Recur.Priority

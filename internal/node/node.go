@@ -160,6 +160,16 @@ func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
 // dispatch.Dispatcher.Destinations.
 func (n *Node) Destinations() []planner.Destination { return n.dispatch.Destinations() }
 
+// Runs reports whether this node runs tasks of a kind. The empty kind stands for
+// requests.
+func (n *Node) Runs(kind string) bool {
+	if kind == "" {
+		return n.config.Dispatch.Slots >= 0
+	}
+	_, runs := n.config.Dispatch.Kinds[kind]
+	return runs
+}
+
 // Near returns how many tasks are known to be due soon, and until when: see
 // dispatch.Dispatcher.Near.
 func (n *Node) Near() (int, task.Millis) { return n.dispatch.Near() }

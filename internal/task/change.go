@@ -204,6 +204,7 @@ type Patch struct {
 	Method      *string
 	Headers     map[string]*string // a nil value removes the header; names ignore case
 	Body        *Body
+	Args        *Body // the arguments of a task of a kind
 	Timeout     *time.Duration
 	ExpireAfter *time.Duration
 	MaxAttempts *int
@@ -241,6 +242,9 @@ func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	case old.State == Running && (c.When != nil || c.Shift != 0):
 		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "the due time cannot change while an attempt is running: wait for the end of the attempt, or replace the task"}
 	}
+	if err := c.fits(&old.Request); err != nil {
+		return Result{}, err
+	}
 	t := old.Clone()
 	t.Version++
 	c.merge(now, t)
@@ -251,6 +255,18 @@ func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 		return Result{}, err
 	}
 	return Result{Task: t, Effect: Updated, UnderWay: t.UnderWay(now)}, nil
+}
+
+// fits refuses changes of a request in a task of a kind, and of arguments in a
+// task with a URL.
+func (c Patch) fits(r *Request) error {
+	switch {
+	case r.Kind == "" && c.Args != nil:
+		return &FieldError{"work", "conflict", "the task calls a URL: change http, or replace the task"}
+	case r.Kind != "" && (c.URL != nil || c.Method != nil || len(c.Headers) > 0 || c.Body != nil):
+		return &FieldError{"http", "conflict", "the task calls a handler: change work, or replace the task"}
+	}
+	return nil
 }
 
 func (c Patch) merge(now Millis, t *Task) {
@@ -274,8 +290,8 @@ func (c Patch) merge(now Millis, t *Task) {
 	set(&t.OnDead, c.OnDead)
 	t.Labels = mergeMap(t.Labels, c.Labels, func(a, b string) bool { return a == b })
 	t.Request.Headers = mergeMap(t.Request.Headers, c.Headers, equalFold)
-	if c.Body != nil {
-		t.Request.BodyKind, t.Request.BodySize, t.Request.Body = c.Body.Kind, len(c.Body.Bytes), c.Body.Bytes
+	if b := cmp.Or(c.Body, c.Args); b != nil {
+		t.Request.BodyKind, t.Request.BodySize, t.Request.Body = b.Kind, len(b.Bytes), b.Bytes
 	}
 }
 

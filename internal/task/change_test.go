@@ -231,6 +231,39 @@ func TestPatchRefusesAnInvalidMerge(t *testing.T) {
 	}
 }
 
+func TestPatchChangesTheArgumentsOfAKindAndNothingOfARequest(t *testing.T) {
+	args, text := &Body{Kind: JSONBody, Bytes: []byte(`{"order":7}`)}, &Body{Kind: TextBody, Bytes: []byte("x")}
+	calls := create(t, calling("close-order"))
+	got := apply(t, t0, calls, Patch{Key: calls.Key(), Args: args})
+	want := calls.Clone()
+	want.Version, want.Request.Body, want.Request.BodySize = 2, args.Bytes, len(args.Bytes)
+	if d := diff(want, got); d != "" {
+		t.Errorf("(- want, + got):\n%s", d)
+	}
+	none := apply(t, t0, calls, Patch{Key: calls.Key(), Args: &Body{}}).Request
+	if none.BodyKind != NoBody || none.BodySize != 0 || none.Body != nil {
+		t.Errorf("without arguments: %+v", none)
+	}
+	for _, c := range []struct {
+		old  *Task
+		path string
+		Patch
+	}{
+		{create(t), "work", Patch{Args: args}},
+		{calls, "http", Patch{Body: args}},
+		{calls, "http", Patch{URL: ptr("http://example.com/")}},
+		{calls, "http", Patch{Method: ptr("GET")}},
+		{calls, "http", Patch{Headers: map[string]*string{"x-a": nil}}},
+		{calls, "work.args", Patch{Args: text}},
+	} {
+		c.Key = c.old.Key()
+		_, err := c.Apply(t0, c.old, facts)
+		if field, ok := errors.AsType[*FieldError](err); !ok || field.Path != c.path {
+			t.Errorf("%s: %v", c.path, err)
+		}
+	}
+}
+
 func TestPatchOfARunningTaskCountsFromTheNextAttempt(t *testing.T) {
 	runs := oneOfEachState(t)["running"]
 	got := apply(t, runs.Due, runs, Patch{Key: runs.Key(), MaxAttempts: ptr(1), Queue: ptr("mail")})

@@ -144,10 +144,9 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 		When: When{At: due}, Timeout: t.Timeout, ExpireAfter: t.ExpireAfter, Retry: t.Retry, OnDead: t.OnDead,
 		NotifySchedule: t.Recur.Overlap == recurrence.BufferOne,
 	}
-	switch u, err := url.Parse(s.Request.URL); { // it was valid when the schedule was accepted
-	case s.Request.Kind != "":
+	if s.Request.Kind != "" {
 		s.Request.Destination = KindDestination(s.Request.Kind)
-	case err == nil:
+	} else if u, err := url.Parse(s.Request.URL); err == nil { // it was valid when the schedule was accepted
 		s.Request.Destination = destination(u)
 	}
 	return s

@@ -34,6 +34,11 @@ func validSpec(edits ...func(*Spec)) Spec {
 	return s
 }
 
+// calling makes a spec of a kind, with arguments.
+func calling(kind string) func(*Spec) {
+	return func(s *Spec) { s.Request = Request{Kind: kind, BodyKind: JSONBody, Body: []byte(`{"order":42}`)} }
+}
+
 func withSecondID(s *Spec) { s.ID, s.Request.Body = "id-2", []byte("another body") }
 
 // apply carries out a change that must succeed.

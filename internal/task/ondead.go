@@ -28,7 +28,8 @@ type deadTask struct {
 	Name      string            `json:"name"`
 	ID        string            `json:"id"`
 	Queue     string            `json:"queue"`
-	URL       string            `json:"url"`
+	URL       string            `json:"url,omitempty"`
+	Kind      string            `json:"kind,omitempty"` // in place of URL
 	Labels    map[string]string `json:"labels,omitempty"`
 	Reason    string            `json:"reason"`
 	DueAt     string            `json:"due_at"`
@@ -45,7 +46,7 @@ func (t *Task) deadNotice(now Millis) *Task {
 		return nil
 	}
 	d := deadTask{
-		Namespace: t.Namespace, Name: t.Name, ID: t.ID, Queue: t.Queue, URL: t.Request.URL, Labels: t.Labels,
+		Namespace: t.Namespace, Name: t.Name, ID: t.ID, Queue: t.Queue, URL: t.Request.URL, Kind: t.Request.Kind, Labels: t.Labels,
 		Reason: t.Reason, DueAt: t.OriginalDue.Time().UTC().Format(time.RFC3339Nano), Attempts: t.Attempts,
 	}
 	if n := len(t.History); n > 0 {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,12 @@ func TestADeathCreatesTheTaskOfOnDead(t *testing.T) {
 		`"url":"https://receiver.example/hook","reason":"attempts_exhausted","due_at":"2027-01-15T08:01:00Z","attempts":1,"status":500,"error":"boom"}}`
 	if diff := cmp.Diff(want, string(n.Request.Body)); diff != "" {
 		t.Error(diff)
+	}
+	calls := create(t, calling("close-order"), func(s *Spec) { s.OnDead = made.OnDead })
+	runs = claim(t, calls.Due, calls, "x")
+	r, err = Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Refusal}}.Apply(calls.Due, runs, facts)
+	if err != nil || r.Spawned == nil || !strings.Contains(string(r.Spawned.Request.Body), `"queue":"default","kind":"close-order","reason"`) {
+		t.Errorf("the death of a task of a kind: %+v, %v", r.Spawned, err)
 	}
 	silent := create(t, func(s *Spec) { s.Retry.MaxAttempts = 1 })
 	runs = claim(t, silent.Due, silent, "x")

@@ -398,6 +398,10 @@ func TestAnOccurrenceInheritsTheFieldsOfItsSchedule(t *testing.T) {
 	if d := diff(want.begin(at+7), r.Spawned); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
+	spec.Request = Request{Kind: "report"}
+	if r, err := fireOnce(at, put(t, spec), 0); err != nil || r.Spawned.Request.Destination != "kind/report" {
+		t.Errorf("an occurrence of a kind: %+v, %v", r.Spawned, err)
+	}
 }
 
 // A schedule that was taken back by a failover or a backup makes the same

@@ -116,6 +116,7 @@ func (t *Task) appendTo(b []byte) []byte {
 	o.text("id", t.ID)
 	o.text("state", t.State)
 	o.optional("held_by", t.HeldBy)
+	o.optional("limited_by", t.LimitedBy)
 	o.optional("reason", t.Reason)
 	o.text("due_at", t.DueAt)
 	o.optional("next_at", t.NextAt)
@@ -148,8 +149,14 @@ func (in *TaskInput) members(o *object) {
 	o.optional("queue", in.Queue)
 	o.optional("at", in.At)
 	o.optional("delay", in.Delay)
-	o.key("http")
-	o.b = in.HTTP.appendTo(o.b)
+	if !in.HTTP.IsZero() {
+		o.key("http")
+		o.b = in.HTTP.appendTo(o.b)
+	}
+	if !in.Work.IsZero() {
+		o.key("work")
+		o.b = in.Work.appendTo(o.b)
+	}
 	o.optional("timeout", in.Timeout)
 	o.optional("expire_after", in.ExpireAfter)
 	o.optional("priority", in.Priority)
@@ -174,6 +181,17 @@ func (h *HTTPInput) appendTo(b []byte) []byte {
 		o.b = append(o.b, h.Body...)
 	}
 	o.optionalText("body_base64", h.BodyBase64)
+	return o.end()
+}
+
+// appendTo appends w. The arguments stay byte for byte as they are.
+func (w *WorkInput) appendTo(b []byte) []byte {
+	o := beginObject(b)
+	o.text("kind", w.Kind)
+	if len(w.Args) > 0 {
+		o.key("args")
+		o.b = append(o.b, w.Args...)
+	}
 	return o.end()
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// Encode appends v as JSON. The body of a Task, TaskInput, Schedule or
-// ScheduleInput stays byte for byte as it is, while encoding/json would remove
-// its white space. Encode does not escape characters for HTML.
+// Encode appends v as JSON. The body or the arguments of a Task, TaskInput,
+// Schedule or ScheduleInput stay byte for byte as they are, while encoding/json
+// would remove white space. Encode does not escape characters for HTML.
 func Encode(buf *bytes.Buffer, v any) error {
 	switch v := v.(type) {
 	case Task:
@@ -25,10 +25,7 @@ func Encode(buf *bytes.Buffer, v any) error {
 		buf.Write(v.appendTo(buf.AvailableBuffer()))
 		return nil
 	}
-	body := bodyOf(v)
-	if len(body) > 0 {
-		v = withBody(v, placeholder)
-	}
+	v, body, placed := withoutBody(v)
 	start := buf.Len()
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -39,7 +36,7 @@ func Encode(buf *bytes.Buffer, v any) error {
 	if len(body) == 0 {
 		return nil
 	}
-	at := bytes.Index(buf.Bytes()[start:], placed)
+	at := bytes.Index(buf.Bytes()[start:], []byte(placed))
 	if at < 0 {
 		return errors.New("cannot encode the body: placeholder not found")
 	}
@@ -51,30 +48,32 @@ func Encode(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
-// placeholder takes the place of the body, and placed finds it. Other keys
-// "body" are in headers and labels, and their values are strings. In a string
-// the quotes would be escaped.
-var placeholder, placed = json.RawMessage("0"), []byte(`"body":0`)
+// placeholder takes the place of the body or of the arguments.
+var placeholder = json.RawMessage("0")
 
-func bodyOf(v any) json.RawMessage {
+// withoutBody returns v with the placeholder, the body or the arguments that v
+// had, and the JSON of the placeholder with its key. Other keys "body" and
+// "args" are in headers and labels, and their values are strings. In a string
+// the quotes would be escaped. body is empty if v has none.
+func withoutBody(v any) (without any, body json.RawMessage, placed string) {
 	switch v := v.(type) {
 	case Schedule:
-		return v.Task.HTTP.Body
+		body, placed = v.Task.takeBody()
+		return v, body, placed
 	case ScheduleInput:
-		return v.Task.HTTP.Body
+		body, placed = v.Task.takeBody()
+		return v, body, placed
 	}
-	return nil
+	return v, nil, ""
 }
 
-// withBody returns v with another body. v must have one.
-func withBody(v any, body json.RawMessage) any {
-	switch v := v.(type) {
-	case Schedule:
-		v.Task.HTTP.Body = body
-		return v
-	case ScheduleInput:
-		v.Task.HTTP.Body = body
-		return v
+func (t *ScheduledTask) takeBody() (body json.RawMessage, placed string) {
+	field, placed := &t.HTTP.Body, `"body":0`
+	if !t.Work.IsZero() {
+		field, placed = &t.Work.Args, `"args":0`
 	}
-	return v
+	if body = *field; len(body) > 0 {
+		*field = placeholder
+	}
+	return body, placed
 }

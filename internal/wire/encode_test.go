@@ -9,13 +9,17 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-func TestABodyIsEncodedByteForByte(t *testing.T) {
+func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 	const body = "{ \"a\" : [1,\n\t2.0e0 ],\"b\":\"<&>\" }"
 	// Names and texts that look like the placeholder.
-	tricks := map[string]string{"body": "0", `"body":0`: `"body":0`}
+	tricks := map[string]string{"body": "0", `"body":0`: `"body":0`, "args": "0", `"args":0`: `"args":0`}
 	in := wire.TaskInput{Name: "a", Labels: tricks, HTTP: wire.HTTPInput{URL: "http://example.com/", Headers: tricks, Body: json.RawMessage(body)}}
 	scheduled := wire.ScheduleInput{ScheduleRule: wire.ScheduleRule{Every: "1m0s"}, Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
+	called := wire.TaskInput{Name: "a", Labels: tricks, Work: wire.WorkInput{Kind: "close-order", Args: json.RawMessage(body)}}
+	calling := wire.ScheduleInput{ScheduleRule: scheduled.ScheduleRule, Task: wire.ScheduledTask{Work: called.Work, Labels: tricks}}
 	for name, v := range map[string]any{
+		"task of a kind": &wire.Task{TaskInput: called, Reason: `"args":0`}, "input of a kind": called,
+		"schedule of a kind": wire.Schedule{ScheduleInput: calling}, "schedule input of a kind": calling,
 		"task": &wire.Task{TaskInput: in, Reason: `"body":0`}, "input": in,
 		"schedule": wire.Schedule{ScheduleInput: scheduled}, "schedule input": scheduled,
 	} {
@@ -25,7 +29,11 @@ func TestABodyIsEncodedByteForByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _ := strings.CutPrefix(buf.String(), `"body":0,`)
-			if !strings.Contains(got, `"body":`+body) || !json.Valid([]byte(got)) {
+			key := `"body":`
+			if strings.Contains(name, "kind") {
+				key = `"args":`
+			}
+			if !strings.Contains(got, key+body) || !json.Valid([]byte(got)) {
 				t.Errorf("encoded as %s", got)
 			}
 			plain, err := json.Marshal(v)

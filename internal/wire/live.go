@@ -42,13 +42,13 @@ type LiveQueue struct {
 	Running   int     `json:"running"`
 	Overdue   int     `json:"overdue" doc:"The due tasks that wait, as far as this server has read them: none of a held queue."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"The time since the oldest of them became due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"The reason that they wait. destination: breakers, delays that receivers asked for, or the limit per destination. slots: the server has no free slot."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots,runner" doc:"The reason that they wait. destination: breakers, delays that receivers asked for, or the limit per destination. slots: the server has no free slot. runner: no process that owns the tasks has a handler for their kind."`
 }
 
 // LiveDestination is the activity between a namespace and a destination.
 type LiveDestination struct {
 	Namespace   string  `json:"namespace"`
-	Destination string  `json:"destination" doc:"host:port"`
+	Destination string  `json:"destination" doc:"host:port, or kind/ and the name of a kind"`
 	Running     int     `json:"running"`
 	Overdue     int     `json:"overdue"`
 	OldestMS    float64 `json:"oldest_ms,omitempty"`

@@ -35,7 +35,8 @@ type ScheduleInput struct {
 // absent fields from the queue.
 type ScheduledTask struct {
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The queue of the tasks. Tasks of a queue share its limits."`
-	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
+	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
+	Work        WorkInput         `json:"work,omitzero" doc:"The call of a handler, in place of http."`
 	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
 	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."`
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`

@@ -15,7 +15,8 @@ type UpcomingItem struct {
 	Namespace string `json:"namespace"`
 	Queue     string `json:"queue"`
 	Name      string `json:"name" doc:"The name of the task. The task of an instant does not exist yet."`
-	URL       string `json:"url"`
+	URL       string `json:"url,omitempty"`
+	Kind      string `json:"kind,omitempty" doc:"The kind of the task, in place of url."`
 	Schedule  string `json:"schedule,omitempty" doc:"The name of the schedule that created the task, or will create it."`
 	Instant   bool   `json:"instant,omitempty" doc:"true: an instant of a schedule, not a task."`
 	Attempt   int    `json:"attempt,omitempty" doc:"The number of the next attempt, from 2 on."`

@@ -41,7 +41,8 @@ type TaskInput struct {
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The queue of the task. Tasks of a queue share its limits."`
 	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."`
-	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
+	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
+	Work        WorkInput         `json:"work,omitzero" doc:"The call of a handler, in place of http."`
 	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
 	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."`
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
@@ -63,6 +64,20 @@ type HTTPInput struct {
 	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send in place of body. A read shows both if no JSON value shows the bytes of a JSON body. A request with both sends these bytes as JSON. It is refused if body is another value."`
 }
 
+// IsZero reports whether there is no request.
+func (h HTTPInput) IsZero() bool {
+	return h.URL == "" && h.Method == "" && len(h.Headers) == 0 && len(h.Body) == 0 && h.BodyBase64 == nil
+}
+
+// WorkInput is the call of a handler.
+type WorkInput struct {
+	Kind string          `json:"kind" maxLength:"128" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"close-order" doc:"The kind of the task. Only a process with a handler for this kind runs the task."`
+	Args json.RawMessage `json:"args,omitempty" doc:"The arguments: any JSON value. The handler gets them byte for byte. null: no arguments."`
+}
+
+// IsZero reports whether there is no call.
+func (w WorkInput) IsZero() bool { return w.Kind == "" && len(w.Args) == 0 }
+
 // Retry is a retry policy. Absent fields have the queue's defaults. In the
 // settings of a queue they have the server's.
 type Retry struct {
@@ -79,7 +94,8 @@ type TaskPatch struct {
 	At          string             `json:"at,omitempty" format:"date-time" doc:"A patch has at most one of at and delay."`
 	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
 	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
-	HTTP        *HTTPPatch         `json:"http,omitempty"`
+	HTTP        *HTTPPatch         `json:"http,omitempty" doc:"Only for a task with http."`
+	Work        *WorkPatch         `json:"work,omitempty" doc:"Only for a task with work."`
 	Timeout     *string            `json:"timeout,omitempty" pattern:"duration" nullable:"true"`
 	ExpireAfter *string            `json:"expire_after,omitempty" pattern:"duration" nullable:"true"`
 	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
@@ -95,6 +111,11 @@ type HTTPPatch struct {
 	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the existing headers; names ignore case. null removes a header."`
 	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaces the whole body. null removes it."`
 	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send in place of body, or together with body if a read shows both."`
+}
+
+// WorkPatch changes the call of a handler. The kind cannot change.
+type WorkPatch struct {
+	Args json.RawMessage `json:"args,omitempty" doc:"Replaces the arguments. null removes them."`
 }
 
 // RetryPatch changes a retry policy.
@@ -114,6 +135,7 @@ type Task struct {
 	ID              string    `json:"id" doc:"Never used twice: a new task with the same name has another id. It is the webhook-id of every attempt."`
 	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, but its queue is paused or being purged, or its namespace is suspended."`
 	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"The reason that a held task waits. suspended: the operator has suspended the namespace."`
+	LimitedBy       string    `json:"limited_by,omitempty" enum:"runner" doc:"The reason that a scheduled task waits although it is due. runner: the server that replies does not run tasks of its kind, or does not send requests."`
 	Reason          string    `json:"reason,omitempty" doc:"The reason that the task is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was requested last. Retries do not move it."`
 	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it."`

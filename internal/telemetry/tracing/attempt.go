@@ -51,8 +51,11 @@ func about(d task.Delivery) []attribute.KeyValue {
 		attribute.String("foliot.task", t.Name),
 		attribute.String("foliot.task.id", t.ID),
 		attribute.Int("foliot.attempt", d.Number),
-		attribute.String("http.request.method", t.Request.Method),
 	}
+	if kind := t.Request.Kind; kind != "" {
+		return append(list, attribute.String("foliot.kind", kind))
+	}
+	list = append(list, attribute.String("http.request.method", t.Request.Method))
 	if host, port, err := net.SplitHostPort(t.Request.Destination); err == nil {
 		list = append(list, attribute.String("server.address", host))
 		if n, err := strconv.Atoi(port); err == nil {

@@ -133,6 +133,20 @@ func TestASpanDescribesItsAttempt(t *testing.T) {
 	}
 }
 
+func TestASpanNamesTheKindAndNoServer(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	d := delivery("")
+	d.Task.Request = task.Request{Kind: "close-order", Destination: task.KindDestination("close-order")}
+	_, _, end := tr.Attempt(t.Context(), d)
+	end(task.Outcome{Verdict: task.Success})
+	closed(t, tr)
+	got := attributes(r.named(t, "deliver").GetAttributes())
+	if got["foliot.kind"] != "close-order" || got["server.address"] != nil || got["http.request.method"] != nil {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestNothingSecretLeavesTheProcess(t *testing.T) {
 	r := receive(t)
 	tr := tracer(t, r.URL)

@@ -1,0 +1,162 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// closeOrder is a task of a kind that is overdue.
+const closeOrder = `{"name": "a", "at": "2020-01-01T00:00:00Z", "work": {"kind": "close-order", "args": {"order":  42}}}`
+
+func TestArgumentsAreKeptByteForByte(t *testing.T) {
+	for given, want := range map[string]string{
+		`, "args": {"n":  12345678901234567890123, "s": "\u00e4<"}`: `{"n":  12345678901234567890123, "s": "\u00e4<"}`,
+		`, "args": "text"`:   `"text"`,
+		`, "args": 1.10`:     `1.10`,
+		`, "args": false `:   `false`,
+		`, "args": [ null ]`: `[ null ]`,
+		`, "args": null`:     ``,
+		``:                   ``,
+	} {
+		s := serve(t)
+		input := `"work": {"kind": "close-order"` + given + `}`
+		created := s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", `+input+`}`).task(201)
+		if created.BodySize != len(want) || created.Work.Args != nil || created.Work.Kind != "close-order" || !created.HTTP.IsZero() {
+			t.Errorf("%s: created %+v", given, created)
+		}
+		s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {`+input+`}}`).want(201, nil)
+		if got := s.record("a").Request; string(got.Body) != want || got.Destination != "kind/close-order" || got.Method != "" {
+			t.Errorf("%s: stored %+v", given, got)
+		}
+		shown := `"work":{"kind":"close-order"}`
+		if want != "" {
+			shown = `"work":{"kind":"close-order","args":` + want + `}`
+		}
+		for _, path := range []string{"/v1/tasks/a", "/v1/tasks?include=body", "/v1/schedules/s"} {
+			if got := string(s.do("GET", path, "").want(200, nil).body); !strings.Contains(got, shown) || strings.Contains(got, `"http"`) {
+				t.Errorf("%s: %s shows %s", given, path, got)
+			}
+		}
+	}
+}
+
+func TestAPatchChangesArgumentsAndRefusesRequests(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
+	s.do("PUT", "/v1/tasks/b", `{"delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
+	if got := s.do("PATCH", "/v1/tasks/a", `{"work": {"args": [ 1 ]}}`).task(200); got.BodySize != 5 || string(s.record("a").Request.Body) != "[ 1 ]" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.do("PATCH", "/v1/tasks/a", `{"work": {"args": null}}`).task(200); got.BodySize != 0 || s.record("a").Request.BodyKind != task.NoBody {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct{ path, body, code, field string }{
+		{"a", `{"work": {"kind": "other"}}`, "unknown_field", "work.kind"},
+		{"a", `{"work": {"arg": 1}}`, "unknown_field", "work.arg"},
+		{"a", `{"http": {"url": "http://example.com/"}}`, "conflict", "http"},
+		{"a", `{"http": {"body": {}}}`, "conflict", "http"},
+		{"a", `{"http": {"method": null}}`, "conflict", "http"},
+		{"a", `{"http": {"headers": {"x-a": null}}}`, "conflict", "http"},
+		{"b", `{"work": {"args": 1}}`, "conflict", "work"},
+	} {
+		s.do("PATCH", "/v1/tasks/"+c.path, c.body).problem(400, c.code, c.field)
+	}
+	if got := s.record("a"); got.Version != 3 {
+		t.Errorf("a refused patch changed the task: version %d", got.Version)
+	}
+}
+
+func TestATokenOfScopeReadSeesTheKindAndNoHiddenArguments(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/namespaces/default", `{"hide_payloads": true}`).want(201, nil)
+	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {"work": {"kind": "close-order", "args": {"order":  42}}}}`).want(201, nil)
+	read := s.token("default", settings.ScopeRead)
+	for _, path := range []string{"/v1/tasks/a", "/v1/tasks", "/v1/schedules/s", "/v1/schedules"} {
+		if got := string(s.do("GET", path, "", read).want(200, nil).body); !strings.Contains(got, `"work":{"kind":"close-order"}`) || !strings.Contains(got, `"hidden":true`) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func TestTasksOfASchedulePassTheArgumentsOn(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1s", "start": "2020-01-01T00:00:00Z", "task": {"work": {"kind": "close-order", "args": "x"}}}`).want(201, nil)
+	made := s.do("POST", "/v1/schedules/s/trigger", "").task(201)
+	s.do("POST", "/v1/schedules/s/backfill", `{"from": "2020-01-01T00:00:00Z", "until": "2020-01-01T00:00:01Z"}`).want(200, nil)
+	for _, name := range []string{made.Name, s.all()[0].Name} {
+		if got := s.record(name).Request; got.Kind != "close-order" || string(got.Body) != `"x"` || got.Destination != "kind/close-order" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestUpcomingShowsTheKindInPlaceOfTheURL(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1m", "max_runs": 1, "task": {"work": {"kind": "report"}}}`).want(201, nil)
+	var kinds []string
+	for _, i := range s.upcoming("").Items {
+		kinds = append(kinds, i.Kind+i.URL)
+	}
+	if got := strings.Join(kinds, " "); got != "close-order report" {
+		t.Error(got)
+	}
+}
+
+func TestADueTaskThatThisServerDoesNotRunIsLimitedByRunner(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs func(kind string) bool
+		want map[string]string // limited_by of each task
+	}{
+		{"default", nil, map[string]string{"a": "runner", "call": "", "later": "", "held": ""}},
+		{"handler", func(kind string) bool { return kind == "close-order" }, map[string]string{"a": "", "call": "runner", "later": "", "held": ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(cfg *api.Config) { cfg.Runs = c.runs })
+			s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
+			s.do("PUT", "/v1/tasks/call", `{"at": "2020-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`).want(201, nil)
+			s.do("PUT", "/v1/tasks/later", `{"delay": "1h", "work": {"kind": "other"}}`).want(201, nil)
+			s.do("PUT", "/v1/tasks/held", `{"at": "2020-01-01T00:00:00Z", "queue": "paused", "work": {"kind": "other"}}`).want(201, nil)
+			s.do("POST", "/v1/queues/paused/pause", "").want(201, nil)
+			var list wire.TaskList
+			s.do("GET", "/v1/tasks?state=scheduled", "").want(200, &list)
+			if len(list.Tasks) != len(c.want) {
+				t.Errorf("state=scheduled lists %d tasks", len(list.Tasks))
+			}
+			for _, got := range list.Tasks {
+				if got.LimitedBy != c.want[got.Name] {
+					t.Errorf("%s is limited by %q", got.Name, got.LimitedBy)
+				}
+			}
+		})
+	}
+	s := serve(t)
+	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
+	settle := s.claim("a")
+	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != "running" || got.LimitedBy != "" {
+		t.Errorf("a running task: %+v", got)
+	}
+	settle(task.Success)
+	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != "delivered" || got.LimitedBy != "" {
+		t.Errorf("a finished task: %+v", got)
+	}
+}
+
+func TestArgumentsCountAgainstTheLimitOfBodies(t *testing.T) {
+	s := serve(t, func(c *api.Config) { c.BodyLimit = small })
+	for size, status := range map[int]int{small: 201, small + 1: 413} {
+		args := `"` + strings.Repeat("x", size-2) + `"`
+		r := s.do("POST", "/v1/tasks", fmt.Sprintf(`{"delay": "1h", "work": {"kind": "k", "args": %s}}`, args))
+		if r.status != status {
+			t.Errorf("%d bytes: %d, %s", size, r.status, r.body)
+		}
+	}
+}
