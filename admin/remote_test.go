@@ -1,6 +1,7 @@
-package foliot_test
+package admin_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +12,33 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/task"
 )
 
+// order is the arguments of closeOrder.
+type order struct {
+	ID    string `json:"id"`
+	Cents int    `json:"cents"`
+}
+
+var closeOrder = foliot.NewKind[order]("close-order")
+
+// stored returns a record as the store has it.
+func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
+	t.Helper()
+	got, err := node.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// This test is here and not in package foliot: whoever imports a package
+// downloads the modules of its tests too.
 func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
-	mux, _ := handling(succeed)
+	mux := new(foliot.Mux)
+	closeOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return nil })
 	n := foliottest.Start(t, mux)
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Write }))
 	defer server.Close()
@@ -37,10 +61,10 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if in := time.Until(made.Due); in < 29*time.Minute || in > 30*time.Minute+2*time.Millisecond || !made.Next.Equal(made.Due) {
 				t.Errorf("it is due in %v, next %v", in, made.Next)
 			}
-			stored := foliot.Stored(t, n, name)
-			if stored.Labels["shop"] != "7" || stored.Timeout != time.Minute || stored.ExpireAfter != time.Hour || stored.Retry.MaxAttempts != 7 || stored.Retry.MaxAge != 0 ||
-				string(stored.Request.Body) != `{"id":"42","cents":7}` {
-				t.Errorf("stored: %+v", stored)
+			was := stored(t, n, name)
+			if was.Labels["shop"] != "7" || was.Timeout != time.Minute || was.ExpireAfter != time.Hour || was.Retry.MaxAttempts != 7 || was.Retry.MaxAge != 0 ||
+				string(was.Request.Body) != `{"id":"42","cents":7}` {
+				t.Errorf("stored: %+v", was)
 			}
 			if _, err := closeOrder.In(ctx, s, name, 0, order{}); !errors.Is(err, foliot.ErrExists) {
 				t.Errorf("again: %v", err)
@@ -78,7 +102,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if err := closeOrder.Schedule(ctx, s, name+"-hourly", rule, order{"h", 1}, foliot.Queue("orders")); err != nil {
 				t.Fatal(err)
 			}
-			r := foliot.StoredSchedule(t, n, name+"-hourly")
+			r := stored(t, n, "@"+name+"-hourly")
 			if r.Recur.Overlap.String() != "skip" || r.Recur.Misfire.String() != "fire_all" || r.Recur.CatchupWindow != 0 || r.Recur.CatchupLimit != 100 || r.Request.Kind != "close-order" || r.Recur.Queue != "orders" {
 				t.Errorf("the schedule: %+v", r.Recur)
 			}
