@@ -36,7 +36,7 @@ type layer struct {
 var layers = []layer{
 	{
 		path: ".", may: []string{
-			"client", "internal/cron", "internal/dispatch", "internal/dispatch/planner", "internal/maintenance", "internal/medium", "internal/node",
+			"client", "internal/cron", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/node",
 			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence",
 		},
 		tests: []string{"foliottest"}, shipped: true,

@@ -27,8 +27,7 @@
 // JSON. Only a process with a handler for the kind starts the task. A task of
 // another kind waits, and is never failed for that: after a deployment that
 // renames a kind, the tasks of the old name wait until a process handles it
-// again. `foliot ls`, the web page and Node.Waiting show them with the reason
-// runner.
+// again. `foliot ls`, the web page and Node.Missing show them.
 //
 // # Results
 //

@@ -1,6 +1,7 @@
 package foliot_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func inBubble(t *testing.T, handle func(ctx context.Context, t *foliot.Task[orde
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m, c := handling(handle)
-		n := foliottest.StartWith(t, m, foliot.Options{Grace: -1, KeepEnded: 1000 * time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		n := foliottest.StartWith(t, m, foliot.Options{Grace: -1, Logger: slog.New(slog.DiscardHandler)})
 		synctest.Wait()
 		f(t, n, c)
 	})
@@ -205,7 +206,7 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 		"an error": {func(context.Context) error { return broken }, time.Second, foliot.StateDelivered, "the shop is closed"},
 		"Dead":     {func(context.Context) error { return foliot.Dead(broken) }, 0, foliot.StateDead, "the shop is closed"},
 		"RetryIn":  {func(context.Context) error { return foliot.RetryIn(7*time.Minute, broken) }, 7 * time.Minute, foliot.StateDelivered, "the shop is closed"},
-		"Snooze":   {func(context.Context) error { return foliot.Snooze(30 * time.Hour) }, 30 * time.Hour, foliot.StateDelivered, "snoozed for 30h"},
+		"Snooze":   {func(context.Context) error { return foliot.Snooze(3 * time.Hour) }, 3 * time.Hour, foliot.StateDelivered, "snoozed for 3h"},
 		"a panic":  {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
 		"Goexit":   {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
 		"a timeout": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
@@ -223,7 +224,7 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 				pass(10 * time.Second)
 				pass(20 * time.Second)
 				first := get(t, n, "a").LastError
-				pass(31 * time.Hour)
+				pass(max(c.after, time.Hour) + time.Minute)
 				i := get(t, n, "a")
 				if i.State != c.state {
 					t.Errorf("it is %s (%s, %s)", i.State, i.Reason, i.LastError)
@@ -260,15 +261,21 @@ func TestArgumentsThatDoNotDecodeAreAFailureAndNotTheEnd(t *testing.T) {
 	})
 }
 
-func TestTasksOfARenamedKindWaitForItsHandler(t *testing.T) {
-	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+func TestTasksOfARenamedKindWaitForItsHandlerAndTheLogSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var journal bytes.Buffer // written by one goroutine, and read while that sleeps
+		m, c := handling(succeed)
+		n := foliottest.StartWith(t, m, foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil))})
 		renamed := foliot.NewKind[order]("shut-order")
 		if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
 			t.Fatal(err)
 		}
-		pass(24 * time.Hour)
+		pass(3 * time.Hour)
 		if i := get(t, n, "a"); i.State != foliot.StateScheduled || i.Attempts != 0 || c.len() != 0 {
 			t.Errorf("%+v", i)
+		}
+		if log := journal.String(); strings.Count(log, "no handler for their kind") != 1 || !strings.Contains(log, "kind=shut-order") {
+			t.Errorf("the log: %s", log)
 		}
 		if missing := n.Missing(); !slices.Equal(missing, []string{"shut-order"}) {
 			t.Errorf("missing: %v", missing)
@@ -321,21 +328,21 @@ func TestMiddlewareWrapsEachAttempt(t *testing.T) {
 func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		for range 3 { // three starts of the program
-			if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", "Europe/Berlin"), order{Cents: 1}); err != nil {
+			if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 1}); err != nil {
 				t.Fatal(err)
 			}
-			pass(24 * time.Hour)
+			pass(time.Hour)
 		}
-		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "nightly@") {
+		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "hourly@") {
 			t.Errorf("%+v", c.list)
 		}
-		if v := foliot.StoredSchedule(t, n, "nightly").Version; v != 1 {
+		if v := foliot.StoredSchedule(t, n, "hourly").Version; v != 1 {
 			t.Errorf("it was written %d times", v)
 		}
-		if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {
+		if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {
 			t.Fatal(err)
 		}
-		pass(24 * time.Hour)
+		pass(time.Hour)
 		if c.list[3].Args.Cents != 2 {
 			t.Errorf("%+v", c.list[3])
 		}
@@ -376,6 +383,38 @@ func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 		pass(2 * time.Minute)
 		if most["one"] != 1 || most["all"] != 5 || n.Stats().Delivered != 80 {
 			t.Errorf("at most %v ran, %+v", most, n.Stats())
+		}
+	})
+}
+
+func TestTheProgramIsToldOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := handling(func(_ context.Context, task *foliot.Task[order]) error {
+			if task.Args.Cents == 1 {
+				time.Sleep(time.Hour)
+			}
+			return foliot.Dead(errors.New("no such order"))
+		})
+		var died, hung []string
+		n := foliottest.StartWith(t, m, foliot.Options{
+			Died:  func(i foliot.Info) { died = append(died, i.Name+": "+i.LastError) },
+			Hangs: func(i foliot.Info, _ time.Duration) { hung = append(hung, i.Name) },
+		})
+		for i, name := range []string{"dies", "hangs"} {
+			if _, err := closeOrder.In(t.Context(), n, name, 0, order{Cents: i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(time.Minute)
+		if want := []string{"dies: no such order"}; !slices.Equal(died, want) {
+			t.Errorf("died: %q", died)
+		}
+		if s := n.Stats(); !slices.Equal(hung, []string{"hangs"}) || s.Hanging != 1 || s.Running != 1 || s.Dead != 1 {
+			t.Errorf("hung: %q, %+v", hung, s)
+		}
+		pass(2 * time.Hour)
+		if s := n.Stats(); s.Hanging != 0 || s.Running != 0 {
+			t.Errorf("after its end: %+v", s)
 		}
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/node"
@@ -25,8 +24,9 @@ import (
 
 // Options configures a Node. The zero Options works.
 type Options struct {
-	// Namespace holds the tasks and schedules of this Node. It is made if it
-	// does not exist. Default: "default".
+	// Namespace holds the tasks and schedules that this Node creates. It is made
+	// if it does not exist. The handlers run the tasks of all namespaces. Default:
+	// "default".
 	Namespace string
 	// Concurrency is how many handlers run at once in this process. Default: 128.
 	Concurrency int
@@ -40,6 +40,10 @@ type Options struct {
 	// and blocks its name for In and At. KeepDead is the same for dead tasks.
 	// Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
+	// Died is called with each task that becomes dead after an attempt in this
+	// process. It must return quickly. Default: a warning in the log, which is
+	// written in any case.
+	Died func(Info)
 	// Hangs is called when a handler still runs after the Timeout of its task.
 	// The task stays with it, and takes one of Concurrency. Default: a warning
 	// in the log.
@@ -54,6 +58,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Concurrency <= 0 {
 		o.Concurrency = 128
+	}
+	if o.Lease != 0 {
+		o.Lease = max(o.Lease, time.Second)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -107,13 +114,13 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	core.Connect(node.Config{
 		Dispatch: dispatch.Config{
 			Slots: -1, Handlers: o.Concurrency, Kinds: kinds, Holder: holder(), Hangs: n.hangs,
-			LeaseFor: o.Lease, Grace: o.Grace,
+			LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
 		},
 		Deliver:     n.deliver,
 		Maintenance: maintenance.Config{},
 	})
 	if m == nil {
-		core.Release()
+		core.Release() // it owns no part of a shared store
 	}
 	return n, nil
 }
@@ -169,6 +176,7 @@ func (n *Node) Run(ctx context.Context) error {
 	maintaining, stopMaintaining := context.WithCancel(work)
 	var maintained sync.WaitGroup
 	maintained.Go(func() { n.core.Maintain(maintaining) })
+	maintained.Go(func() { n.watchMissing(maintaining) })
 	defer maintained.Wait()
 	defer stopMaintaining()
 	ended := make(chan error, 1)
@@ -193,6 +201,38 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() { n.closeErr = n.core.Close() })
 	return n.closeErr
+}
+
+// observe is called for each attempt after its settlement.
+func (n *Node) observe(e dispatch.Event) {
+	if n.options.Died != nil && e.After != nil && e.After.State == task.Dead {
+		n.options.Died(infoOf(e.After))
+	}
+}
+
+// missingEvery is the interval at which a Node looks for kinds without a
+// handler. The first look is after missingFirst.
+const (
+	missingFirst = 5 * time.Second
+	missingEvery = time.Minute
+)
+
+// watchMissing logs each kind without a handler once, until ctx ends.
+func (n *Node) watchMissing(ctx context.Context) {
+	logged := map[string]bool{}
+	for wait := missingFirst; ; wait = missingEvery {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		for _, kind := range n.Missing() {
+			if !logged[kind] {
+				logged[kind] = true
+				n.log.Warn("due tasks wait because this process has no handler for their kind: handle the kind, or cancel the tasks", "kind", kind)
+			}
+		}
+	}
 }
 
 func (n *Node) hangs(t *task.Task, running time.Duration) { n.options.Hangs(infoOf(t), running) }
@@ -328,7 +368,7 @@ func (n *Node) Stats() Stats {
 func (n *Node) Missing() []string {
 	found := map[string]bool{}
 	for _, d := range n.core.Destinations() {
-		if kind := task.KindOf(d.Host); kind != "" && d.Overdue > 0 && d.Breaker == planner.Closed {
+		if kind := task.KindOf(d.Host); kind != "" && d.Overdue > 0 {
 			if _, has := n.handlers[kind]; !has {
 				found[kind] = true
 			}

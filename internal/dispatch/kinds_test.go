@@ -155,7 +155,7 @@ func TestRunReturnsAlthoughAHandlerIgnoresItsContext(t *testing.T) {
 		b.create("good", 0, kind("close"))
 		b.pass(time.Second)
 		err := b.end()
-		if err == nil || !strings.Contains(err.Error(), "1 attempts could not be settled") {
+		if err == nil || !strings.Contains(err.Error(), "1 handlers still run") {
 			t.Errorf("Run: %v", err)
 		}
 		close(release) // its outcome comes too late, and no one may be hurt

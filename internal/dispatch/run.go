@@ -109,9 +109,17 @@ func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 func (d *Dispatcher) result() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	running := 0
+	for a := range d.held {
+		if !a.over.Load() {
+			running++
+		}
+	}
 	switch n := len(d.held); {
 	case d.failed != nil:
 		return fmt.Errorf("dispatch: the store is closed: %w", d.failed)
+	case running > 0:
+		return fmt.Errorf("dispatch: %d handlers still run although their contexts have ended; their tasks will be tried again when their leases are reaped", running)
 	case n > 0:
 		return fmt.Errorf("dispatch: %d attempts could not be settled before the end; their tasks will be tried again when their leases are reaped", n)
 	}
