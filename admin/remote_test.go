@@ -34,7 +34,7 @@ func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	return got
 }
 
-// This test is here and not in package foliot: whoever imports a package
+// This test is not in package foliot, because a program that imports a package
 // downloads the modules of its tests too.
 func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 	mux := new(foliot.Mux)
