@@ -89,7 +89,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 	list := s.cfg.Attempts(f)
 	for i := range list.Attempts {
 		if a := &list.Attempts[i]; r.blindTo(a.Namespace) {
-			a.Error = errorWithoutReply(a.Status, a.Error)
+			a.Error = errorWithoutReply(a.Destination, a.Status, a.Error)
 		}
 	}
 	list.Node = s.nodeName()

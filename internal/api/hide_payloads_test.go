@@ -61,6 +61,7 @@ func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 				{Namespace: "acme", Error: `no readable reply: malformed HTTP response "hush"`},
 				{Namespace: "acme", Error: "cannot connect to a:1: connection refused"},
 				{Namespace: "other", Status: 302, Error: "shown"},
+				{Namespace: "acme", Destination: "kind/close-order", Error: "hush, an error of the handler"},
 			}}
 		}
 	})
@@ -68,7 +69,7 @@ func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 	s.namespace("other")
 	var list wire.AttemptList
 	s.do("GET", "/v1/attempts", "", s.token("*", settings.ScopeRead)).want(200, &list)
-	for i, want := range []string{"", "no readable reply", "cannot connect to a:1: connection refused", "shown"} {
+	for i, want := range []string{"", "no readable reply", "cannot connect to a:1: connection refused", "shown", "the handler returned an error"} {
 		if got := list.Attempts[i].Error; got != want {
 			t.Errorf("attempt %d: %q, want %q", i, got, want)
 		}

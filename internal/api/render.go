@@ -79,7 +79,7 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		shown.Hidden = true
 		for i := range shown.Attempts {
 			a := &shown.Attempts[i]
-			a.Reply, a.Error = "", errorWithoutReply(a.Status, a.Error)
+			a.Reply, a.Error = "", errorWithoutReply(t.Request.Destination, a.Status, a.Error)
 		}
 	}
 	return shown
@@ -157,11 +157,16 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 	return shown
 }
 
+// handlerFailed takes the place of the error of a handler.
+const handlerFailed = "the handler returned an error"
+
 // errorWithoutReply returns the error of an attempt without texts of the
 // receiver. An error after a reply can quote the reply, for example the target of
-// a redirect. The status remains.
-func errorWithoutReply(status int, text string) string {
+// a redirect. The status remains. An error of a handler can quote anything.
+func errorWithoutReply(destination string, status int, text string) string {
 	switch {
+	case text != "" && task.KindOf(destination) != "":
+		return handlerFailed
 	case status != 0:
 		return ""
 	case strings.HasPrefix(text, task.UnreadableReply):

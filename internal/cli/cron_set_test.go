@@ -70,6 +70,34 @@ func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 	}
 }
 
+func TestCronSetChangesTheKindAndItsArguments(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n --every 1h --kind report --args {\"days\":30}")
+	for _, c := range []struct{ flags, want string }{
+		{"--timeout 3s", `"work":{"kind":"report","args":{"days":30}}`},
+		{"--args {\"days\":7}", `"work":{"kind":"report","args":{"days":7}}`},
+		{"--kind cleanup", `"work":{"kind":"cleanup","args":{"days":7}}`},
+		{"--args ''", `"work":{"kind":"cleanup"}`},
+		{"--url http://127.0.0.1:9/", `"http":{"url":"http://127.0.0.1:9/","method":"POST"}`},
+		{"--kind report --args 1", `"work":{"kind":"report","args":1}`},
+	} {
+		s.must("", "cron set n "+c.flags)
+		got := scheduleOf(s, "n")
+		if !strings.Contains(got, c.want) || strings.Contains(got, `"http"`) == strings.Contains(got, `"work"`) {
+			t.Errorf("after %s it is\n%s", c.flags, got)
+		}
+	}
+	for _, flags := range []string{"--kind ''", "--url http://127.0.0.1:9/ --kind report", "--json 1", "-H x:y"} {
+		before := scheduleOf(s, "n")
+		if _, stderr, code := s.run("", s.words("cron set n "+flags)...); code != exit.Usage || scheduleOf(s, "n") != before {
+			t.Errorf("%s ended with %d and printed %q", flags, code, stderr)
+		}
+	}
+	if got := s.must("", "cron ls"); !strings.Contains(got, "\tkind report\n") {
+		t.Errorf("cron ls printed %q", got)
+	}
+}
+
 func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add n @daily http://127.0.0.1:9/ --queue q")

@@ -130,6 +130,23 @@ func TestExportAndImportKeepEveryByteOfABody(t *testing.T) {
 	}
 }
 
+func TestExportAndImportKeepTheArgumentsOfAKind(t *testing.T) {
+	m := newMoveTest(t)
+	for name, args := range map[string]string{"spaced": `{ "a": 1.50e1 }`, "text": `"text"`, "lines": "[1,\n 2]"} {
+		m.post("POST", "/v1/tasks", "application/json", `{"name": "`+name+`", "delay": "1h", "work": {"kind": "close-order", "args": `+args+`}}`)
+	}
+	m.post("PUT", "/v1/schedules/nightly", "application/json", `{"every": "1h", "task": {"work": {"kind": "report", "args": { "full": true }}}}`)
+	m.move()
+	for key, want := range map[task.Key]string{
+		keyOf("spaced"): `{ "a": 1.50e1 }`, keyOf("text"): `"text"`, keyOf("lines"): `[1,2]`, task.ScheduleKey(task.DefaultNamespace, "nightly"): `{ "full": true }`,
+	} {
+		before, after := m.load(m.source, key).Request, m.load(m.target, key).Request
+		if after.Kind != before.Kind || after.URL != "" || string(after.Body) != want {
+			t.Errorf("%s: %+v, before %+v", key.Name, after, before)
+		}
+	}
+}
+
 func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m := newMoveTest(t)
 	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

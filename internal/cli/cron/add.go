@@ -19,8 +19,8 @@ import (
 
 type addCmd struct {
 	Name string `arg:"" help:"The unique name of the schedule, at most 200 characters."`
-	Cron string `arg:"" help:"The expression, in quotes: minute, hour, day of month, month, day of week. Six fields begin with the second. @daily and similar names are possible. Omit it with --every."`
-	URL  string `arg:"" optional:"" help:"The URL to call."`
+	Cron string `arg:"" optional:"" help:"The expression, in quotes: minute, hour, day of month, month, day of week. Six fields begin with the second. @daily and similar names are possible. Omit it with --every."`
+	URL  string `arg:"" optional:"" help:"The URL to call. Omit it with --kind."`
 
 	ruleFlags
 	flags.Task
@@ -43,6 +43,7 @@ Examples:
 
     foliot cron add nightly '0 21 * * MON-FRI' https://shop.example/report --timezone Europe/Berlin
     foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --misfire fire_all
+    foliot cron add cleanup @hourly --kind cleanup --args '{"days": 30}'
     foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
 }
 
@@ -145,6 +146,13 @@ func setCron(s *client.ScheduleSpec, place, expression string) error {
 func (c *addCmd) assignArguments() error {
 	isURL := strings.Contains(c.Cron, "://")
 	switch {
+	case c.Kind != "" && (c.URL != "" || isURL):
+		return usage.Errorf("URL, --kind", "pass only one of them")
+	case c.Kind != "" && c.Every != "" && c.Cron != "":
+		return usage.Errorf("CRON, --every", "pass only one of them")
+	case c.Kind != "" && c.Every == "" && c.Cron == "":
+		return usage.Errorf("CRON", `it is missing: write an expression, such as "0 21 * * *", or pass --every 5s`)
+	case c.Kind != "":
 	case c.Every != "" && c.URL == "":
 		c.Cron, c.URL = "", c.Cron
 	case c.Every != "":
@@ -154,7 +162,7 @@ func (c *addCmd) assignArguments() error {
 	case c.URL == "" && isURL:
 		return usage.Errorf("CRON", `it is missing: write an expression before the URL, such as "0 21 * * *", or pass --every 5s`)
 	case c.URL == "":
-		return usage.Errorf("URL", "it is missing: write the expression in quotes, and the URL after it")
+		return usage.Errorf("URL", "it is missing: write the expression in quotes, and the URL after it, or pass --kind")
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ type lsCmd struct {
 
 // Help shows examples below the usage line.
 func (lsCmd) Help() string {
-	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule and
-URL. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
+	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule, and
+URL or kind. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
 nightly@1732309200000.
 
 Examples:
@@ -61,7 +61,7 @@ func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Clien
 		return err
 	}
 	return console.List(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
-		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), s.Task.HTTP.URL}
+		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), wording.URLOrKind(s.Task.HTTP.URL, s.Task.Work.Kind)}
 	})
 }
 

@@ -26,7 +26,7 @@ type setCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
 
 	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
-	URL  string `name:"url" placeholder:"URL" help:"The URL to call."`
+	URL  string `name:"url" placeholder:"URL" help:"The URL to call. It replaces --kind."`
 
 	ruleFlags
 	flags.Task
@@ -43,7 +43,8 @@ Examples:
 
     foliot cron set nightly --cron '0 22 * * MON-FRI'
     foliot cron set nightly --timeout 10m --overlap skip
-    foliot cron set nightly --url https://shop.example/report --end ''`
+    foliot cron set nightly --url https://shop.example/report --end ''
+    foliot cron set cleanup --args '{"days": 7}'`
 }
 
 // Run reads the schedule, changes it and writes it, unless another client has
@@ -103,7 +104,11 @@ func (c *setCmd) change(old *client.Schedule, given []scheduleField, stdin io.Re
 	if err := flags.fill(&changes, now); err != nil {
 		return spec, err
 	}
-	if changes.Task, err = c.Spec(cmp.Or(c.URL, spec.Task.HTTP.URL), stdin); err != nil {
+	address, task := c.URL, c.Task
+	if c.URL == "" && c.Kind == "" {
+		address, task.Kind = spec.Task.HTTP.URL, spec.Task.Work.Kind
+	}
+	if changes.Task, err = task.Spec(address, stdin); err != nil {
 		return spec, err
 	}
 	for _, field := range given {
@@ -112,9 +117,10 @@ func (c *setCmd) change(old *client.Schedule, given []scheduleField, stdin io.Re
 	return spec, c.checkRule(given)
 }
 
-// checkRule refuses values that leave a schedule without a rule or a URL.
+// checkRule refuses values that leave a schedule without a rule, a URL or a
+// kind.
 func (c *setCmd) checkRule(given []scheduleField) error {
-	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL}
+	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL, "kind": c.Kind}
 	for _, field := range given {
 		if value, must := values[field.flag]; must && value == "" {
 			return usage.Errorf("--"+field.flag, "the value is empty, and a schedule needs one")
@@ -158,7 +164,13 @@ var scheduleFields = []scheduleField{
 	{"catchup-limit", func(s, changes *client.ScheduleSpec) { s.CatchupLimit = changes.CatchupLimit }},
 	{"overlap", func(s, changes *client.ScheduleSpec) { s.Overlap = changes.Overlap }},
 
-	{"url", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.URL = changes.Task.HTTP.URL }},
+	{"url", func(s, changes *client.ScheduleSpec) {
+		s.Task.HTTP.URL, s.Task.Work = changes.Task.HTTP.URL, client.Work{}
+	}},
+	{"kind", func(s, changes *client.ScheduleSpec) {
+		s.Task.Work.Kind, s.Task.HTTP = changes.Task.Work.Kind, client.HTTP{}
+	}},
+	{"args", func(s, changes *client.ScheduleSpec) { s.Task.Work.Args = changes.Task.Work.Args }},
 	{"method", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Method = changes.Task.HTTP.Method }},
 	{"header", func(s, changes *client.ScheduleSpec) {
 		s.Task.HTTP.Headers = allHeaders(s.Task.HTTP.Headers, changes.Task.HTTP.Headers)

@@ -12,13 +12,18 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// AddRequest adds the rows of the request, the queue, the priority and labels.
+// AddRequest adds the rows of the request or of the call of a handler, the queue,
+// the priority and labels.
 func AddRequest(r *console.Rows, s *client.Spec) {
-	r.Add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+	if s.Work.Kind == "" {
+		r.Add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+	}
 	for _, name := range sortedKeys(s.HTTP.Headers) {
 		r.Add("header", name+": "+s.HTTP.Headers[name])
 	}
 	r.Add("body", bodyWords(s.HTTP.Body))
+	r.Add("kind", s.Work.Kind)
+	r.Add("args", bodyWords(s.Work.Args))
 	r.Add("queue", s.Queue)
 	r.Add("priority", string(s.Priority))
 	for _, key := range sortedKeys(s.Labels) {

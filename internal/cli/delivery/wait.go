@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -88,7 +89,7 @@ func Ending(t *client.Task) string {
 
 // AttemptLine returns a sentence about an attempt.
 func AttemptLine(a client.Attempt) string {
-	result := a.Error
+	result := cmp.Or(a.Error, "succeeded")
 	if a.Status != 0 {
 		result = fmt.Sprintf("status %d", a.Status)
 	}

@@ -127,6 +127,16 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
+	var out bytes.Buffer
+	f := printing(&out)
+	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", Overdue: 2, LimitedBy: "runner"}}}, false)
+	const want = "BAD  runner       2 due tasks of shop/mails, but no process runs them: start a process with a handler for the kind, or cancel the tasks\n"
+	if out.String() != want || f.bad != 1 {
+		t.Errorf("%d bad:\n%s", f.bad, out.String())
+	}
+}
+
 func TestDoctorNamesHeldQueues(t *testing.T) {
 	var out bytes.Buffer
 	f := printing(&out)

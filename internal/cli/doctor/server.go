@@ -107,6 +107,10 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 		case held:
 			f.add("held", true, "the tasks of %s are not sent: %s; foliot queue get shows more", queue, q.LimitedBy)
 			continue
+		case q.LimitedBy == "runner":
+			overdue++
+			f.add("runner", false, "%s of %s, but no process runs them: start a process with a handler for the kind, or cancel the tasks", wording.Count(q.Overdue, "due task"), queue)
+			continue
 		case q.Oldest <= overdueBound:
 			continue
 		}

@@ -29,6 +29,8 @@ var flagNames = map[string]string{
 	"http.headers":       "--header",
 	"http.body":          "--data, --json",
 	"http.body_base64":   "--data, --json",
+	"work.kind":          "--kind",
+	"work.args":          "--args",
 	"labels":             "--label",
 }
 

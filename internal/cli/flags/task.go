@@ -21,6 +21,9 @@ type Task struct {
 	Header []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header. Repeat it for more."`
 	Method string   `short:"X" placeholder:"METHOD" help:"The request's method (default: POST)."`
 
+	Kind string `placeholder:"KIND" help:"Call the handler of this kind, in place of a URL."`
+	Args string `placeholder:"JSON" help:"Pass these arguments to the handler; @FILE reads them from a file, @- from standard input."`
+
 	Queue    string   `placeholder:"NAME" help:"The task's queue (default: default)."`
 	Priority string   `placeholder:"high|normal|low" help:"Among due tasks, those of higher priority start first (default: normal)."`
 	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
@@ -34,13 +37,16 @@ type Task struct {
 	OnDead      *string `placeholder:"URL" help:"Call this URL, with a task of its own, when the task dies; an empty value: no call (default: the queue's, or no call)."`
 }
 
-// Spec returns the task that the flags describe. It calls address.
+// Spec returns the task that the flags describe. It calls address, unless the
+// flags name a kind.
 func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error) {
-	in = client.Spec{
-		Queue: f.Queue, Priority: client.Priority(f.Priority),
-		HTTP: client.HTTP{URL: address, Method: f.Method},
+	in = client.Spec{Queue: f.Queue, Priority: client.Priority(f.Priority)}
+	if f.Kind == "" {
+		in.HTTP, err = f.request(address, stdin)
+	} else {
+		in.Work, err = f.work(address, stdin)
 	}
-	if err := checkURL(address); err != nil {
+	if err != nil {
 		return in, err
 	}
 	if err := f.Durations(&in); err != nil {
@@ -55,14 +61,46 @@ func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error)
 	if f.OnDead != nil {
 		in.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
 	}
-	if in.HTTP.Headers, err = parseHeaders(f.Header); err != nil {
-		return in, err
-	}
-	if in.Labels, err = ParseLabels(f.Label); err != nil {
-		return in, err
-	}
-	in.HTTP.Body, err = f.body(stdin)
+	in.Labels, err = ParseLabels(f.Label)
 	return in, err
+}
+
+// request returns the request that the flags describe.
+func (f *Task) request(address string, stdin io.Reader) (h client.HTTP, err error) {
+	h = client.HTTP{URL: address, Method: f.Method}
+	switch {
+	case f.Args != "":
+		return h, usage.Errorf("--args", "only a handler has arguments: pass --kind; --json sends a body to a URL")
+	case address == "":
+		return h, usage.Errorf("URL", "it is missing: pass the URL to call, or --kind")
+	}
+	if err := checkURL(address); err != nil {
+		return h, err
+	}
+	if h.Headers, err = parseHeaders(f.Header); err != nil {
+		return h, err
+	}
+	h.Body, err = f.body(stdin)
+	return h, err
+}
+
+// work returns the call of a handler that the flags describe.
+func (f *Task) work(address string, stdin io.Reader) (w client.Work, err error) {
+	w.Kind = f.Kind
+	switch {
+	case address != "":
+		return w, usage.Errorf("URL, --kind", "pass only one of them")
+	case f.Data != "" || f.JSON != "" || len(f.Header) > 0 || f.Method != "":
+		return w, usage.Errorf("--kind", "a handler gets no request: omit --data, --json, --header and --method; --args passes arguments")
+	case f.Args == "":
+		return w, nil
+	}
+	data, err := readBody("--args", f.Args, stdin)
+	if err == nil && !json.Valid(data) {
+		err = usage.Errorf("--args", "the arguments are not valid JSON")
+	}
+	w.Args = client.JSON(json.RawMessage(data))
+	return w, err
 }
 
 // checkURL finds the most common typing error before a request is sent: a URL

@@ -19,7 +19,7 @@ import (
 
 // Add is the command foliot add.
 type Add struct {
-	URL string `arg:"" help:"The URL to call."`
+	URL string `arg:"" optional:"" help:"The URL to call. Omit it with --kind."`
 
 	flags.When
 
@@ -40,6 +40,7 @@ Examples:
     foliot add http://127.0.0.1:9000/hello --in 5s
     foliot add https://shop.example/orders/42/close --at 2030-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
     foliot add https://alerts.example/backup-missing --in 25h --name backup --replace
+    foliot add --kind close-order --args '{"order": 42}' --in 30m
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
 
 A second task with the same name is refused with exit code 4. This holds until the record of the first task is removed,

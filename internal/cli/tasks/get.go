@@ -55,6 +55,9 @@ func describe(t *client.Task) (r console.Rows) {
 	if t.HeldBy != "" {
 		state += " (" + heldWords(t.HeldBy) + ")"
 	}
+	if t.LimitedBy != "" {
+		state += " (" + limitWords(t.LimitedBy) + ")"
+	}
 	if t.CancelRequested {
 		state += ", cancel requested"
 	}
@@ -93,6 +96,14 @@ func heldWords(by string) string {
 		return "the queue is being purged"
 	case "pause":
 		return "the queue is paused"
+	}
+	return by
+}
+
+// limitWords describes why a due task waits, like heldWords.
+func limitWords(by string) string {
+	if by == "runner" {
+		return "the server does not run tasks of this kind"
 	}
 	return by
 }

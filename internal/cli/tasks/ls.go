@@ -24,7 +24,7 @@ type Ls struct {
 // Help shows examples below the usage line.
 func (Ls) Help() string {
 	return `Lists tasks, in no particular order unless --order sets one. A terminal shows a table. Other outputs get one line per task: name, state, due time,
-queue, attempts, URL and next attempt, separated by tabs. With -o json each task is an object. Retries do not change the
+queue, attempts, URL or kind, and next attempt, separated by tabs. With -o json each task is an object. Retries do not change the
 due time.
 
 Examples:
@@ -83,7 +83,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 		if con.JSON {
 			err = con.Object(t)
 		} else {
-			err = out.Add(t.Name, string(t.State), wording.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), t.HTTP.URL, t.Reason)
+			err = out.Add(t.Name, string(t.State), wording.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
 		}
 		if err != nil {
 			return errors.Join(err, out.End())
@@ -105,7 +105,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 var listHeading = []string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}
 
 func listRow(t *client.Task) []string {
-	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), t.HTTP.URL, wording.InstantOr(t.NextAt, "-")}
+	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), wording.InstantOr(t.NextAt, "-")}
 }
 
 // attemptsOf returns the number of attempts of a task.

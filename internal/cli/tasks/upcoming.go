@@ -25,7 +25,7 @@ type Upcoming struct {
 // Help shows examples below the usage line.
 func (Upcoming) Help() string {
 	return `Lists the tasks that are due next, and the next instants of schedules, the earliest first. Overdue tasks come first. A
-terminal shows a table. Other outputs get one line each: due time, name, queue, attempt, URL and why it is held, separated by
+terminal shows a table. Other outputs get one line each: due time, name, queue, attempt, URL or kind, and why it is held, separated by
 tabs. With -o json each is an object. The task of an instant does not exist yet: its name is the one that it will have.
 
 An operator that names no namespace sees all.
@@ -66,7 +66,7 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 		if con.JSON {
 			err = con.Object(item)
 		} else {
-			err = out.Add(wording.Instant(item.Due), item.Name, item.Queue, attemptOf(item), item.URL, cmp.Or(item.Held, "-"))
+			err = out.Add(wording.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
 		}
 		if err != nil {
 			break

@@ -38,7 +38,8 @@ func (Export) Help() string {
 	return `Writes tasks as lines for foliot import: by default waiting and running tasks, with --state dead the dead ones. Each line has the
 requested due time, from which expire_after counts, and the time of the next attempt if a retry is planned. A delay becomes a due
 time, so the imported task cannot be touched. A dead task becomes due when it is imported. Bodies stay the same byte for byte:
-JSON with line breaks is written as text with the content type of JSON. Tasks that are created during the export may be missing.
+JSON with line breaks is written as text with the content type of JSON. Arguments of handlers with line breaks are written without
+white space. Tasks that are created during the export may be missing.
 
 A task whose name was given by the server, because a schedule or the death of another task created it, is exported under its id.
 After the import it is an ordinary task without a schedule and an instant. An import into the same server creates it twice.
@@ -170,6 +171,15 @@ func onOneLine(h client.HTTP) client.HTTP {
 	return h
 }
 
+// argsOnOneLine returns args without line breaks, so that a line can hold them.
+func argsOnOneLine(args client.Body) client.Body {
+	var line bytes.Buffer
+	if !bytes.Contains(args.Bytes(), []byte{'\n'}) || json.Compact(&line, args.Bytes()) != nil {
+		return args
+	}
+	return client.JSON(json.RawMessage(line.Bytes()))
+}
+
 // noSchedules reports whether the server answered that it has no route for
 // schedules.
 func noSchedules(err error) bool {
@@ -191,7 +201,7 @@ func exportLine(t *client.Task) client.Spec {
 	case t.NextAt.After(t.DueAt):
 		s.FirstAttempt = t.NextAt
 	}
-	s.HTTP = onOneLine(s.HTTP)
+	s.HTTP, s.Work.Args = onOneLine(s.HTTP), argsOnOneLine(s.Work.Args)
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
 	s.OnDead = cmp.Or(s.OnDead, client.NoDeadNotice)
 	if strings.Contains(s.Name, "@") { // given by the server; a client may not use such a name

@@ -61,7 +61,7 @@ func scheduleToMove(s *client.Schedule) ScheduleLine {
 	if runs > 0 {
 		l.Spec.SetRuns = &runs
 	}
-	l.Spec.Task.HTTP = onOneLine(l.Spec.Task.HTTP)
+	l.Spec.Task.HTTP, l.Spec.Task.Work.Args = onOneLine(l.Spec.Task.HTTP), argsOnOneLine(l.Spec.Task.Work.Args)
 	return l
 }
 
@@ -111,7 +111,7 @@ func suggesting(text string) string {
 
 // fieldsOfLine lists the fields of a schedule's line and of its task.
 var fieldsOfLine = func() (names []string) {
-	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.Retry]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.WorkInput](), reflect.TypeFor[wire.Retry]()} {
 		for _, f := range reflect.VisibleFields(t) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				names = append(names, name)

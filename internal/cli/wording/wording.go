@@ -74,6 +74,14 @@ func Qualified(namespace, name string) string {
 	return namespace + "/" + name
 }
 
+// URLOrKind returns the URL of a task, or the kind of a task that has no URL.
+func URLOrKind(url, kind string) string {
+	if kind == "" {
+		return url
+	}
+	return "kind " + kind
+}
+
 // Millis formats d in milliseconds.
 func Millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 

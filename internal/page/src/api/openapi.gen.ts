@@ -278,7 +278,7 @@ export interface LiveDestination {
 }
 
 export interface LiveQueue {
-  limited_by?: "suspended" | "pause" | "purge" | "rate" | "concurrency" | "destination" | "slots"
+  limited_by?: "suspended" | "pause" | "purge" | "rate" | "concurrency" | "destination" | "slots" | "runner"
   namespace: string
   oldest_ms?: number
   overdue: number
@@ -510,13 +510,14 @@ export interface ScheduleRule {
 
 export interface ScheduledTask {
   expire_after?: string
-  http: HTTPInput
+  http?: HTTPInput
   labels?: Record<string, string>
   on_dead?: string
   priority?: "high" | "normal" | "low"
   queue?: string
   retry?: Retry
   timeout?: string
+  work?: WorkInput
 }
 
 export interface Secret {
@@ -572,10 +573,11 @@ export interface Task {
   first_attempt_at?: string
   held_by?: "suspended" | "purge" | "pause"
   hidden?: boolean
-  http: HTTPInput
+  http?: HTTPInput
   id: string
   instant?: string
   labels?: Record<string, string>
+  limited_by?: "runner"
   name: string
   next_at?: string
   on_dead?: string
@@ -590,6 +592,7 @@ export interface Task {
   traceparent?: string
   under_way?: boolean
   version: number
+  work?: WorkInput
 }
 
 export interface TaskInput {
@@ -597,7 +600,7 @@ export interface TaskInput {
   delay?: string
   expire_after?: string
   first_attempt_at?: string
-  http: HTTPInput
+  http?: HTTPInput
   labels?: Record<string, string>
   name?: string
   on_dead?: string
@@ -606,6 +609,7 @@ export interface TaskInput {
   retry?: Retry
   timeout?: string
   traceparent?: string
+  work?: WorkInput
 }
 
 export interface TaskList {
@@ -626,6 +630,7 @@ export interface TaskPatch {
   queue?: string | null
   retry?: RetryPatch
   timeout?: string | null
+  work?: WorkPatch
 }
 
 export interface Token {
@@ -668,11 +673,21 @@ export interface UpcomingItem {
   due: string
   held?: "suspended" | "purge" | "pause"
   instant?: boolean
+  kind?: string
   name: string
   namespace: string
   queue: string
   schedule?: string
-  url: string
+  url?: string
+}
+
+export interface WorkInput {
+  args?: unknown
+  kind: string
+}
+
+export interface WorkPatch {
+  args?: unknown
 }
 
 export const healthz = /* @__PURE__ */ call<{}, undefined, Health>('GET', 'healthz', '', false)

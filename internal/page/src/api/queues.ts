@@ -54,5 +54,5 @@ export async function readBacklog(queue: string, space: string, signal?: AbortSi
   const read = async <T>(path: string) => (await request('GET', `v1/${path}&queue=${encodeURIComponent(queue)}`, {}, undefined, signal, ifOperator(space))).json() as Promise<T>
   const [due, next] = await Promise.all([read<Due>('due?rings=1'), read<Upcoming>('upcoming?until=1ms&limit=50')])
   const tasks = next.items.filter((u) => !u.instant && u.due <= next.time)
-  return { overdue: due.overdue, oldest: tasks[0]?.due, destinations: [...new Set(tasks.map((u) => destinationOf(u.url)))] }
+  return { overdue: due.overdue, oldest: tasks[0]?.due, destinations: [...new Set(tasks.map((u) => destinationOf(u.url, u.kind)))] }
 }

@@ -1,5 +1,5 @@
 import { listTasks, type Task } from '../api/openapi.gen'
-import { destinationOf } from '../format/destination'
+import { taskDestination } from '../format/destination'
 import { grouped } from '../format/group'
 import { query, type Filter } from '../state/filter'
 
@@ -52,13 +52,13 @@ export interface Group {
 
 // groupsOf returns the groups of dead tasks, the largest first.
 export function groupsOf(tasks: Task[]): Group[] {
-  const groups = grouped(tasks, (t) => `${t.reason ?? ''} ${destinationOf(t.http.url)}`)
+  const groups = grouped(tasks, (t) => `${t.reason ?? ''} ${taskDestination(t)}`)
   return [...groups].map(([key, of]): Group => ({
-    key, reason: of[0]!.reason ?? '', destination: destinationOf(of[0]!.http.url), tasks: of, queues: [...new Set(of.map((t) => t.queue))].sort(),
+    key, reason: of[0]!.reason ?? '', destination: taskDestination(of[0]!), tasks: of, queues: [...new Set(of.map((t) => t.queue))].sort(),
   })).sort((a, b) => b.tasks.length - a.tasks.length)
 }
 
 // inGroup reports whether a task belongs to a group.
 export function inGroup(g: Pick<Group, 'reason' | 'destination'>): (t: Task) => boolean {
-  return (t) => (t.reason ?? '') === g.reason && destinationOf(t.http.url) === g.destination
+  return (t) => (t.reason ?? '') === g.reason && taskDestination(t) === g.destination
 }

@@ -13,7 +13,7 @@ import { Time, useNow } from './time'
 
 // words say in two words what limits a queue. The state never shows by color alone.
 const words: Record<string, string> = {
-  suspended: 'suspended', pause: 'paused', purge: 'purging', rate: 'rate', concurrency: 'concurrency', destination: 'destination', slots: 'server is full',
+  suspended: 'suspended', pause: 'paused', purge: 'purging', rate: 'rate', concurrency: 'concurrency', destination: 'destination', slots: 'server is full', runner: 'runner',
 }
 
 // limitOf returns what keeps the tasks of a queue from starting. The settings of the queue
@@ -77,6 +77,8 @@ export function LimitText(p: LimitProps): ComponentChildren {
         : `All ${q?.concurrency ? plural(q.concurrency, 'attempt') : 'attempts'} that may run at once are running.`} <LastFailure {...p} /></>
     case 'destination':
       return <Destinations {...p} />
+    case 'runner':
+      return <>No process that owns the tasks has a handler for their kind. Start one, or cancel the tasks.</>
     case 'slots':
       return <>The server runs as many attempts as it may{live?.slots ? `: ${count(live.slots)}` : ''}.</>
     default:

@@ -20,7 +20,7 @@ export function lastOf(t: Task) {
 // errorText returns the error of an attempt with its status, or the status alone.
 export function errorText({ status, error = '' }: End): string {
   const text = error.replace(/^the receiver answered (?=\d)/, 'status ')
-  if (!status) return text || 'no reply'
+  if (!status) return text || 'succeeded' // only a handler succeeds without a status
   return !text ? `status ${status}` : text.includes(String(status)) ? text : `status ${status}: ${text}`
 }
 

@@ -16,12 +16,14 @@ export function RequestFields({ of: r, errors, kinds, masked, unfolded }: Reques
   return (
     <>
       <div class="form">
-        <div class="full"><Field label="URL" value={r.url} error={errors.url} required placeholder="https://shop.example/report" /></div>
-        <Field label="Method" value={r.method} options={methods} />
+        {r.work.value ? <p class="full">Kind: <code>{r.work.value}</code></p> : <>
+          <div class="full"><Field label="URL" value={r.url} error={errors.url} required placeholder="https://shop.example/report" /></div>
+          <Field label="Method" value={r.method} options={methods} />
+        </>}
         <Field label="Queue" value={r.queue} error={errors.queue} placeholder="default" />
         <Field label="Priority" value={r.priority} options={priorities} />
       </div>
-      {masked ? <Masked label="headers and body">{payload}</Masked> : payload}
+      {masked ? <Masked label={r.work.value ? 'arguments' : 'headers and body'}>{payload}</Masked> : payload}
       <details open={unfolded || Boolean(errors.labels) || taskSettings.some((s) => errors[s.key])}>
         <summary>Time limits, retries, labels</summary>
         <div class="form">
@@ -35,6 +37,12 @@ export function RequestFields({ of: r, errors, kinds, masked, unfolded }: Reques
 
 function Payload({ of: r, errors, kinds }: Pick<RequestFieldsProps, 'of' | 'errors' | 'kinds'>) {
   const typed = r.kind.value !== 'none' && r.kind.value !== 'bytes'
+  if (r.work.value) return (
+    <div class="form">
+      <Field label="Arguments" value={r.kind} options={[['none', 'none'], ['json', 'JSON']]} />
+      {typed && <div class="full"><Field label="Content of the arguments" value={r.body} error={errors.body} rows={4} /></div>}
+    </div>
+  )
   return (
     <div class="form">
       <div class="full"><Field label="Headers, one per line" value={r.headers} error={errors.headers} rows={2} placeholder="Name: value" /></div>

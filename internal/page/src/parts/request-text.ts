@@ -28,8 +28,10 @@ export const taskSettings: readonly TaskSetting[] = [
   { key: 'on_dead', label: 'On dead', fallback: 'no call', kind: 'text', hint: 'a URL to call when a task dies' },
 ]
 
-export const requestKeys = ['url', 'method', 'queue', 'priority', ...taskSettings.map((s) => s.key), 'headers', 'labels', 'kind', 'body'] as const
+export const requestKeys = ['url', 'method', 'queue', 'priority', ...taskSettings.map((s) => s.key), 'headers', 'labels', 'work', 'kind', 'body'] as const
 
+// A request has a url, or work: the kind whose handler the task calls, which no form
+// changes. The key kind is that of the body, or of the arguments.
 export type RequestKey = (typeof requestKeys)[number]
 export type RequestText = Record<RequestKey, string>
 export type RequestErrors = Partial<Record<RequestKey, string>>
@@ -46,7 +48,7 @@ export function requestIn(r: RequestSignals): RequestText {
 // requestKeyOf returns the field of a form for a field of a task in the API, such as
 // retry.max_age.
 export function requestKeyOf(field: string): RequestKey | undefined {
-  const name = field.replace(/^(http|retry)\./, '').replace('body_base64', 'body').split('.')[0]
+  const name = field.replace(/^(http|retry)\./, '').replace(/^body_base64|^work\.args/, 'body').split('.')[0]
   return requestKeys.find((key) => key === name)
 }
 

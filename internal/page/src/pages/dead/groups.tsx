@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Task } from '../../api/openapi.gen'
+import { taskCalls } from '../../format/destination'
 import { count, plural } from '../../format/number'
 import type { Filter } from '../../state/filter'
 import { link, route } from '../../state/route'
@@ -49,7 +50,7 @@ const columns: Column<Task>[] = [
   { title: 'Died', cell: (t) => <Time at={t.finished_at} /> },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? 0 },
   { title: 'Last error', cell: (t) => <LastError of={t} /> },
-  { title: 'URL', wide: true, cell: (t) => <span class="mono clamp" title={t.http.url}>{t.http.method ?? 'POST'} {t.http.url}</span> },
+  { title: 'URL', wide: true, cell: (t) => <span class="mono clamp" title={taskCalls(t)}>{t.http && (t.http.method ?? 'POST') + ' '}{taskCalls(t)}</span> },
 ]
 
 const step = 50

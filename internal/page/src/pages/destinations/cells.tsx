@@ -4,7 +4,7 @@ import { serverNow } from '../../state/session'
 import { link } from '../../state/route'
 import { State } from '../../parts/badge'
 import { findDead } from '../../parts/dead-actions'
-import { destinationOf } from '../../format/destination'
+import { taskDestination } from '../../format/destination'
 import { NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
 import { ChangeOneByOne } from '../../parts/change-one-by-one'
@@ -48,7 +48,7 @@ export function RetryDead({ of: d, complete, done }: { of: Destination; complete
     <ChangeOneByOne
       verb="retry" label="Retry dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
       off={complete && d.dead.length === 0 ? 'It has no dead task.' : ''}
-      find={(signal) => findDead({}, (t) => destinationOf(t.http.url) === d.name, signal)}
+      find={(signal) => findDead({}, (t) => taskDestination(t) === d.name, signal)}
     />
   )
 }

@@ -1,5 +1,6 @@
 import { explainEgress } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
+import { kindOf } from '../../format/destination'
 import { count, plural } from '../../format/number'
 import { link } from '../../state/route'
 import { Command } from '../../parts/command'
@@ -39,7 +40,7 @@ export function DestinationPage({ name }: { name: string }) {
           {queues.length === 0 && <p>none</p>}
           <ul class="plain">{queues.map((q) => <li key={q}><a href={link('queues', q)}>{q}</a> · <a href={link('tasks', '', { queue: q, state: 'scheduled' })}>its scheduled tasks</a></li>)}</ul>
         </Panel>
-        {!forbidden(explainEgress) && <Egress name={name} />}
+        {!kindOf(name) && !forbidden(explainEgress) && <Egress name={name} />}
         <Panel title="Recent attempts" aside={d.attempts.length > 0 && plural(d.attempts.length, 'attempt')} wide>
           {d.attempts.length === 0
             ? <NoAttempts />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { getSchedule, previewRule, type HTTPInput, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
+import { getSchedule, previewRule, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { bytes, count, plural } from '../../format/number'
 import { plain, ruleOf, ruleTextOf, zoneOfRule } from '../../format/rule'
@@ -10,6 +10,7 @@ import { Command } from '../../parts/command'
 import { Masked } from '../../parts/masked'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Facts, Head, Panel } from '../../parts/panel'
+import { errorText } from '../../parts/reply'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
@@ -121,19 +122,19 @@ function LastTasks({ of: s }: { of: Schedule }) {
 function reply(t: Task): ComponentChildren {
   const a = t.attempts.at(-1)
   if (!a) return ''
-  return a.status ? <span class={a.status < 300 ? 'good' : 'bad'}>status {a.status}</span> : <span class="bad">{a.error ?? 'no reply'}</span>
+  return <span class={a.status < 300 && !a.error ? 'good' : 'bad'}>{a.status ? `status ${a.status}` : errorText(a)}</span>
 }
 
 // RequestFacts shows the request. Headers and body may be secret, so they are hidden
 // until the user asks for them.
 function RequestFacts({ of: s }: { of: Schedule }) {
-  const { http, retry = {}, ...t } = s.task
+  const { http, work, retry = {}, ...t } = s.task
   const labels = Object.entries(t.labels ?? {})
   const short = (text?: string) => text && plain(text)
   return (
     <>
       <Facts of={[
-        ['Request', <span class="mono">{http.method ?? 'POST'} {http.url}</span>],
+        work ? ['Kind', <code>{work.kind}</code>] : ['Request', <span class="mono">{http?.method ?? 'POST'} {http?.url}</span>],
         ['Queue', <a href={link('queues', t.queue ?? 'default')}>{t.queue ?? 'default'}</a>],
         ['Priority', t.priority],
         ['Timeout', short(t.timeout)],
@@ -144,19 +145,20 @@ function RequestFacts({ of: s }: { of: Schedule }) {
         ['Max age', retry.max_age === '0s' ? 'no limit' : short(retry.max_age)],
         ['On dead', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
         ['Labels', labels.length > 0 ? labels.map(([k, v]) => <code key={k}>{k}={v} </code>) : undefined],
-        ['Headers and body', <Payload http={http} size={s.body_size} hidden={s.hidden} />],
+        [work ? 'Arguments' : 'Headers and body', <Payload of={s} />],
       ]} />
     </>
   )
 }
 
-function Payload({ http, size, hidden }: { http: HTTPInput; size?: number; hidden?: boolean }) {
+function Payload({ of: { task: { http, work }, body_size: size, hidden } }: { of: Schedule }) {
   if (hidden) return <span class="dim">This namespace hides them from tokens of scope read.</span>
-  const headers = Object.entries(http.headers ?? {})
-  const body = typeof http.body === 'string' ? http.body : http.body !== undefined ? JSON.stringify(http.body, null, 2) : http.body_base64
+  const headers = Object.entries(http?.headers ?? {})
+  const value = work ? work.args : http?.body
+  const body = !work && typeof value === 'string' ? value : value !== undefined ? JSON.stringify(value, null, 2) : http?.body_base64
   if (headers.length === 0 && body === undefined) return <span class="dim">none</span>
   return (
-    <Masked label={[headers.length > 0 && plural(headers.length, 'header'), body !== undefined && `the body${size ? ` (${bytes(size)})` : ''}`].filter(Boolean).join(' and ')}>
+    <Masked label={[headers.length > 0 && plural(headers.length, 'header'), body !== undefined && `the ${work ? 'arguments' : 'body'}${size ? ` (${bytes(size)})` : ''}`].filter(Boolean).join(' and ')}>
       <div class="part">
         {headers.length > 0 && <pre tabIndex={0}>{headers.map(([k, v]) => `${k}: ${v}`).join('\n')}</pre>}
         {body !== undefined && <pre tabIndex={0}>{body}</pre>}

@@ -8,19 +8,19 @@ import { taskSettings, type RequestKey, type RequestText } from '../../parts/req
 // command.
 
 export const newRequest: RequestText = {
-  url: '', method: 'POST', queue: '', priority: 'normal', timeout: '', expire_after: '', max_attempts: '', min_backoff: '', max_backoff: '', max_age: '', on_dead: '', headers: '', labels: '', kind: 'none', body: '',
+  url: '', method: 'POST', queue: '', priority: 'normal', timeout: '', expire_after: '', max_attempts: '', min_backoff: '', max_backoff: '', max_age: '', on_dead: '', headers: '', labels: '', work: '', kind: 'none', body: '',
 }
 
 // requestOf returns the request of a schedule. The text of the reply has the body as
 // it came.
 export function requestOf(s: Schedule, reply: string): RequestText {
-  const { http, retry = {}, ...t } = s.task
-  const kind = http.body_base64 !== undefined ? 'base64' : http.body === undefined ? 'none' : typeof http.body === 'string' ? 'text' : 'json'
-  const body = { base64: http.body_base64 ?? '', none: '', text: String(http.body), json: member(reply, 'task', 'http', 'body') ?? '' }[kind]
+  const { http = { url: '' }, work, retry = {}, ...t } = s.task
+  const kind = work ? (work.args === undefined ? 'none' : 'json') : http.body_base64 !== undefined ? 'base64' : http.body === undefined ? 'none' : typeof http.body === 'string' ? 'text' : 'json'
+  const body = { base64: http.body_base64 ?? '', none: '', text: String(http.body), json: member(reply, 'task', 'http', 'body') ?? member(reply, 'task', 'work', 'args') ?? '' }[kind]
   return {
     url: http.url, method: http.method ?? 'POST', queue: t.queue ?? '', priority: t.priority ?? 'normal', timeout: plain(t.timeout ?? ''), expire_after: plain(t.expire_after ?? ''),
     max_attempts: String(retry.max_attempts ?? ''), min_backoff: plain(retry.min_backoff ?? ''), max_backoff: plain(retry.max_backoff ?? ''), max_age: plain(retry.max_age ?? ''),
-    on_dead: t.on_dead ?? '', headers: pairLines(http.headers, ':'), labels: pairLines(t.labels, '='), kind, body,
+    on_dead: t.on_dead ?? '', headers: pairLines(http.headers, ':'), labels: pairLines(t.labels, '='), work: work?.kind ?? '', kind, body,
   }
 }
 
@@ -32,7 +32,8 @@ export function bodyOf(rule: RuleText, r: RequestText, paused: boolean | undefin
   const some = (text: string) => text.trim() || undefined
   const somePairs = (text: string, between: ':' | '=') => (text.trim() ? pairs(text, between) : undefined)
   const task: ScheduledTask = {
-    http: {
+    work: r.work ? { kind: r.work, args: r.kind === 'json' ? mark : undefined } : undefined,
+    http: r.work ? undefined : {
       url: r.url.trim(), method: r.method as 'POST', headers: somePairs(r.headers, ':'),
       body: r.kind === 'json' ? mark : r.kind === 'text' ? r.body : undefined, body_base64: r.kind === 'base64' ? r.body : undefined,
     },
@@ -83,6 +84,6 @@ export function setCommand(s: Schedule, before: RequestText, rule: RuleText, r: 
 
 function payloadFlags(r: RequestText): string[] {
   const each = (name: string, text: string) => filled(text).map((l) => flag(name, l))
-  const body = r.kind === 'json' ? [flag('json', r.body)] : r.kind === 'text' ? [flag('data', r.body)] : []
+  const body = r.kind === 'json' ? [flag(r.work ? 'args' : 'json', r.body)] : r.kind === 'text' ? [flag('data', r.body)] : []
   return [...each('header', r.headers), ...each('label', r.labels), ...body]
 }

@@ -38,7 +38,7 @@ export function useForm(ruleBefore: RuleText, requestBefore: RequestText, name: 
     rule, request, ruleText, requestText, ruleProblem, requestErrors, send,
     shown: { text: settled, value: preview.value },
     nameError: field === 'name' ? refused!.detail : undefined,
-    valid: used(settled).length > 0 && preview.value !== null && !refused && !ruleProblem && Object.keys(requestErrors).length === 0 && requestText.url.trim() !== '',
+    valid: used(settled).length > 0 && preview.value !== null && !refused && !ruleProblem && Object.keys(requestErrors).length === 0 && (requestText.work || requestText.url.trim()) !== '',
   }
 }
 

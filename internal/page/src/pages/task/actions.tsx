@@ -28,7 +28,7 @@ async function changeSeenVersion<T>({ name, ...t }: Task, change: (params: { nam
   } catch (err) {
     if (problemOf(err).status !== 412) throw err
     const now = await getTask({ name })
-    if (now.id === t.id && JSON.stringify(now.http) === JSON.stringify(t.http)) t = now
+    if (now.id === t.id && JSON.stringify([now.http, now.work]) === JSON.stringify([t.http, t.work])) t = now
     return guarded(change({ name, ifMatch: etag(t) }), replaced)
   }
 }

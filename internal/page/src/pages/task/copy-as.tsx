@@ -25,7 +25,7 @@ function Texts({ read, onClose }: { read: TaskRead; onClose: () => void }) {
   const named = useSignal(false)
   const { task } = read
   const ofSchedule = task.name.includes('@')
-  const secret = Object.keys(task.http.headers ?? {}).length > 0 || bodyKind(read) !== 'none'
+  const secret = Object.keys(task.http?.headers ?? {}).length > 0 || bodyKind(read) !== 'none'
   const text = languages[language.value](read, { named: named.value, secrets: secrets.value })
   return (
     <Dialog title="Copy as" onClose={onClose} wide>
@@ -36,7 +36,7 @@ function Texts({ read, onClose }: { read: TaskRead; onClose: () => void }) {
         ))}
       </fieldset>
       <div class="choice">
-        {secret && <label><input type="checkbox" checked={secrets.value} onChange={(e) => (secrets.value = e.currentTarget.checked)} /> With the values of headers and the body</label>}
+        {secret && <label><input type="checkbox" checked={secrets.value} onChange={(e) => (secrets.value = e.currentTarget.checked)} /> {task.work ? 'With the arguments' : 'With the values of headers and the body'}</label>}
         <label><input type="checkbox" checked={named.value} disabled={ofSchedule} onChange={(e) => (named.value = e.currentTarget.checked)} /> With its name</label>
       </div>
       {named.value && <p class="dim">The server refuses the name until the record of this task is removed.</p>}

@@ -57,11 +57,11 @@ function EditForm({ read, done, onClose }: Props & { onClose: () => void }) {
 }
 
 function requestOf(read: TaskRead): RequestText {
-  const { http, retry, ...t } = read.task
+  const { http = { url: '' }, work, retry, ...t } = read.task
   const kind = bodyKind(read)
   return {
     url: http.url, method: http.method ?? 'POST', headers: pairLines(http.headers, ':'), kind, body: kind === 'json' ? indent(bodyText(read)) : bodyText(read),
-    queue: t.queue, priority: t.priority, labels: pairLines(t.labels, '='), timeout: plain(t.timeout), expire_after: plain(t.expire_after ?? '0s'), on_dead: t.on_dead ?? '',
+    work: work?.kind ?? '', queue: t.queue, priority: t.priority, labels: pairLines(t.labels, '='), timeout: plain(t.timeout), expire_after: plain(t.expire_after ?? '0s'), on_dead: t.on_dead ?? '',
     max_attempts: String(retry.max_attempts ?? 0), min_backoff: plain(retry.min_backoff ?? ''), max_backoff: plain(retry.max_backoff ?? ''), max_age: plain(retry.max_age ?? ''),
   }
 }
@@ -84,7 +84,8 @@ function changes(a: RequestText, b: RequestText): TaskPatch {
   if (b.url !== a.url) http.url = b.url.trim()
   if (b.method !== a.method) http.method = b.method
   if (b.headers !== a.headers) http.headers = difference(pairs(a.headers, ':'), pairs(b.headers, ':'))
-  if (newBody(a, b)) http.body = b.kind === 'none' ? null : b.kind === 'text' ? b.body : JSON.parse(b.body)
+  if (newBody(a, b) && b.work) out.work = { args: b.kind === 'none' ? null : JSON.parse(b.body) }
+  else if (newBody(a, b)) http.body = b.kind === 'none' ? null : b.kind === 'text' ? b.body : JSON.parse(b.body)
   if (b.queue !== a.queue) out.queue = b.queue || null
   if (b.priority !== a.priority) out.priority = b.priority
   if (b.labels !== a.labels) out.labels = difference(pairs(a.labels, '='), pairs(b.labels, '='))

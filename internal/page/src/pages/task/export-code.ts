@@ -14,7 +14,7 @@ export interface Choice {
 const hiddenValue = '…'
 
 function headers(t: Task, c: Choice): Record<string, string> {
-  return Object.fromEntries(Object.entries(t.http.headers ?? {}).map(([k, v]) => [k, c.secrets ? v : hiddenValue]))
+  return Object.fromEntries(Object.entries(t.http?.headers ?? {}).map(([k, v]) => [k, c.secrets ? v : hiddenValue]))
 }
 
 const server = () => new URL('..', document.baseURI).href.replace(/\/$/, '')
@@ -26,13 +26,14 @@ const bodyMark = '\u0000'
 // JSON value of the page would round large numbers.
 export function asCurl(read: TaskRead, c: Choice): string {
   const { task: t, body } = read
-  const http: Record<string, unknown> = { url: t.http.url }
-  if (t.http.method && t.http.method !== 'POST') http.method = t.http.method
-  if (t.http.headers) http.headers = headers(t, c)
-  if (body !== undefined) http.body = c.secrets ? bodyMark : hiddenValue
-  else if (t.http.body_base64) http.body_base64 = c.secrets ? t.http.body_base64 : hiddenValue
+  const shown = body === undefined ? undefined : c.secrets ? bodyMark : hiddenValue
+  const http = t.http && {
+    url: t.http.url, method: t.http.method === 'POST' ? undefined : t.http.method, headers: t.http.headers && headers(t, c), body: shown,
+    body_base64: body !== undefined ? undefined : c.secrets ? t.http.body_base64 : t.http.body_base64 && hiddenValue,
+  }
+  const work = t.work && { kind: t.work.kind, args: shown }
   const spec: Record<string, unknown> = {
-    ...(c.named ? { name: t.name } : {}), queue: t.queue, ...(t.delay ? { delay: t.delay } : { at: t.at ?? t.due_at }), http,
+    ...(c.named ? { name: t.name } : {}), queue: t.queue, ...(t.delay ? { delay: t.delay } : { at: t.at ?? t.due_at }), http, work,
     timeout: t.timeout, expire_after: t.expire_after, priority: t.priority === 'normal' ? undefined : t.priority, labels: t.labels, retry: t.retry, on_dead: t.on_dead,
   }
   const json = JSON.stringify(spec).replace(JSON.stringify(bodyMark), () => body!)
@@ -50,9 +51,9 @@ export function asFoliot(read: TaskRead, c: Choice): string {
   // A text that begins with @ would name a file, and no argument has the character NUL.
   const piped = kind === 'text' && /^@|\0/.test(text)
   return (piped ? `printf %b ${quote(text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0000'))} | ` : '') + foliot(
-    'add', t.http.url, ...(t.delay ? ['--in', t.delay] : ['--at', t.at ?? t.due_at]), ...(c.named ? ['--name', t.name] : []),
-    ...(t.http.method && t.http.method !== 'POST' ? ['-X', t.http.method] : []), ...Object.entries(headers(t, c)).flatMap(([k, v]) => ['-H', `${k}: ${v}`]),
-    ...(kind === 'json' ? ['--json', text] : kind === 'text' ? ['-d', piped ? '@-' : text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
+    'add', ...(t.work ? ['--kind', t.work.kind] : [t.http?.url]), ...(t.delay ? ['--in', t.delay] : ['--at', t.at ?? t.due_at]), ...(c.named ? ['--name', t.name] : []),
+    ...(t.http?.method && t.http.method !== 'POST' ? ['-X', t.http.method] : []), ...Object.entries(headers(t, c)).flatMap(([k, v]) => ['-H', `${k}: ${v}`]),
+    ...(kind === 'json' ? [t.work ? '--args' : '--json', text] : kind === 'text' ? ['-d', piped ? '@-' : text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
     '--queue', t.queue, ...(t.priority === 'normal' ? [] : ['--priority', t.priority]), ...Object.entries(t.labels ?? {}).flatMap(([k, v]) => ['--label', `${k}=${v}`]),
     '--timeout', t.timeout, ...(t.expire_after ? ['--expire-after', t.expire_after] : []),
     ...(r.max_attempts ? ['--max-attempts', String(r.max_attempts)] : []),
@@ -74,10 +75,12 @@ export function asGo(read: TaskRead, c: Choice): string {
     't, err := c.Tasks.Create(ctx, client.Spec{',
     ...field('Name', c.named ? go(t.name) : ''), ...field('Queue', go(t.queue)),
     ...(t.delay ? field('Delay', millis(t.delay) > 0 ? duration(t.delay) : '') : field('At', goTime(t.at ?? t.due_at))),
-    '\tHTTP: client.HTTP{',
-    ...field('URL', go(t.http.url), '\t\t'), ...field('Method', t.http.method === 'POST' ? '' : go(t.http.method ?? ''), '\t\t'),
-    ...field('Headers', t.http.headers && map(headers(t, c)), '\t\t'), ...field('Body', body, '\t\t'),
-    '\t},',
+    ...(t.work ? [`\tWork: client.Work{Kind: ${go(t.work.kind)}${body && `, Args: ${body}`}},`] : [
+      '\tHTTP: client.HTTP{',
+      ...field('URL', go(t.http?.url ?? ''), '\t\t'), ...field('Method', t.http?.method === 'POST' ? '' : go(t.http?.method ?? ''), '\t\t'),
+      ...field('Headers', t.http?.headers && map(headers(t, c)), '\t\t'), ...field('Body', body, '\t\t'),
+      '\t},',
+    ]),
     ...field('Timeout', duration(t.timeout)), ...field('ExpireAfter', t.expire_after && limit(t.expire_after)),
     ...field('Priority', t.priority === 'normal' ? '' : go(t.priority)), ...field('Labels', t.labels && map(t.labels)),
     `\tRetry: client.Retry{MaxAttempts: ${r.max_attempts || 'client.Unlimited'}, MinBackoff: ${duration(r.min_backoff ?? '1s')}, MaxBackoff: ${duration(r.max_backoff ?? '1h')}, MaxAge: ${limit(r.max_age ?? '24h')}},`,

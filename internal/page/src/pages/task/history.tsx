@@ -73,7 +73,7 @@ function addEnd(t: Task, audit: AuditEntry[], retry: AuditEntry, out: HistoryEve
 }
 
 export function toneOf(a: Attempt): Tone {
-  if (a.status >= 200 && a.status < 300 && !a.error) return 'good'
+  if (a.status < 300 && !a.error) return 'good'
   return deferred(a) ? 'warn' : 'bad'
 }
 
@@ -124,7 +124,7 @@ function AttemptDetail({ of: a }: { of: Attempt }) {
   return (
     <>
       <p class="actions">
-        <Badge tone={toneOf(a)}>{!long ? text : a.status ? `status ${a.status}` : 'no reply'}</Badge>
+        <Badge tone={toneOf(a)}>{!long ? text : a.status ? `status ${a.status}` : 'failed'}</Badge>
         <span>late {span(a.late_ms)}</span>
         {!lost(a) && <span>{a.status ? 'replied' : 'ended'} after {span(a.latency_ms)}</span>}
       </p>

@@ -2,7 +2,7 @@ import { request } from '../../api/call'
 import type { Task } from '../../api/openapi.gen'
 import { member } from '../../format/json'
 
-// TaskRead is a task, and its body as the server sent it: the text of a JSON value.
+// TaskRead is a task, and its body or its arguments as the server sent it: the text of a JSON value.
 export interface TaskRead {
   task: Task
   body?: string
@@ -11,15 +11,15 @@ export interface TaskRead {
 export async function readTask(name: string, signal?: AbortSignal): Promise<TaskRead> {
   const reply = await request('GET', 'v1/tasks/' + encodeURIComponent(name), {}, undefined, signal)
   const text = await reply.text()
-  return { task: JSON.parse(text) as Task, body: member(text, 'http', 'body') }
+  return { task: JSON.parse(text) as Task, body: member(text, 'http', 'body') ?? member(text, 'work', 'args') }
 }
 
 export type BodyKind = 'none' | 'json' | 'text' | 'bytes'
 
 export function bodyKind({ task, body }: TaskRead): BodyKind {
-  if (body === undefined) return task.http.body_base64 ? 'bytes' : 'none'
-  // A string next to bytes was published as JSON.
-  return body.startsWith('"') && !task.http.body_base64 ? 'text' : 'json'
+  if (body === undefined) return task.http?.body_base64 ? 'bytes' : 'none'
+  // Arguments are JSON. A string next to bytes was published as JSON.
+  return body.startsWith('"') && !task.work && !task.http?.body_base64 ? 'text' : 'json'
 }
 
 // bodyText returns the body as the receiver gets it. It is empty for bytes.

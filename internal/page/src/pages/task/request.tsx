@@ -6,28 +6,31 @@ import { Masked } from '../../parts/masked'
 import { Facts, Panel } from '../../parts/panel'
 import { bodyKind, bodyText, bytesOf, type TaskRead } from './read'
 
-// Request shows what the server sends. A URL is text and no link: it is
+// Request shows what the server sends, or the call of a handler. A URL is text and no link: it is
 // written by a client of the server, and may be hostile.
 export function Request({ read }: { read: TaskRead }) {
   const { task } = read
-  const headers = Object.entries(task.http.headers ?? {})
+  const { http } = task
+  const headers = Object.entries(http?.headers ?? {})
   return (
-    <Panel title="Request">
+    <Panel title={http ? 'Request' : 'Work'}>
       <Facts of={[
-        ['Method', <code>{task.http.method ?? 'POST'}</code>],
-        ['URL', <span class="url"><code>{task.http.url}</code><Copy text={task.http.url} title="Copy the URL" /></span>],
+        ...(http ? [
+          ['Method', <code>{http.method ?? 'POST'}</code>],
+          ['URL', <span class="url"><code>{http.url}</code><Copy text={http.url} title="Copy the URL" /></span>],
+        ] as [string, ComponentChildren][] : [['Kind', <code>{task.work?.kind}</code>] as [string, ComponentChildren]]),
         ...(task.on_dead ? [['On dead', <code>{task.on_dead}</code>] as [string, ComponentChildren]] : []),
       ]} />
       {task.hidden
         ? <p class="dim">The namespace hides bodies, headers and replies from tokens of scope read. A token of scope write shows them.</p>
         : <>
-          <h3>Headers</h3>
-          {headers.length === 0 ? <p class="dim">None. The server adds its own headers to each attempt.</p> : (
+          {http && <h3>Headers</h3>}
+          {!http ? null : headers.length === 0 ? <p class="dim">None. The server adds its own headers to each attempt.</p> : (
             <div><Masked label={plural(headers.length, 'header')}>
               <Facts of={headers.map(([name, value]) => [name, <code>{value}</code>])} />
             </Masked></div>
           )}
-          <h3>Body</h3>
+          <h3>{http ? 'Body' : 'Arguments'}</h3>
           <Body read={read} />
         </>}
     </Panel>
@@ -36,10 +39,11 @@ export function Request({ read }: { read: TaskRead }) {
 
 function Body({ read }: { read: TaskRead }) {
   const kind = bodyKind(read)
-  const { body_size: size = 0, http } = read.task
-  if (kind === 'none') return <p class="dim">{size > 0 || read.task.finished_at ? 'The server has not kept the body.' : 'None.'}</p>
-  const label = `the body: ${kind === 'bytes' ? 'bytes' : kind === 'json' ? 'JSON' : 'text'}, ${bytes(size)}`
-  return <div><Masked label={label}>{kind === 'bytes' ? <Bytes base64={http.body_base64!} name={read.task.name} /> : <Text read={read} />}</Masked></div>
+  const { body_size: size = 0, http, work } = read.task
+  const noun = work ? 'arguments' : 'body'
+  if (kind === 'none') return <p class="dim">{size > 0 || read.task.finished_at ? `The server has not kept the ${noun}.` : 'None.'}</p>
+  const label = `the ${noun}: ${kind === 'bytes' ? 'bytes' : kind === 'json' ? 'JSON' : 'text'}, ${bytes(size)}`
+  return <div><Masked label={label}>{kind === 'bytes' ? <Bytes base64={http!.body_base64!} name={read.task.name} /> : <Text read={read} />}</Masked></div>
 }
 
 function Text({ read }: { read: TaskRead }) {

@@ -1,6 +1,6 @@
 import type { Backlog } from '../../api/queues'
 import type { Cluster, EndedAttempt, Live, Problem, Queue, Schedule, Task } from '../../api/openapi.gen'
-import { destinationOf } from '../../format/destination'
+import { taskDestination } from '../../format/destination'
 import { plural } from '../../format/number'
 import { full, millis, span } from '../../format/time'
 import { nextTest, wait } from '../../parts/limit-reason'
@@ -35,7 +35,7 @@ export interface Why {
 export function why(t: Task, c: Context): Why {
   if (t.state === 'running') return running(t, c)
   if (t.state !== 'scheduled' && t.state !== 'held') return ended(t)
-  return held(t, c) ?? early(t, c) ?? server(t, c) ?? breaker(t, c) ?? limited(t, c) ?? nodeNotReady(t, c) ?? due(t, c)
+  return held(t, c) ?? early(t, c) ?? server(t, c) ?? runner(t) ?? breaker(t, c) ?? limited(t, c) ?? nodeNotReady(t, c) ?? due(t, c)
 }
 
 const queues = (t: Task) => ({ text: 'Open the queue', href: link('queues', t.queue) })
@@ -51,9 +51,9 @@ function running(t: Task, { now }: Context): Why {
   if (long < 5000) return { tone: 'info', text: 'An attempt is running.' }
   return {
     tone: 'warn',
-    text: `An attempt is running, and ${destinationOf(t.http.url)} has not replied. It began at most ${span(long)} ago.`,
+    text: `An attempt is running, and ${taskDestination(t)} has not replied. It began at most ${span(long)} ago.`,
     remedy: `The attempt fails after its timeout of ${limit}, and the task is tried again. If this repeats, check the receiver.`,
-    to: { text: 'Open its destination', href: link('destinations', destinationOf(t.http.url)) },
+    to: { text: 'Open its destination', href: link('destinations', taskDestination(t)) },
   }
 }
 
@@ -88,8 +88,14 @@ function server(_: Task, c: Context): Why | null {
   return { tone: 'bad', text: `It is due, but this server is not ready: ${c.unready.detail}`, remedy: 'Tasks start when the server is ready again.', to: { text: 'Open Server', href: link('server') } }
 }
 
+function runner(t: Task): Why | null {
+  if (t.limited_by !== 'runner') return null
+  const text = t.work ? `has no handler for the kind ${t.work.kind}` : 'does not send requests'
+  return { tone: 'bad', text: `It is due, but this server ${text}: runner.`, remedy: 'Start a process with a handler for the kind, or cancel the task. In a cluster, another server may own the task and run it.' }
+}
+
 function breaker(t: Task, c: Context): Why | null {
-  const name = destinationOf(t.http.url)
+  const name = taskDestination(t)
   const d = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)
   if (!d || d.breaker === 'closed') return null
   const to = { text: 'Open the destination', href: link('destinations', name) }
@@ -117,7 +123,7 @@ function limited(t: Task, c: Context): Why | null {
 }
 
 function byDestination(t: Task, c: Context, others: string): Why {
-  const name = destinationOf(t.http.url)
+  const name = taskDestination(t)
   const running = c.live?.destinations.find((d) => d.destination === name && d.namespace === c.namespace)?.running ?? 0
   const most = c.queue?.per_destination
   if (most && running >= most) return { tone: 'warn', text: `It is due, but ${name} has ${plural(running, 'running attempt')}, and the queue ${t.queue} allows ${most} to one destination.${others}`, remedy: 'Raise the limit per destination of the queue, or wait.', to: queues(t) }

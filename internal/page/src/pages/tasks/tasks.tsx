@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { listTasks, type Task } from '../../api/openapi.gen'
 import { readPages, type Pages } from '../../api/pages'
 import { foliot } from '../../format/command'
+import { taskCalls } from '../../format/destination'
 import { plural } from '../../format/number'
 import { State } from '../../parts/badge'
 import { ChangeByFilter } from '../../parts/change-by-filter'
@@ -24,7 +25,7 @@ const columns: Column<Task>[] = [
   { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
   { title: 'Due', cell: (t) => <Time at={t.next_at ?? t.due_at} /> },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
-  { title: 'URL', wide: true, cell: (t) => <span class="mono">{t.http.url}</span> },
+  { title: 'URL', wide: true, cell: (t) => <span class="mono">{taskCalls(t)}</span> },
 ]
 
 const pageSize = 50

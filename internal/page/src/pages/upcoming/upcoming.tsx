@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingItem } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
+import { urlOrKind } from '../../format/destination'
 import { count, plural } from '../../format/number'
 import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
@@ -120,7 +121,7 @@ const columns: Column<UpcomingItem>[] = [
   { title: 'Due', cell: (u) => <Time at={u.due} /> },
   { title: 'Name', cell: (u) => u.instant ? <><a href={link('schedules', u.schedule)}>{u.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('task', u.name)}>{u.name}</a> },
   { title: 'Queue', cell: (u) => <a href={link('queues', u.queue)}>{u.queue}</a> },
-  { title: 'URL', wide: true, cell: (u) => <span class="mono">{u.url}</span> },
+  { title: 'URL', wide: true, cell: (u) => <span class="mono">{urlOrKind(u.url, u.kind)}</span> },
   { title: 'Notes', cell: (u) => <>{u.held && <Badge tone="warn">{u.held}</Badge>} {u.attempt && `attempt ${u.attempt}`} {u.schedule && !u.instant && <>of <a href={link('schedules', u.schedule)}>{u.schedule}</a></>}</> },
   { title: 'Actions', cell: (u) => !u.instant && <ItemActions of={u} /> },
 ]
