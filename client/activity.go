@@ -62,7 +62,7 @@ type EndedAttempt struct {
 	At                     time.Time // the end
 	Namespace, Queue, Task string
 	Number                 int
-	Destination            string // host:port
+	Destination            string // host:port, or kind/ and the name of a kind
 	Outcome                string // "delivered", "failed", "deferred", "refused", "interrupted" or "lost_lease"
 	Status                 int    // zero: no reply came
 	Error                  string

@@ -28,7 +28,7 @@ After the first token exists, every request needs one, except those for the heal
 operator. An operator's token is valid for all namespaces: the header Foliot-Namespace names one, and "default" is used without it. The scope of a token is read, write or admin, and each includes the ones before it.
 A server without tokens serves only its own machine, and every caller is an operator.
 
-A task is scheduled, then running during an attempt, then finished: delivered, cancelled or expired. A task that gave up is dead, and can be retried.
+A task sends a request to a URL (http), or calls the handler of its kind (work). It is scheduled, then running during an attempt, then finished: delivered, cancelled or expired. A task that gave up is dead, and can be retried.
 Finished tasks are kept for 24 hours, without their body unless their queue keeps bodies. Dead tasks are kept complete for 30 days. Their queue can change both times. If
 the creator of a task does not set timeout, expire_after, on_dead or retry, the task takes the defaults that its queue has at that moment.
 
@@ -72,10 +72,11 @@ var scheme = &huma.SecurityScheme{
 // limits returns a table of the limits.
 func (s *Server) limits() string {
 	rows := []struct{ limit, most string }{
-		{"a task's body", bytesText(s.cfg.BodyLimit)},
+		{"a task's body, or its arguments", bytesText(s.cfg.BodyLimit)},
 		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
 		{"a URL", bytesText(task.MaxURLLen)},
 		{"a name", strconv.Itoa(task.MaxNameLen) + " characters"},
+		{"a kind", strconv.Itoa(task.MaxKindLen) + " characters"},
 		{"labels of a task", strconv.Itoa(task.MaxLabels)},
 		{"a label's key, value", fmt.Sprintf("%d bytes, %d bytes", task.MaxLabelKeyLen, task.MaxLabelValueLen)},
 		{"nesting of JSON", strconv.Itoa(task.MaxNesting)},

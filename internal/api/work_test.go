@@ -72,6 +72,18 @@ func TestAPatchChangesArgumentsAndRefusesRequests(t *testing.T) {
 	}
 }
 
+func TestTheTemplateOfAScheduleHasEitherHTTPOrWork(t *testing.T) {
+	s := serve(t)
+	for _, c := range []struct{ task, code, field string }{
+		{`{}`, "required", "task.http"},
+		{`{"http": {"url": "http://example.com/"}, "work": {"kind": "k"}}`, "conflict", "task.http"},
+		{`{"work": {}}`, "required", "task.work.kind"},
+		{`{"work": {"kind": "a/b"}}`, "bad_name", "task.work.kind"},
+	} {
+		s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": `+c.task+`}`).problem(400, c.code, c.field)
+	}
+}
+
 func TestATokenOfScopeReadSeesTheKindAndNoHiddenArguments(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/namespaces/default", `{"hide_payloads": true}`).want(201, nil)

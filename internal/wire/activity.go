@@ -38,7 +38,7 @@ type EndedAttempt struct {
 	Queue       string  `json:"queue"`
 	Task        string  `json:"task" doc:"The name of the task."`
 	Number      int     `json:"number"`
-	Destination string  `json:"destination" doc:"host:port"`
+	Destination string  `json:"destination" doc:"host:port, or kind/ and the name of a kind"`
 	Outcome     string  `json:"outcome" enum:"delivered,failed,deferred,refused,interrupted,lost_lease" doc:"lost_lease: the server lost the task during the attempt, so the task is sent again."`
 	Status      int     `json:"status" doc:"The status of the reply; 0: no reply."`
 	Error       string  `json:"error,omitempty"`

@@ -81,7 +81,7 @@ func (p *plannedSchedule) mergeInto(s *client.Schedule) client.ScheduleSpec {
 		spec.DSTGap, spec.DSTOverlap = "", ""
 	}
 	spec.Misfire, spec.Overlap = cmp.Or(set.Misfire, spec.Misfire), cmp.Or(set.Overlap, spec.Overlap)
-	spec.Task.HTTP = set.Task.HTTP
+	spec.Task.HTTP, spec.Task.Work = set.Task.HTTP, client.Work{}
 	spec.Task.Timeout = cmp.Or(set.Task.Timeout, spec.Task.Timeout)
 	spec.Task.ExpireAfter = cmp.Or(set.Task.ExpireAfter, spec.Task.ExpireAfter)
 	spec.Task.OnDead = cmp.Or(set.Task.OnDead, spec.Task.OnDead)

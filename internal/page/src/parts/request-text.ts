@@ -30,8 +30,8 @@ export const taskSettings: readonly TaskSetting[] = [
 
 export const requestKeys = ['url', 'method', 'queue', 'priority', ...taskSettings.map((s) => s.key), 'headers', 'labels', 'work', 'kind', 'body'] as const
 
-// A request has a url, or work: the kind whose handler the task calls, which no form
-// changes. The key kind is that of the body, or of the arguments.
+// A request has a url, or work: the kind of the task, which no form changes. The key kind
+// is the kind of the body, or of the arguments.
 export type RequestKey = (typeof requestKeys)[number]
 export type RequestText = Record<RequestKey, string>
 export type RequestErrors = Partial<Record<RequestKey, string>>
