@@ -362,7 +362,7 @@ var layers = []layer{
 		why:   "a server is a node behind a listener: commands and their output belong to the command line",
 	},
 	{
-		path: "test/embed", tests: []string{".", "dir", "redis", "internal/redistest"}, tech: testTools,
+		path: "test/embed", tests: []string{".", "admin", "dir", "foliottest", "redis", "internal/redistest"}, tech: testTools,
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{
