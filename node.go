@@ -184,6 +184,8 @@ func (n *Node) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case err := <-n.core.Fatal:
+		stop()
+		<-ended
 		return fmt.Errorf("foliot: the store is gone: %w", err)
 	case err := <-ended:
 		return n.core.Failure(err)
