@@ -40,7 +40,7 @@ const doubtAfter = 3
 // by hand do not wait for a breaker, for which each counts as a probe, nor for
 // a delay that the receiver asked for.
 func (t *destination) blocked(l *lane, now time.Duration) bool {
-	if now < t.rested || !t.runs || t.kind.full() {
+	if now < t.rested || !t.runs {
 		return true
 	}
 	if l.urgent() {

@@ -1,56 +1,53 @@
 package planner
 
-import (
-	"slices"
-
-	"github.com/foliot/foliot/internal/task"
-)
+// MaxLimitedKinds is how many kinds can have a limit.
+const MaxLimitedKinds = 63
 
 // kind is the state of the handler of a kind. All namespaces share it.
 type kind struct {
-	atOnce       int // how many may run at once; zero means no limit
-	running      int
-	destinations []*destination // one for each namespace, in no order
+	atOnce  int // how many may run at once; zero means no limit
+	running int
+	// bit stands for the kind in a cost. All kinds without a limit share
+	// unlimited.
+	bit uint64
 }
 
-// kindOf returns the kind with that name.
-func (pl *Planner) kindOf(name string) *kind {
-	k := pl.kinds[name]
-	if k == nil {
-		k = &kind{atOnce: pl.config.Kinds[name]}
-		pl.kinds[name] = k
+// unlimited is the bit of the kinds without a limit.
+const unlimited = 1 << MaxLimitedKinds
+
+// newKinds returns the kinds of which this process has handlers.
+func newKinds(limits map[string]int) map[string]*kind {
+	kinds, bit := map[string]*kind{}, uint64(1)
+	for name, atOnce := range limits {
+		k := &kind{atOnce: atOnce, bit: unlimited}
+		if atOnce > 0 {
+			k.bit, bit = bit, bit<<1
+		}
+		kinds[name] = k
 	}
-	return k
+	return kinds
 }
 
-// dropKind forgets the destination t of a kind, and a kind without destinations.
-func (pl *Planner) dropKind(t *destination) {
+// kindOf returns the kind with that name, and whether this process has a handler
+// of it.
+func (pl *Planner) kindOf(name string) (k *kind, runs bool) {
+	if k = pl.kinds[name]; k == nil {
+		return &kind{bit: unlimited}, false // its lanes never start
+	}
+	return k, true
+}
+
+// countKind counts an attempt of t that has started (1) or ended (-1).
+func (pl *Planner) countKind(t *destination, by int) {
 	k := t.kind
 	if k == nil {
 		return
 	}
-	k.destinations = slices.DeleteFunc(k.destinations, func(d *destination) bool { return d == t })
-	if len(k.destinations) == 0 {
-		delete(pl.kinds, task.KindOf(t.key.destination))
-	}
-}
-
-// full reports whether as many handlers run as the kind allows. A nil kind is that
-// of receivers.
-func (k *kind) full() bool { return k != nil && k.atOnce > 0 && k.running >= k.atOnce }
-
-// countKind counts an attempt of t that has started (1) or ended (-1). When the kind
-// becomes full, or is full no more, its lanes are placed again.
-func (pl *Planner) countKind(t *destination, by int, now task.Millis) {
-	k := t.kind
-	if k == nil {
+	if k.running += by; k.atOnce == 0 {
 		return
 	}
-	was := k.full()
-	if k.running += by; k.full() == was {
-		return
-	}
-	for _, d := range k.destinations {
-		pl.redo(&d.update, now)
+	pl.slots.full &^= k.bit
+	if k.running >= k.atOnce {
+		pl.slots.full |= k.bit
 	}
 }

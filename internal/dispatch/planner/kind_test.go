@@ -83,13 +83,38 @@ func TestTasksWithoutAHandlerWaitAndSaySo(t *testing.T) {
 	}
 }
 
-func TestKindsThatAreForgottenTakeNoMemory(t *testing.T) {
-	pl := withKinds(nil)
+func TestKindsWithoutAHandlerTakeNoMemory(t *testing.T) {
+	pl := withKinds(map[string]int{"close": 0})
 	for i := range 100 {
-		key := destinationKey{"n", task.KindDestination(fmt.Sprint("k", i))}
-		pl.dropKind(pl.destinationOf(key))
+		hintKind(pl, fmt.Sprint("k", i), 1)
 	}
-	if len(pl.kinds) != 0 {
+	if len(pl.kinds) != 1 {
 		t.Errorf("%d kinds are kept", len(pl.kinds))
+	}
+}
+
+// A kind that is full must cost a search nothing, however many lanes it has.
+func BenchmarkTakeNextToAFullKindOfManyLanes(b *testing.B) {
+	for _, lanes := range []int{1, 10_000} {
+		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
+			pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Handlers: 128, Kinds: map[string]int{"full": 1, "free": 0}}, 4)
+			for i := range lanes {
+				for j := range 2 {
+					e := task.Entry{Name: fmt.Sprint("t", i, "-", j), Lane: task.Lane{Queue: fmt.Sprint("q", i), Destination: task.KindDestination("full")}, Due: noon}
+					pl.Hint(noon, e)
+				}
+			}
+			pl.Take(noon, 1)
+			for i := 0; b.Loop(); i++ {
+				pl.Hint(noon, task.Entry{Name: "free", Lane: task.Lane{Queue: "q", Destination: task.KindDestination("free")}, Due: noon})
+				picks := pl.Take(noon, 256)
+				if len(picks) != 1 {
+					b.Fatal(len(picks))
+				}
+				pl.Answered(picks[0].Key)
+				pl.Release(&picks[0], noon, Replied, nil)
+				pl.Reads(noon)
+			}
+		})
 	}
 }

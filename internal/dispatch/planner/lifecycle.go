@@ -71,9 +71,8 @@ func (pl *Planner) destinationOf(key destinationKey) *destination {
 	if t == nil {
 		t = &destination{key: key, number: pl.next(), class: unknown, runs: key.destination == "" || pl.slots.all > 0}
 		if name := task.KindOf(key.destination); name != "" {
-			t.class, t.kind = handler, pl.kindOf(name)
-			_, t.runs = pl.config.Kinds[name]
-			t.kind.destinations = append(t.kind.destinations, t)
+			t.class = handler
+			t.kind, t.runs = pl.kindOf(name)
 		}
 		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)
 		t.update.lanes = func() []*lane { return t.lanes }

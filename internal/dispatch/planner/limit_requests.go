@@ -112,7 +112,7 @@ func (pl *Planner) lacksPermits(s *LimitLease) bool {
 	switch {
 	case pl.stopping || !pl.needsPermits(s):
 		return false
-	case pl.slots.anyFree(s.cost()):
+	case pl.slots.anyFree(pl.costOf(s)):
 		return true
 	case !s.needsSlot:
 		s.needsSlot = true
@@ -121,14 +121,14 @@ func (pl *Planner) lacksPermits(s *LimitLease) bool {
 	return false
 }
 
-// cost returns the smallest cost of a lane that s limits and that could start.
-func (s *LimitLease) cost() cost {
+// costOf returns the smallest cost of a lane that s limits and that could start.
+func (pl *Planner) costOf(s *LimitLease) cost {
 	if s.destination == nil {
 		return s.queue.routine().least(s.queue.bands[task.RunNow].lanes.minCost()).least(s.queue.bands[task.Quarantine].lanes.minCost())
 	}
 	n := neverFits
 	for _, l := range s.destination.lanes {
-		n[l.destination.class] = 0
+		n = n.least(pl.slots.least(l))
 	}
 	return n
 }

@@ -51,12 +51,12 @@ func (pl *Planner) first() *lane {
 // namespace.
 func (pl *Planner) left() cost {
 	left := pl.slots.left()
-	if left[proven] == 0 || pl.startable.size == 0 {
+	if left.slots[proven] == 0 || pl.startable.size == 0 {
 		return left
 	}
-	left[share] = int32(pl.slots.shared() / pl.startable.size)
+	left.slots[share] = int32(pl.slots.shared() / pl.startable.size)
 	if pl.startable.size == 1 && pl.startable.root.owner.queues.size == 1 {
-		left[share] /= 2
+		left.slots[share] /= 2
 	}
 	return left
 }
@@ -128,7 +128,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	t.running++
 	l.running++
 	pl.served(l, now)
-	pl.countKind(t, 1, now)
+	pl.countKind(t, 1)
 	if l.quarantined() {
 		pl.quarantine.enter(q)
 	}
@@ -212,7 +212,7 @@ func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Out
 	l.queueDestination.running--
 	t.running--
 	l.running--
-	pl.countKind(t, -1, now)
+	pl.countKind(t, -1)
 	before := t.breaker
 	if t.recordAttempt(p, e, pl.monotonic, pl.config) {
 		pl.recordBreakerChange(t, before, cause)

@@ -88,8 +88,8 @@ type Config struct {
 	Handlers int // how many handlers run at most
 
 	// Kinds are the kinds for which this process has handlers, and how many tasks
-	// of each may run at once. Zero means as many as there are slots. Tasks of
-	// other kinds wait.
+	// of each may run at once. Zero means as many as there are slots. At most
+	// MaxLimitedKinds have another limit. Tasks of other kinds wait.
 	Kinds map[string]int
 }
 
@@ -99,7 +99,7 @@ type Config struct {
 // all other methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{
-		config: c, pieces: pieceLanes, slots: newSlots(slots, c.Handlers), settings: none, kinds: map[string]*kind{},
+		config: c, pieces: pieceLanes, slots: newSlots(slots, c.Handlers), settings: none, kinds: newKinds(c.Kinds),
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, destinations: map[destinationKey]*destination{},
 		namespaces: map[string]*namespace{}, taken: map[task.Key]bool{},
 	}

@@ -145,12 +145,12 @@ func (pl *Planner) served(l *lane, now task.Millis) {
 // Tasks that were run by hand go first.
 func (q *queue) first(left cost) *lane {
 	for c, n := range q.tried {
-		if class(c).doubtful() && int32(n/3) >= left[c] {
-			left[c] = 0
+		if class(c).doubtful() && int32(n/3) >= left.slots[c] {
+			left.slots[c] = 0
 		}
 	}
-	if int32(q.running) >= left[share] {
-		left[share] = 0
+	if int32(q.running) >= left.slots[share] {
+		left.slots[share] = 0
 	}
 	if s := q.bands[task.RunNow].lanes.first(left); s != nil {
 		return s.owner
@@ -186,12 +186,12 @@ func (pl *Planner) reposition(q *queue) {
 		need, open, next = neverFits, false, 0
 	}
 	for c, n := range q.tried {
-		if class(c).doubtful() && need[c] != never {
-			need[c] = max(need[c], int32(n/3))
+		if class(c).doubtful() && need.slots[c] != never {
+			need.slots[c] = max(need.slots[c], int32(n/3))
 		}
 	}
-	if need[share] != never {
-		need[share] = int32(q.running)
+	if need.slots[share] != never {
+		need.slots[share] = int32(q.running)
 	}
 	if !q.held { // the wake-up of a held queue is set for the end of the pause
 		pl.arm(&q.wakeup, 0, next)
@@ -225,8 +225,8 @@ func (q *queue) full(now time.Duration) bool {
 // by that number.
 func (t *namespace) cost() cost {
 	n := t.queues.minCost()
-	if n[share] != never {
-		n[share] = int32(min(int64(n[share])*int64(t.queues.size), never-1))
+	if n.slots[share] != never {
+		n.slots[share] = int32(min(int64(n.slots[share])*int64(t.queues.size), never-1))
 	}
 	return n
 }
@@ -235,7 +235,7 @@ func (t *namespace) cost() cost {
 // t.queues must not be empty.
 func (t *namespace) divide(left cost) cost {
 	n := int32(t.queues.size)
-	left[share] = (left[share] + n - 1) / n
+	left.slots[share] = (left.slots[share] + n - 1) / n
 	return left
 }
 

@@ -58,7 +58,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.suspended[l.name.Namespace]:
 		return false
-	case t.kind != nil && !w.kindMayRun(task.KindOf(l.name.Destination)):
+	case !t.runs:
 		return false
 	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
 		return false
@@ -76,11 +76,10 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	return w.count(func(p *Pick) bool { return p.lane == l }) < most
 }
 
-// kindMayRun reports whether there is a handler of a kind, and whether it may run
-// once more, in any namespace.
+// kindMayRun reports whether a kind may run once more, in any namespace.
 func (w *world) kindMayRun(kind string) bool {
-	most, known := w.planner.config.Kinds[kind]
-	return known && (most == 0 || w.count(func(p *Pick) bool { return task.KindOf(p.lane.name.Destination) == kind }) < most)
+	most := w.planner.config.Kinds[kind]
+	return most == 0 || w.count(func(p *Pick) bool { return task.KindOf(p.lane.name.Destination) == kind }) < most
 }
 
 // hasShare reports whether l's queue has fewer attempts under way than its
@@ -110,7 +109,7 @@ func (w *world) hasSlot(l *lane) bool {
 	all, class := w.planner.slots.all, l.destination.class
 	handlers := w.count(func(p *Pick) bool { return p.class == handler })
 	if class == handler {
-		return handlers < w.planner.config.Handlers
+		return handlers < w.planner.config.Handlers && w.kindMayRun(task.KindOf(l.name.Destination))
 	}
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
 	left := all - (len(w.picks) - handlers)

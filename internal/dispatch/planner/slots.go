@@ -52,8 +52,8 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 // namespace. A queue that is alone gets half of that.
 //
 // Handlers have slots of their own, and each needs any one of them. A handler that
-// hangs takes no slot of a receiver. Whoever wrote a handler knows how many of it
-// can run at once, and can limit its kind.
+// hangs takes no slot of a receiver. The author of a handler knows how many of it
+// can run at once, and can limit its kind: see kind.
 //
 // The simpler rule, "fewer running than there are free slots", was built first:
 // eleven hanging lanes, arriving one after another, took every slot.
@@ -61,6 +61,7 @@ type slots struct {
 	all, free int
 	held      [classes]int // attempts under way, by the class of their destination at the pick
 	handlers  int          // all slots of handlers
+	full      uint64       // the bits of kinds that run as often as they may
 }
 
 func newSlots(n, handlers int) slots { return slots{all: n, free: n, handlers: handlers} }
@@ -82,8 +83,7 @@ func (s *slots) freeHandlers() int { return s.handlers - s.held[handler] }
 // anyFree reports whether a slot is free that lanes with these costs can use. If no
 // lane can start, each slot counts.
 func (s *slots) anyFree(n cost) bool {
-	requests := n[proven] != never || n[unknown] != never || n[suspect] != never || n[share] != never
-	handlers := n[handler] != never
+	requests, handlers := n.slots != neverFits.slots, n.kinds != 0
 	if !requests && !handlers {
 		requests, handlers = true, true
 	}
@@ -105,7 +105,22 @@ func (s *slots) pool(c class) int {
 func (s *slots) left() cost {
 	p := s.free
 	u := min(p, s.pool(unknown)-s.held[unknown]-s.held[suspect])
-	return cost{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect])), handler: int32(s.freeHandlers())}
+	left := cost{slots: [share + 1]int32{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}}
+	if s.freeHandlers() > 0 {
+		left.kinds = ^s.full
+	}
+	return left
+}
+
+// least returns the smallest cost that l can have: any one slot of its class.
+func (s *slots) least(l *lane) cost {
+	n := neverFits
+	if k := l.destination.kind; k != nil {
+		n.kinds = k.bit
+	} else {
+		n.slots[l.destination.class] = 0
+	}
+	return n
 }
 
 // shared is how many slots are divided into shares.
@@ -113,11 +128,10 @@ func (s *slots) shared() int { return s.all - s.all/8 }
 
 // cost returns the slots that l needs to start another attempt.
 func (s *slots) cost(l *lane) cost {
-	pool, n := s.pool(l.destination.class), neverFits
 	if l.quarantined() || l.destination.class == handler {
-		n[l.destination.class] = 0
-		return n
+		return s.least(l)
 	}
+	pool, n := s.pool(l.destination.class), neverFits
 	last, scarce, lent := pool/16, pool/8, pool/2
 	if l.destination.class != proven {
 		last, scarce, lent = 0, pool/2, pool-pool/8
@@ -129,9 +143,9 @@ func (s *slots) cost(l *lane) cost {
 	case l.running > 0:
 		need = max(l.running, scarce)
 	}
-	n[l.destination.class] = int32(need)
+	n.slots[l.destination.class] = int32(need)
 	if l.destination.class == proven && l.running < l.allowance {
-		n[share] = 0
+		n.slots[share] = 0
 	}
 	return n
 }

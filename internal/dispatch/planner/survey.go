@@ -205,7 +205,6 @@ func (pl *Planner) checkDestination(t *destination, now task.Millis) {
 		pl.recordBreakerChange(t, before, nil)
 		pl.arm(&t.wakeup, 0, 0)
 		delete(pl.destinations, t.key)
-		pl.dropKind(t)
 		t.namespace.destinations = without(t.namespace.destinations, t.inNamespace, func(t *destination) *int { return &t.inNamespace })
 	}
 }

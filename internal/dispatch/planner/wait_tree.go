@@ -4,27 +4,34 @@ import "math"
 
 // cost is the condition under which an attempt can start. It holds a number of
 // slots for each class of receivers. An attempt can start if at least one class
-// has more free slots than its number.
+// has more free slots than its number, or if one of its kinds can run.
 //
 // The last number, share, allows a start while the queue has less than its
 // share. It is the number of attempts that the queue has under way.
-type cost [classes + 1]int32
+//
+// As the slots left, cost has the free slots, and the kinds of which a handler
+// can start. So a kind that is full hides its lanes from each search at once,
+// however many lanes it has.
+type cost struct {
+	slots [share + 1]int32
+	kinds uint64 // bits: see kind.bit
+}
 
-const share = classes
+const share = suspect + 1
 
 // never is more slots than there can be.
 const never = math.MaxInt32
 
-var neverFits = cost{never, never, never, never, never}
+var neverFits = cost{slots: [share + 1]int32{never, never, never, never}}
 
 func (n cost) fit(left cost) bool {
-	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect] || n[handler] < left[handler] || n[share] < left[share]
+	a, b := &n.slots, &left.slots
+	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || n.kinds&left.kinds != 0
 }
 
 func (n cost) least(m cost) cost {
-	return cost{
-		min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect]), min(n[handler], m[handler]), min(n[share], m[share]),
-	}
+	a, b := &n.slots, &m.slots
+	return cost{[share + 1]int32{min(a[proven], b[proven]), min(a[unknown], b[unknown]), min(a[suspect], b[suspect]), min(a[share], b[share])}, n.kinds | m.kinds}
 }
 
 // node is the node of a lane, a queue or a namespace in a waitTree.

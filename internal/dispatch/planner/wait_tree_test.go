@@ -16,12 +16,19 @@ func TestAWaitTreeFindsTheFirstNodeThatMayRun(t *testing.T) {
 			i := rapid.IntRange(0, len(nodes)-1).Draw(t, "node")
 			need := neverFits
 			if rapid.IntRange(0, 3).Draw(t, "in") > 0 {
-				need[rapid.IntRange(0, int(share)).Draw(t, "class")] = small.Draw(t, "need")
+				if class := rapid.IntRange(0, int(share)+1).Draw(t, "class"); class <= int(share) {
+					need.slots[class] = small.Draw(t, "need")
+				} else {
+					need.kinds = 1 << small.Draw(t, "kind")
+				}
 			}
 			o := rank{since: int64(small.Draw(t, "rank")), lastPick: uint64(small.Draw(t, "last pick")), number: uint64(i)}
 			r.put(&nodes[i], o, need)
 
-			left := cost{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
+			left := cost{kinds: uint64(small.Draw(t, "kinds left"))}
+			for i := range left.slots {
+				left.slots[i] = small.Draw(t, "left")
+			}
 			if got, want := r.first(left), firstOf(nodes, left); got != want {
 				t.Fatalf("found %+v, want %+v", got, want)
 			}
