@@ -43,8 +43,8 @@
 //	Snooze(d)                     is moved: it is due after exactly d, and has used no attempt
 //	a panic, runtime.Goexit       as an error; the stack is logged, and the process goes on
 //	arguments that do not decode  as an error: a later deployment may read them
-//	its context ends by Timeout   as an error, when the handler returns
-//	the handler ignores that      the task keeps running: no second attempt starts beside it, and Options.Hangs is called
+//	its context ends by Timeout   the result of the handler decides as always, when it returns
+//	the handler ignores that      the task keeps running while Run does: no second attempt starts beside it, and Options.Hangs is called
 //	Cancel                        its context ends with ErrCancelled; if the handler returns nil the task is delivered, otherwise cancelled
 //	Run ends                      after Options.Grace its context ends with ErrStopping, and the task is due again at once
 //	the process dies              is due again: on a directory when it is opened, on a Redis within seconds. After three deaths tasks run one at a time, after ten the task is dead

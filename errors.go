@@ -22,7 +22,10 @@ var (
 )
 
 // The causes (context.Cause) with which the context of a handler ends, besides
-// context.DeadlineExceeded after the task's Timeout.
+// context.DeadlineExceeded after the task's Timeout. In rare cases there is
+// another cause: this process lost its share of a queue's limit on a Redis, or
+// another task that may end the process has its turn. With each cause except
+// ErrCancelled the task is due again, and the attempt does not count.
 var (
 	// ErrCancelled: the task was cancelled.
 	ErrCancelled = dispatch.ErrCancelled
@@ -109,11 +112,14 @@ func Dead(err error) error {
 // RetryIn returns the result of a handler that failed with err: the next attempt
 // follows after d, instead of after the backoff. It counts as an attempt.
 func RetryIn(d time.Duration, err error) error {
-	return &result{task.Outcome{Verdict: task.Failure, Exact: true, RetryAfter: max(d, 0)}, err}
+	return &result{task.Outcome{Verdict: task.Failure, Exact: true, RetryAfter: bounded(d)}, err}
 }
 
 // Snooze returns the result of a handler that has moved its task: the task is
 // due after d, and this attempt does not count.
 func Snooze(d time.Duration) error {
-	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: max(d, 0)}, nil}
+	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: bounded(d)}, nil}
 }
+
+// bounded returns d within the limits of a delay.
+func bounded(d time.Duration) time.Duration { return min(max(d, 0), task.MaxDelay) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -202,13 +203,14 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 		state    foliot.State
 		contains string // in the error of the first attempt
 	}{
-		"nil":      {func(context.Context) error { return nil }, 0, foliot.StateDelivered, ""},
-		"an error": {func(context.Context) error { return broken }, time.Second, foliot.StateDelivered, "the shop is closed"},
-		"Dead":     {func(context.Context) error { return foliot.Dead(broken) }, 0, foliot.StateDead, "the shop is closed"},
-		"RetryIn":  {func(context.Context) error { return foliot.RetryIn(7*time.Minute, broken) }, 7 * time.Minute, foliot.StateDelivered, "the shop is closed"},
-		"Snooze":   {func(context.Context) error { return foliot.Snooze(3 * time.Hour) }, 3 * time.Hour, foliot.StateDelivered, "snoozed for 3h"},
-		"a panic":  {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
-		"Goexit":   {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
+		"nil":                  {func(context.Context) error { return nil }, 0, foliot.StateDelivered, ""},
+		"an error":             {func(context.Context) error { return broken }, time.Second, foliot.StateDelivered, "the shop is closed"},
+		"Dead":                 {func(context.Context) error { return foliot.Dead(broken) }, 0, foliot.StateDead, "the shop is closed"},
+		"RetryIn":              {func(context.Context) error { return foliot.RetryIn(7*time.Minute, broken) }, 7 * time.Minute, foliot.StateDelivered, "the shop is closed"},
+		"Snooze":               {func(context.Context) error { return foliot.Snooze(3 * time.Hour) }, 3 * time.Hour, foliot.StateDelivered, "snoozed for 3h"},
+		"a panic":              {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
+		"an error that panics": {func(context.Context) error { var e *brokenError; return e }, time.Second, foliot.StateDelivered, "panicked"},
+		"Goexit":               {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
 		"a timeout": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
 			"timed out after 15s"},
 		"a handler that ignores its timeout": {func(context.Context) error { time.Sleep(time.Hour); return nil }, 0, foliot.StateDelivered, ""},
@@ -248,6 +250,75 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 	}
 }
 
+// brokenError is an error with a method that panics if the pointer is nil.
+type brokenError struct{ text string }
+
+func (e *brokenError) Error() string { return e.text }
+
+// A deployment must not kill tasks: the handler reports as fatal what is only
+// the end of its process.
+func TestAStopIsNoReasonToDieEvenIfTheHandlerSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := handling(func(ctx context.Context, _ *foliot.Task[order]) error {
+			<-ctx.Done()
+			return foliot.Dead(fmt.Errorf("cannot close the order: %w", ctx.Err()))
+		})
+		n, err := foliot.Open(t.Context(), foliottest.Store(), m, foliot.Options{Grace: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(ctx) }()
+		mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
+		pass(time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if i := get(t, n, "a"); i.State != foliot.StateScheduled {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+func TestACallbackThatBlocksDelaysNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := handling(func(ctx context.Context, task *foliot.Task[order]) error {
+			if task.Name == "hangs" {
+				time.Sleep(time.Minute)
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(30 * time.Second):
+				return nil
+			}
+		})
+		n := foliottest.StartWith(t, m, foliot.Options{Lease: time.Second, Hangs: func(foliot.Info, time.Duration) { time.Sleep(40 * time.Second) }})
+		mustIn(t, n, "hangs", 0, foliot.Timeout(time.Second))
+		mustIn(t, n, "long", 0, foliot.Timeout(time.Minute))
+		pass(35 * time.Second)
+		if i := get(t, n, "long"); i.State != foliot.StateDelivered || i.Attempts != 1 || c.len() != 2 {
+			t.Errorf("%+v, %d calls", i, c.len())
+		}
+		pass(2 * time.Minute) // until nothing hangs
+	})
+}
+
+func TestANodeWithoutAMuxRunsNothing(t *testing.T) {
+	n, err := foliot.Open(t.Context(), foliottest.Store(), nil, foliot.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "without a Mux") {
+		t.Error(err)
+	}
+}
+
 func TestArgumentsThatDoNotDecodeAreAFailureAndNotTheEnd(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		old := foliot.NewKind[string]("close-order") // of an earlier deployment
@@ -274,7 +345,7 @@ func TestTasksOfARenamedKindWaitForItsHandlerAndTheLogSaysSo(t *testing.T) {
 		if i := get(t, n, "a"); i.State != foliot.StateScheduled || i.Attempts != 0 || c.len() != 0 {
 			t.Errorf("%+v", i)
 		}
-		if log := journal.String(); strings.Count(log, "no handler for their kind") != 1 || !strings.Contains(log, "kind=shut-order") {
+		if log := journal.String(); strings.Count(log, "has no handler for their kind") != 1 || !strings.Contains(log, "kind=shut-order") {
 			t.Errorf("the log: %s", log)
 		}
 		if missing := n.Missing(); !slices.Equal(missing, []string{"shut-order"}) {

@@ -93,6 +93,9 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 }
 
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
+	if k.name == "" {
+		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}
+	}
 	data, err := json.Marshal(args)
 	if err != nil {
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the arguments do not encode as JSON: " + err.Error()}

@@ -46,6 +46,9 @@ type Limit func(*handler)
 func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }
 
 func (m *Mux) handle(kind string, run Handler, limits []Limit) {
+	if kind == "" {
+		panic("foliot: a kind without a name has a handler: make it with NewKind")
+	}
 	if _, twice := m.handlers[kind]; twice {
 		panic("foliot: the kind " + kind + " has two handlers")
 	}

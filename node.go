@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,8 +39,8 @@ type Options struct {
 	// Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
 	// Died is called with each task that becomes dead after an attempt in this
-	// process. It must return quickly. Default: a warning in the log, which is
-	// written in any case.
+	// process. Default: a warning in the log, which is written in any case. Calls
+	// of Died and Hangs come one after the other, on a goroutine of their own.
 	Died func(Info)
 	// Hangs is called when a handler still runs after the Timeout of its task.
 	// The task stays with it, and takes one of Concurrency. Default: a warning
@@ -79,7 +77,9 @@ type Node struct {
 	core      *node.Node
 	options   Options
 	handlers  map[string]handler
+	creates   bool // it has no Mux, and only creates tasks
 	log       *slog.Logger
+	calls     callbacks
 	runs      sync.Mutex // held by Run
 	closeOnce sync.Once
 	closeErr  error
@@ -91,12 +91,16 @@ func init() {
 	node.Of = func(embedded any) *node.Node { return embedded.(*Node).core }
 }
 
-// Open opens a store. The handlers of m run only while Run does. A program that
-// only creates tasks passes a nil Mux, and need not call Run. ctx ends the wait
+// Open opens a store. The handlers of m run only while Run does: before it, this
+// process owns no part of a shared store. A program that only creates tasks
+// passes a nil Mux, and must not call Run. ctx ends the wait
 // for a Redis that is not ready. Call Close at the end.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{options: o, handlers: m.all(), log: o.Logger}
+	n := &Node{options: o, handlers: m.all(), creates: m == nil, log: o.Logger, calls: callbacks{some: make(chan struct{}, 1)}}
+	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
+		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, and at most %d can: limit the others by queues", limited, dispatch.MaxLimitedKinds)
+	}
 	core, err := node.Open(ctx, st, medium.Config{
 		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger,
 	})
@@ -119,10 +123,17 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		Deliver:     n.deliver,
 		Maintenance: maintenance.Config{},
 	})
-	if m == nil {
-		core.Release() // it owns no part of a shared store
-	}
 	return n, nil
+}
+
+// limited returns how many kinds have a limit.
+func (n *Node) limited() (count int) {
+	for _, h := range n.handlers {
+		if h.atOnce > 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // holder returns a name of this process for its leases.
@@ -166,6 +177,9 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // contexts. Only one Run can be under way at a time, and a second one after that
 // returns an error.
 func (n *Node) Run(ctx context.Context) error {
+	if n.creates {
+		return errors.New("foliot: this Node was opened without a Mux, so it runs nothing: pass a Mux to Open")
+	}
 	if !n.runs.TryLock() {
 		return errors.New("foliot: Run is under way")
 	}
@@ -176,7 +190,7 @@ func (n *Node) Run(ctx context.Context) error {
 	maintaining, stopMaintaining := context.WithCancel(work)
 	var maintained sync.WaitGroup
 	maintained.Go(func() { n.core.Maintain(maintaining) })
-	maintained.Go(func() { n.watchMissing(maintaining) })
+	maintained.Go(func() { n.calls.run(maintaining) })
 	defer maintained.Wait()
 	defer stopMaintaining()
 	ended := make(chan error, 1)
@@ -208,36 +222,15 @@ func (n *Node) Close() error {
 // observe is called for each attempt after its settlement.
 func (n *Node) observe(e dispatch.Event) {
 	if n.options.Died != nil && e.After != nil && e.After.State == task.Dead {
-		n.options.Died(infoOf(e.After))
+		i := infoOf(e.After)
+		n.calls.add(func() { n.options.Died(i) })
 	}
 }
 
-// missingEvery is the interval at which a Node looks for kinds without a
-// handler. The first look is after missingFirst.
-const (
-	missingFirst = 5 * time.Second
-	missingEvery = time.Minute
-)
-
-// watchMissing logs each kind without a handler once, until ctx ends.
-func (n *Node) watchMissing(ctx context.Context) {
-	logged := map[string]bool{}
-	for wait := missingFirst; ; wait = missingEvery {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return
-		}
-		for _, kind := range n.Missing() {
-			if !logged[kind] {
-				logged[kind] = true
-				n.log.Warn("due tasks wait because this process has no handler for their kind: handle the kind, or cancel the tasks", "kind", kind)
-			}
-		}
-	}
+func (n *Node) hangs(t *task.Task, running time.Duration) {
+	i := infoOf(t)
+	n.calls.add(func() { n.options.Hangs(i, running) })
 }
-
-func (n *Node) hangs(t *task.Task, running time.Duration) { n.options.Hangs(infoOf(t), running) }
 
 // create implements Scheduler.
 func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, error) {
@@ -365,16 +358,7 @@ func (n *Node) Stats() Stats {
 }
 
 // Missing returns the kinds that have due tasks in this process and no handler
-// in its Mux, in alphabetical order. Their tasks wait. On a Redis each process
+// in its Mux, in alphabetical order. Their tasks wait. An empty name stands for
+// tasks with a URL, which wait for a `foliot serve`. On a Redis each process
 // reports only the part of the tasks that it owns.
-func (n *Node) Missing() []string {
-	found := map[string]bool{}
-	for _, d := range n.core.Destinations() {
-		if kind := task.KindOf(d.Host); kind != "" && d.Overdue > 0 {
-			if _, has := n.handlers[kind]; !has {
-				found[kind] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
+func (n *Node) Missing() []string { return n.core.Missing() }

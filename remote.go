@@ -10,9 +10,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Remote returns a Scheduler that creates tasks over HTTP, at a `foliot serve`
-// or at a program that serves package foliot/admin. Their handlers run in a
-// program that shares the store. The namespace is that of the client.
+// Remote returns a Scheduler that creates tasks over HTTP, in a program that
+// serves package foliot/admin. Their handlers run there, or in a program that
+// shares its Redis. The namespace is that of the client.
 //
 // A create that the client repeats after a lost reply creates one task. A
 // schedule is written at each call of Kind.Schedule.

@@ -14,13 +14,16 @@ import (
 // ending is how a handler has ended.
 type ending struct {
 	err      error
-	panicked any    // nil: it did not panic
-	stack    []byte // of the panic
-	exited   bool   // it called runtime.Goexit
+	text     string  // of err
+	wish     *result // in err; nil: none
+	ended    bool    // err is about the end of a context
+	panicked any     // nil: it did not panic
+	stack    []byte  // of the panic
+	exited   bool    // it called runtime.Goexit
 }
 
 // call runs a handler on a goroutine of its own, because runtime.Goexit ends
-// the goroutine.
+// the goroutine. The methods of its error are the program's too: they can panic.
 func call(ctx context.Context, run Handler, c *Call) ending {
 	ended := make(chan ending, 1)
 	go func() {
@@ -31,7 +34,13 @@ func call(ctx context.Context, run Handler, c *Call) ending {
 			}
 			ended <- e
 		}()
-		e = ending{err: run(ctx, c)}
+		err := run(ctx, c)
+		e = ending{err: err}
+		if err != nil {
+			e.text = err.Error()
+			errors.As(err, &e.wish)
+			e.ended = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+		}
 	}()
 	return <-ended
 }
@@ -61,25 +70,36 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 // outcome translates the end of a handler. attempt is the context that the
 // dispatcher ends, and ctx the one that the handler had.
 func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) task.Outcome {
-	var wish *result
+	stopped := attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled)
 	switch {
 	case e.panicked != nil:
-		n.log.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", fmt.Sprint(e.panicked), "stack", string(e.stack))
-		return failure("the handler panicked: " + fmt.Sprint(e.panicked))
+		text := describe(e.panicked)
+		n.log.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", text, "stack", string(e.stack))
+		return failure("the handler panicked: " + text)
 	case e.exited:
 		return failure("the handler called runtime.Goexit")
 	case e.err == nil:
 		return task.Outcome{Verdict: task.Success}
-	case errors.As(e.err, &wish):
-		o := wish.outcome
-		o.Error = clip(e.err.Error())
+	case stopped && (e.ended || e.wish == nil): // the error is about the stop, also if Dead wraps it
+		return task.Outcome{Verdict: task.Interrupted, Error: clip(context.Cause(attempt).Error() + ": " + e.text)}
+	case e.wish != nil:
+		o := e.wish.outcome
+		o.Error = clip(e.text)
 		return o
-	case attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled):
-		return task.Outcome{Verdict: task.Interrupted, Error: clip(context.Cause(attempt).Error() + ": " + e.err.Error())}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failure(fmt.Sprintf("timed out after %v: %v", t.Timeout, e.err))
+		return failure(fmt.Sprintf("timed out after %v: %s", t.Timeout, e.text))
 	}
-	return failure(e.err.Error())
+	return failure(e.text)
+}
+
+// describe returns the text of a panic's value, the methods of which can panic.
+func describe(v any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("a value of type %T", v)
+		}
+	}()
+	return fmt.Sprint(v)
 }
 
 func failure(text string) task.Outcome {

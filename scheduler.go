@@ -2,7 +2,7 @@ package foliot
 
 import "context"
 
-// Scheduler accepts tasks: a *Node in this process, or Remote for a server
+// Scheduler accepts tasks: a *Node in this process, or Remote for one
 // elsewhere. The methods of a Kind create tasks and schedules in it.
 //
 // Each method can return ErrUnavailable: then it may have been applied, and can

@@ -25,14 +25,17 @@ const (
 	Admin               // change queues, namespaces and tokens, read the audit log, and copy the store
 )
 
-// Handler returns the whole API and the web page of a node. allow returns
-// the rights of a request, for example by the session of the program's user. It
-// is called on the goroutine of the request. A nil allow refuses
-// all requests. Access tokens of the store have no effect here.
+// Handler returns the whole API and the web page of a node. allow returns the
+// rights of a request, for example by the session of the program's user. It is
+// called on the goroutine of the request, and again during long requests. It
+// must check a secret, such as a cookie or a header, and never the address of
+// the client alone: a page of another site can make a browser of that client
+// send requests. A nil allow refuses all requests. Only the health routes, the
+// OpenAPI document and the files of the page need no rights. Access tokens of
+// the store have no effect here.
 //
-// Handler can be called once for a Node. Tasks with a URL can be created, but a
-// Node sends no requests: such tasks wait for a `foliot serve` on the same
-// store.
+// Handler can be called once for a Node. Create no tasks with a URL through it:
+// a Node sends no requests, so they wait.
 func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	core := node.Of(n)
 	server := api.New(api.Config{

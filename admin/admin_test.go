@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,5 +95,34 @@ func TestThePageIsServedBelowAPath(t *testing.T) {
 	}
 	if strings.Contains(string(text), `src="/`) || strings.Contains(string(text), `href="/`) {
 		t.Error("the page refers to files by absolute paths")
+	}
+}
+
+func TestALongRequestEndsWithTheRightsOfItsUser(t *testing.T) {
+	var left atomic.Bool
+	url, _ := mounted(t, func(*http.Request) admin.Access {
+		if left.Load() {
+			return admin.None
+		}
+		return admin.Read
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	r, err := http.NewRequestWithContext(ctx, "GET", url+"/v1/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if _, err := reply.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	left.Store(true)
+	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
+		t.Errorf("the stream goes on: %v", err)
 	}
 }

@@ -16,13 +16,14 @@ import (
 
 // Store returns the store at a URL: redis://host:6379/0, rediss:// with TLS, or
 // one of the forms for Sentinel and Cluster that docs/redis.md has. All
-// processes that use the URL share the tasks, and `foliot serve --store` can be
-// one of them.
+// processes that use the URL share the tasks.
 //
-// Each process owns a part of the tasks and runs only those. So all processes
-// must handle all kinds. Tasks without a handler in the process that owns them
-// wait, and are shown with the reason runner. A process that only creates tasks
-// passes a nil Mux to foliot.Open, and owns none.
+// Each process that runs owns a part of the tasks, and runs only those. So all
+// processes must handle all kinds. Tasks without a handler in the process that
+// owns them wait, the log of that process says so, and they are shown with the
+// reason runner. A process owns nothing before foliot.Node.Run. A `foliot serve`
+// sends only requests, so it must not run on the same database of the Redis:
+// package foliot/admin serves its API and page.
 func Store(url string) foliot.Store { return store{url} }
 
 type store struct{ url string }

@@ -19,6 +19,7 @@ import (
 type caller struct {
 	settings  *settings.Settings // one snapshot for the whole request
 	token     *settings.AccessToken
+	asked     *http.Request // with its headers, for Config.Authorize
 	addr      netip.Addr
 	namespace string
 	// all is set for an operator that named no namespace. For such a caller, lists
@@ -30,7 +31,7 @@ type caller struct {
 // authenticate returns the caller of r, or refuses r. It reads only the
 // headers, so a client without a token cannot make the server do more work.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
-	c := caller{settings: s.store.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
+	c := caller{settings: s.store.Settings(), asked: r, namespace: task.DefaultNamespace, operator: true, all: true}
 	if rt.public {
 		return c, nil
 	}
@@ -172,7 +173,10 @@ func (c *caller) account(rt *route) string {
 func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Settings()
 	switch {
-	case s.cfg.Authorize != nil: // the caller was authorized for the whole request
+	case s.cfg.Authorize != nil:
+		if now := s.cfg.Authorize(c.asked); now == nil || now.Scope < c.token.Scope {
+			return invalidToken()
+		}
 		return nil
 	case c.token == nil && settings.Secured():
 		return refuse("token_required", "Authorization", "this server has required a token since its first token was created: send one")

@@ -67,8 +67,8 @@ type Config struct {
 
 	// Authorize returns the rights of a request, as a token with a namespace and a
 	// scope, or nil if the request is refused. It replaces the access tokens and
-	// the check of the Host, for a program that has users of its own. Default: the
-	// access tokens.
+	// the check of the Host, for a program that has users of its own. It is called
+	// again during long requests. Default: the access tokens.
 	Authorize func(*http.Request) *settings.AccessToken
 
 	// Authenticated is called with the namespace and the token id of a request before

@@ -4,10 +4,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// MaxLimitedKinds is how many kinds can have a limit of their own.
+const MaxLimitedKinds = planner.MaxLimitedKinds
 
 // Config configures a Dispatcher. The zero Config works.
 type Config struct {
@@ -42,7 +46,8 @@ type Config struct {
 
 	// Hangs is called once for each handler that still runs one tick of the
 	// renewer (a sixth of LeaseFor) after its timeout. Its lease is extended as
-	// long as it runs. Default: no call.
+	// long as it runs. It must return quickly, because the renewer calls it.
+	// Default: no call.
 	Hangs func(t *task.Task, running time.Duration)
 
 	// LeaseFor is how long a claim holds without an extension. A claim is

@@ -25,7 +25,7 @@ func (d *Dispatcher) renewer(calls context.Context) {
 
 func (d *Dispatcher) renew(calls context.Context) {
 	aged := d.aged()
-	d.reportHanging()
+	defer d.reportHanging() // after the extensions, which must not wait
 	for len(aged) > 0 {
 		batch := aged[:min(len(aged), settleBatch.now(d))]
 		aged = aged[len(batch):]

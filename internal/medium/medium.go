@@ -44,5 +44,6 @@ type Opened struct {
 
 	Backup  func(context.Context, io.Writer) error // copies the store; nil if it has no files
 	Examine func(context.Context) []wire.Finding   // examines the servers of the store; nil if it has none
+	Join    func()                                 // makes this process run tasks of a store that it shares; nil if it does so already
 	Release func()                                 // leaves the tasks that this process has not started to others; nil if it shares none
 }

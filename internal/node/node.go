@@ -11,7 +11,6 @@ import (
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/settings"
@@ -139,14 +138,20 @@ func (n *Node) configured(s *settings.Settings) {
 }
 
 // Deliver runs the dispatcher until ctx ends, and returns its error.
-func (n *Node) Deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
+func (n *Node) Deliver(ctx context.Context) error {
+	if n.opened.Join != nil {
+		n.opened.Join()
+	}
+	return n.dispatch.Run(ctx)
+}
 
-// Maintain does the background work until ctx ends: the maintenance and the
-// history of overdue tasks.
+// Maintain does the background work until ctx ends: the maintenance, the history
+// of overdue tasks, and warnings about tasks that this node does not run.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { n.maintenance.Run(ctx) })
 	working.Go(func() { n.watchOverdue(ctx) })
+	working.Go(func() { n.watchMissing(ctx) })
 	working.Wait()
 }
 
@@ -155,10 +160,6 @@ func (n *Node) Log() *slog.Logger { return n.log }
 
 // Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
-
-// Destinations returns the state of each destination: see
-// dispatch.Dispatcher.Destinations.
-func (n *Node) Destinations() []planner.Destination { return n.dispatch.Destinations() }
 
 // Runs reports whether this node runs tasks of a kind. The empty kind stands for
 // requests.

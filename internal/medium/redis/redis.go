@@ -36,7 +36,7 @@ type Medium struct{ Config redisstore.Config }
 // At returns the Medium of a program with these options of the client. address
 // shows operators where the program runs.
 func At(client rueidis.ClientOption, address string) Medium {
-	return Medium{redisstore.Config{Client: client, Address: address, Version: buildinfo.Version()}}
+	return Medium{redisstore.Config{Client: client, Address: address, Version: buildinfo.Version(), Embedded: true}}
 }
 
 // Open opens the store. Its clock is that of the servers.
@@ -46,11 +46,15 @@ func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, erro
 	if err != nil {
 		return nil, err
 	}
-	return &medium.Opened{
+	opened := &medium.Opened{
 		Store: s, Now: s.Now, Latest: s.Latest, Trusted: s.Trusted, ReapEvery: reapEvery, Gather: gather,
 		Examine: func(ctx context.Context) []wire.Finding { return examine(ctx, s, m.Config) },
 		Release: s.Release,
-	}, nil
+	}
+	if m.Config.Embedded {
+		opened.Join = s.Join
+	}
+	return opened, nil
 }
 
 // examine examines the servers of the store.

@@ -102,6 +102,11 @@ type Config struct {
 	// shards, without leases.
 	Alone bool
 
+	// Embedded is set for a program that embeds the timers. It uses the shard
+	// lease of an existing store, and it becomes a node, which owns shards, only
+	// when Join is called.
+	Embedded bool
+
 	// CallersClock makes the times that callers pass the only clock. It is for
 	// tests with an artificial time and without other nodes. Otherwise the
 	// servers' clocks decide.
@@ -209,9 +214,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // open reads the state of the store and starts its goroutines. After an error
 // none of them runs.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
-	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone})
+	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone || c.Embedded})
 	if err != nil {
 		return nil, err
+	}
+	if c.Embedded {
+		c.ShardLease, c.Heartbeat = m.Lease(), min(m.Lease()/6, time.Second)
 	}
 	s := &Store{
 		config: c, servers: servers,
@@ -246,12 +254,16 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		if err := s.own.TakeAll(ctx); err != nil {
 			return nil, err
 		}
-	} else {
-		s.own.Join(s.listenForPermits, s.lanes.Poll)
+	} else if !c.Embedded {
+		s.Join()
 	}
 	go s.poll()
 	return s, nil
 }
+
+// Join makes this process one of the nodes until Release. It must be called at
+// most once.
+func (s *Store) Join() { s.own.Join(s.listenForPermits, s.lanes.Poll) }
 
 // member returns the configuration of this process's membership.
 func (s *Store) member(m identity.Meta) membership.Config {

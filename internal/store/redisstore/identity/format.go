@@ -67,7 +67,7 @@ var ErrConfig = errors.New("invalid shard settings")
 type Requirements struct {
 	Shards int           // zero means the stored number
 	Lease  time.Duration // Config.ShardLease of the store
-	Alone  bool          // no other node uses the store, so any lease is accepted
+	Alone  bool          // any lease is accepted: no other node uses the store, or this one adopts the stored lease
 }
 
 // Meta is the content of keyspace.MetaKey.
@@ -78,6 +78,9 @@ type Meta struct {
 	identity               string
 	whole                  bool
 }
+
+// Lease returns the shard lease that all nodes use.
+func (m Meta) Lease() time.Duration { return m.lease }
 
 // parseMeta reads fields and values. It ignores fields of newer formats.
 func parseMeta(fields map[string]string) (m Meta, err error) {

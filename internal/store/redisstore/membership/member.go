@@ -79,7 +79,10 @@ type Member struct {
 	stepContext context.Context // ends soon after Release, and ends a step of the loop
 	cancelStep  context.CancelFunc
 	once        sync.Once
-	refused     sync.Once // a refused subscription was logged
+	begin       sync.Mutex // guards the two fields below
+	begun       bool       // Join or TakeAll was called
+	released    bool       // Release was called
+	refused     sync.Once  // a refused subscription was logged
 	listeners   sync.WaitGroup
 
 	// Counters of the loop, read by other goroutines.
@@ -175,6 +178,14 @@ func (o *Member) Owner(sh *keyspace.Shard) string {
 	return NoOwner
 }
 
+// starts reports whether this process may still become a node.
+func (o *Member) starts() bool {
+	o.begin.Lock()
+	defer o.begin.Unlock()
+	o.begun = !o.released
+	return o.begun
+}
+
 // TakeAll makes this process own every shard, without leases.
 func (o *Member) TakeAll(ctx context.Context) error {
 	for _, sh := range o.shards {
@@ -182,6 +193,7 @@ func (o *Member) TakeAll(ctx context.Context) error {
 		h.until.Store(1<<63 - 1)
 		o.owned[sh.Number].Store(h)
 	}
+	o.starts()
 	close(o.Ended)
 	return o.config.Prepare(ctx, o.all())
 }

@@ -8,9 +8,13 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// Join makes this process one of the nodes until Release. Each function of
+// Join makes this process one of the nodes until Release. After Release it does
+// nothing. Each function of
 // alongside runs in its own goroutine. It must return when its context ends.
 func (o *Member) Join(alongside ...func(context.Context)) {
+	if !o.starts() {
+		return
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.WakeLoop() }) })
 	for _, work := range alongside {
@@ -66,6 +70,11 @@ const (
 // shards end by themselves.
 func (o *Member) Release() {
 	o.once.Do(func() {
+		o.begin.Lock()
+		if o.released = true; !o.begun {
+			close(o.Ended)
+		}
+		o.begin.Unlock()
 		close(o.leaving)
 		time.AfterFunc(stepEnds, o.cancelStep)
 	})
