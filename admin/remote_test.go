@@ -34,8 +34,6 @@ func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	return got
 }
 
-// This test is not in package foliot, because a program that imports a package
-// downloads the modules of its tests too.
 func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 	mux := new(foliot.Mux)
 	closeOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return nil })
