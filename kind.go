@@ -19,7 +19,7 @@ type Kind[A any] struct {
 // while tasks of the kind wait. It has 1 to 128 letters, digits and . _ : -
 // characters. The arguments are stored as JSON. So a field of A can be added or
 // removed while tasks wait, as with any stored JSON.
-func NewKind[A any](name string, defaults ...Option) Kind[A] {
+func NewKind[A any](name string, defaults ...Default) Kind[A] {
 	return Kind[A]{name, defaults}
 }
 

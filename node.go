@@ -359,6 +359,6 @@ func (n *Node) Stats() Stats {
 
 // Missing returns the kinds that have due tasks in this process and no handler
 // in its Mux, in alphabetical order. Their tasks wait. An empty name stands for
-// tasks with a URL, which wait for a `foliot serve`. On a Redis each process
-// reports only the part of the tasks that it owns.
+// tasks with a URL, which a Node never sends. On a Redis each process reports
+// only the part of the tasks that it owns.
 func (n *Node) Missing() []string { return n.core.Missing() }

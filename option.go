@@ -64,6 +64,9 @@ func Backoff(first, longest time.Duration) Option {
 // which no process ran does not count. 0 means no limit. Default: 24h.
 func MaxAge(d time.Duration) Option { return func(r *request) { r.maxAge = &d } }
 
+// Default is an Option of NewKind.
+type Default = Option
+
 // request is a task that a caller wants, before the defaults of its queue.
 type request struct {
 	name, kind  string
