@@ -207,3 +207,27 @@ func TestTheReportComesOnMondays(t *testing.T) {
 		}
 	})
 }
+
+// A handler that calls Put for its own task runs again, that long after its end.
+func TestAHandlerRepeatsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		poll := foliot.NewKind[int]("poll")
+		var at []time.Time
+		var node *foliot.Node
+		mux := new(foliot.Mux)
+		poll.Handle(mux, func(ctx context.Context, t *foliot.Task[int]) error {
+			at = append(at, time.Now())
+			_, err := poll.Put(ctx, node, t.Name, foliot.In(time.Minute), t.Args+1)
+			return err
+		})
+		node = foliottest.Start(t, mux)
+		if _, err := poll.In(t.Context(), node, "poll-7", time.Minute, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*time.Minute + 30*time.Second)
+		synctest.Wait()
+		if len(at) != 10 {
+			t.Errorf("it ran %d times: %v", len(at), at)
+		}
+	})
+}
