@@ -39,7 +39,7 @@ var layers = []layer{
 			"client", "internal/cron", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/node",
 			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence",
 		},
-		tests: []string{"foliottest"}, shipped: true,
+		tests: []string{"dir", "foliottest"}, shipped: true,
 		why: "a program embeds the timers: it links the pure packages, and only the store that it names",
 	},
 	{
@@ -499,7 +499,7 @@ var layers = []layer{
 		why: "the binary is the command line and nothing else",
 	},
 	{
-		path: "examples/...", may: []string{"wheel", "idle", "client"}, tech: []string{"any"},
+		path: "examples/...", may: []string{".", "admin", "dir", "redis", "foliottest", "wheel", "idle", "client"}, tech: []string{"any"},
 		why: "an example is written as by a user, and a user cannot import internal packages",
 	},
 }

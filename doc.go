@@ -3,7 +3,7 @@
 // crash. A task can be moved or cancelled until its handler starts. Use it for
 // timers: close an order in 30 minutes, expire a hold, remind on Friday, watch a
 // heartbeat, debounce an event. For jobs that a SQL transaction must enqueue,
-// use River (riverqueue.com) instead: it keeps its jobs in PostgreSQL.
+// use River (riverqueue.com) instead: it keeps its jobs in your database.
 //
 // The tasks are kept in a directory of this machine (package foliot/dir) or in a
 // Redis that several processes share (package foliot/redis). A directory needs

@@ -4,6 +4,7 @@
 //	//doc:show NAME
 //	//doc:end
 //
-// is in the document below the line <!-- NAME -->. A test compares them.
-// `UPDATE_GOLDEN=1 go test ./snippets` rewrites the document.
+// is in the page below the line <!-- NAME -->. A test compares them, and also
+// those of docs/embedding.md and README.md, which show code of ../embed.
+// `UPDATE_GOLDEN=1 go test ./snippets` rewrites the pages.
 package snippets

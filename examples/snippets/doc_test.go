@@ -10,51 +10,71 @@ import (
 	"testing"
 )
 
-const document = "../../docs/idle.md"
+// documents are the pages that show code of the examples.
+var documents = []struct {
+	page  string
+	files string // a pattern
+	all   bool   // each block of Go in the page is one that the files show
+}{
+	{"../../docs/idle.md", "*.go", true},
+	{"../../docs/embedding.md", "../embed/*/*.go", true},
+	{"../../README.md", "../embed/*/*.go", false},
+}
 
-// shown is a block of Go in the document, below the line with its name.
+// shown is a block of Go in a page, below the line with its name.
 var shown = regexp.MustCompile("(?s)<!-- ([a-z]+) -->\n```go\n(.*?)```\n")
 
-func TestTheDocumentShowsTheCodeThatIsTested(t *testing.T) {
-	before, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := snippets(t)
-	after := shown.ReplaceAllFunc(before, func(block []byte) []byte {
-		name := string(shown.FindSubmatch(block)[1])
-		text, ok := code[name]
-		if !ok {
-			t.Errorf("no file shows %q", name)
+func TestThePagesShowTheCodeThatIsTested(t *testing.T) {
+	unused := map[string]bool{} // names, with their pattern of files
+	for _, d := range documents {
+		for name := range snippets(t, d.files) {
+			unused[d.files+" "+name] = true
 		}
-		delete(code, name)
-		return fmt.Appendf(nil, "<!-- %s -->\n```go\n%s```\n", name, text)
-	})
-	for name := range code {
-		t.Errorf("the document does not show %q, or twice", name)
 	}
-	if n, all := len(shown.FindAll(after, -1)), bytes.Count(after, []byte("```go")); n != all {
-		t.Errorf("%d of %d blocks of Go are not compiled", all-n, all)
+	for _, d := range documents {
+		before, err := os.ReadFile(d.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := snippets(t, d.files)
+		after := shown.ReplaceAllFunc(before, func(block []byte) []byte {
+			name := string(shown.FindSubmatch(block)[1])
+			text, ok := code[name]
+			if !ok {
+				t.Errorf("%s: no file shows %q, or the page shows it twice", d.page, name)
+			}
+			delete(code, name)
+			delete(unused, d.files+" "+name)
+			return fmt.Appendf(nil, "<!-- %s -->\n```go\n%s```\n", name, text)
+		})
+		if n, all := len(shown.FindAll(after, -1)), bytes.Count(after, []byte("```go")); d.all && n != all {
+			t.Errorf("%s: %d of %d blocks of Go are not compiled", d.page, all-n, all)
+		}
+		if bytes.Equal(before, after) {
+			continue
+		}
+		if os.Getenv("UPDATE_GOLDEN") == "" {
+			t.Fatalf("%s and the files show different code; run with UPDATE_GOLDEN=1 to rewrite it", d.page)
+		}
+		if err := os.WriteFile(d.page, after, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if bytes.Equal(before, after) {
-		return
-	}
-	if os.Getenv("UPDATE_GOLDEN") == "" {
-		t.Fatal("the document and the files show different code; run with UPDATE_GOLDEN=1 to rewrite it")
-	}
-	if err := os.WriteFile(document, after, 0o644); err != nil {
-		t.Fatal(err)
+	for name := range unused {
+		t.Errorf("no page shows %s", name)
 	}
 }
 
-// snippets returns the code that the files of this folder show, by name.
-func snippets(t *testing.T) map[string]string {
+// region is code between two lines of a file.
+var region = regexp.MustCompile(`(?s)(?:^|\n)//doc:show ([a-z]+)\n(.*?)\n//doc:end\n`)
+
+// snippets returns the code that files show, by name.
+func snippets(t *testing.T, pattern string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	region := regexp.MustCompile(`(?s)\n//doc:show ([a-z]+)\n(.*?)\n//doc:end\n`)
 	code := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -62,6 +82,9 @@ func snippets(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, m := range region.FindAllStringSubmatch(string(text), -1) {
+			if code[m[1]] != "" {
+				t.Errorf("two files show %q", m[1])
+			}
 			code[m[1]] = strings.TrimSpace(m[2]) + "\n"
 		}
 	}

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -56,41 +57,41 @@ func TestASessionLastsAsLongAsItIsUsed(t *testing.T) {
 }
 
 func TestASessionEndsAlsoAfterARestart(t *testing.T) {
-	place := t.TempDir()
-	run := func(use func(*foliot.Node)) *ended {
-		mux, e := new(foliot.Mux), new(ended)
-		Handle(mux, e.end)
-		node, err := foliot.Open(t.Context(), dir.Store(place), mux, foliot.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer node.Close()
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- node.Run(ctx) }()
-		use(node)
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		return e
-	}
-	run(func(node *foliot.Node) {
-		if err := Used(t.Context(), node, "s1", "ann"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := node.Move(t.Context(), "s1", foliot.At(time.Now().Add(200*time.Millisecond))); err != nil { // a real clock: do not wait half an hour
-			t.Fatal(err)
-		}
-	})
-	e := run(func(node *foliot.Node) {
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // between two looks
-			if i, err := node.Get(t.Context(), "s1"); err != nil || i.State == foliot.StateDelivered {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		place := t.TempDir()
+		e := new(ended)
+		// process runs the program for a while, after a use of sessions.
+		process := func(d time.Duration, used ...string) {
+			mux := new(foliot.Mux)
+			Handle(mux, e.end)
+			node, err := foliot.Open(t.Context(), dir.Store(place), mux, foliot.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range used {
+				if err := Used(t.Context(), node, id, "ann"); err != nil {
+					t.Error(err)
+				}
+			}
+			ctx, stop := context.WithTimeout(t.Context(), d)
+			defer stop()
+			if err := errors.Join(node.Run(ctx), node.Close()); err != nil {
+				t.Error(err)
 			}
 		}
+		process(20*time.Minute, "s1")
+		process(5*time.Minute, "s2")
+		if len(e.list()) != 0 {
+			t.Errorf("ended too early: %v", e.list())
+		}
+		time.Sleep(10 * time.Minute) // s1 ends while no process runs
+		process(10 * time.Minute)
+		if !slices.Equal(e.list(), []string{"s1"}) {
+			t.Errorf("ended after the restart: %v", e.list())
+		}
+		process(10 * time.Minute)
+		if !slices.Equal(e.list(), []string{"s1", "s2"}) {
+			t.Errorf("ended in the end: %v", e.list())
+		}
 	})
-	if !slices.Equal(e.list(), []string{"s1"}) {
-		t.Errorf("ended after the restart: %v", e.list())
-	}
 }

@@ -1,12 +1,12 @@
-// A shop that closes unpaid orders after half an hour, in about 25 lines. The
-// timers are in the directory "timers": stop the program, start it again, and
-// the order is still closed on time.
-//
-//	go run ./embed/shop
+//doc:show shop
+
+// Command shop closes orders that are not paid in time. Its timers are in the
+// directory timers: they survive a kill -9 and a restart.
 package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"os"
 	"os/signal"
@@ -16,29 +16,39 @@ import (
 	"github.com/foliot/foliot/dir"
 )
 
-type Order struct{ ID string }
+type order struct{ ID string }
 
-var closeOrder = foliot.NewKind[Order]("close-order")
+var closeOrder = foliot.NewKind[order]("close-order")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	mux := new(foliot.Mux)
-	closeOrder.Handle(mux, func(ctx context.Context, t *foliot.Task[Order]) error {
-		log.Printf("order %s is not paid: it is closed", t.Args.ID)
-		return nil
-	})
-	node, err := foliot.Open(ctx, dir.Store("timers"), mux, foliot.Options{})
-	if err != nil {
+	if err := run(ctx, dir.Store("timers"), 10*time.Second); err != nil {
 		log.Fatal(err)
 	}
-	defer node.Close()
-	order := Order{ID: time.Now().Format("150405")}
-	if _, err := closeOrder.In(ctx, node, "close-"+order.ID, 30*time.Minute, order); err != nil {
-		log.Print(err)
-	}
-	// when it is paid: pending, err := node.Cancel(ctx, "close-"+order.ID)
-	if err := node.Run(ctx); err != nil {
-		log.Print(err)
-	}
 }
+
+func run(ctx context.Context, store foliot.Store, grace time.Duration) error {
+	mux := new(foliot.Mux)
+	closeOrder.Handle(mux, func(_ context.Context, t *foliot.Task[order]) error {
+		log.Printf("order %s was not paid in time", t.Args.ID)
+		return nil
+	})
+	node, err := foliot.Open(ctx, store, mux, foliot.Options{})
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	for _, id := range []string{"41", "42"} { // two customers order; a restart finds their timers
+		_, err := closeOrder.In(ctx, node, "close-"+id, grace, order{ID: id})
+		if err != nil && !errors.Is(err, foliot.ErrExists) {
+			return err
+		}
+	}
+	if _, err := node.Cancel(ctx, "close-41"); err != nil { // this one pays
+		return err
+	}
+	return node.Run(ctx)
+}
+
+//doc:end

@@ -1,38 +1,67 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/examples/internal/logged"
+	"github.com/foliot/foliot/foliottest"
 )
 
-func TestTheShopStartsTwiceOnItsDirectory(t *testing.T) {
-	place := t.TempDir()
-	binary := filepath.Join(place, "shop")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for range 2 {
-		cmd := exec.CommandContext(t.Context(), binary)
-		var out bytes.Buffer
-		cmd.Dir, cmd.Stderr = place, &out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // between two looks
-			if _, err := os.Stat(filepath.Join(place, "timers", "FOLIOT")); err == nil {
-				break
-			}
-		}
-		time.Sleep(200 * time.Millisecond) // of running
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, out.String())
+const (
+	grace  = 30 * time.Minute
+	closed = "order 42 was not paid in time\n"
+)
+
+// start runs the program on a store until stop is called.
+func start(t *testing.T, store foliot.Store) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, store, grace) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	}
+}
+
+func TestTheUnpaidOrderIsClosedAndNotASecondEarlier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := logged.Collect(t)
+		defer start(t, foliottest.Store())()
+		time.Sleep(grace - time.Second)
+		if got := lines.String(); got != "" {
+			t.Errorf("too early: %s", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := lines.String(); got != closed {
+			t.Errorf("the log is %q", got)
+		}
+	})
+}
+
+func TestTheGraceGoesOnOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := logged.Collect(t)
+		store := dir.Store(t.TempDir())
+		stop := start(t, store)
+		time.Sleep(10 * time.Minute)
+		stop()
+		time.Sleep(10 * time.Minute)
+		stop = start(t, store)
+		defer func() { stop() }()
+		time.Sleep(10*time.Minute - time.Second)
+		if got := lines.String(); got != "" {
+			t.Errorf("too early: %s", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := lines.String(); got != closed {
+			t.Errorf("the log is %q", got)
+		}
+	})
 }

@@ -2,20 +2,57 @@ package main
 
 import (
 	"context"
+	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// FOLIOT_REDIS_URL is the URL of an empty Redis for this test. package
-// foliot/redis has a test that starts one.
-func TestThreeProcessesShareTheWork(t *testing.T) {
-	url := os.Getenv("FOLIOT_REDIS_URL")
-	if url == "" {
-		t.Skip("FOLIOT_REDIS_URL is not set")
+// redisURL returns the URL of an empty Redis: that of FOLIOT_REDIS_URL, or a
+// redis-server that ends with the test.
+func redisURL(t *testing.T) string {
+	t.Helper()
+	if url := os.Getenv("FOLIOT_REDIS_URL"); url != "" {
+		return url
 	}
+	server, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("there is no Redis: install redis-server, or set FOLIOT_REDIS_URL to the URL of an empty one")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	if err := l.Close(); err != nil { // the server takes the port
+		t.Fatal(err)
+	}
+	cmd := exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--appendonly", "yes",
+		"--maxmemory", "256mb", "--maxmemory-policy", "noeviction")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // between two tries
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = conn.Close()
+			return "redis://127.0.0.1:" + port
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestThreeProcessesShareTheWork(t *testing.T) {
+	url := redisURL(t)
 	ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
 	defer stop()
 	var mu sync.Mutex

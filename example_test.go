@@ -1,0 +1,90 @@
+package foliot_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/foliottest"
+)
+
+// A shop closes an order that is not paid in time. Its timers survive a crash.
+func Example() {
+	type Order struct{ ID string }
+	closeOrder := foliot.NewKind[Order]("close-order")
+
+	ctx, stop := context.WithCancel(context.Background())
+	mux := new(foliot.Mux)
+	closeOrder.Handle(mux, func(_ context.Context, t *foliot.Task[Order]) error {
+		fmt.Println("not paid in time: order", t.Args.ID)
+		stop() // a shop would go on
+		return nil
+	})
+
+	path, err := os.MkdirTemp("", "timers-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(path)
+	node, err := foliot.Open(ctx, dir.Store(path), mux, foliot.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer node.Close()
+
+	for _, id := range []string{"41", "42"} {
+		if _, err := closeOrder.In(ctx, node, "close-"+id, 50*time.Millisecond, Order{ID: id}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	pending, err := node.Cancel(ctx, "close-41") // a customer pays
+	fmt.Println("order 41 is paid:", pending, err)
+	if err := node.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// order 41 is paid: true <nil>
+	// not paid in time: order 42
+}
+
+// With fake time, half an hour takes milliseconds. In a program, this function
+// is a test: func TestTheOrderIsClosed(t *testing.T).
+func Example_test() {
+	type Order struct{ ID string }
+	closeOrder := foliot.NewKind[Order]("close-order")
+
+	test := func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			closed := false
+			mux := new(foliot.Mux)
+			closeOrder.Handle(mux, func(context.Context, *foliot.Task[Order]) error {
+				closed = true
+				return nil
+			})
+			node := foliottest.Start(t, mux)
+			if _, err := closeOrder.In(t.Context(), node, "close-42", 30*time.Minute, Order{ID: "42"}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30*time.Minute - time.Millisecond)
+			synctest.Wait()
+			if closed {
+				t.Error("the order was closed too early")
+			}
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			if !closed {
+				t.Error("the order was not closed")
+			}
+		})
+	}
+
+	passed := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestTheOrderIsClosed", F: test}})
+	fmt.Println("passed:", passed)
+	// Output: passed: true
+}

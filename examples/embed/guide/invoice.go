@@ -1,0 +1,159 @@
+package guide
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/foliot/foliot"
+)
+
+//doc:show kinds
+
+// Invoice is the arguments of a reminder.
+type Invoice struct {
+	ID string `json:"id"`
+}
+
+var sendReminder = foliot.NewKind[Invoice]("send-reminder",
+	foliot.Queue("mail"),
+	foliot.Timeout(time.Minute),               // of one attempt
+	foliot.Backoff(10*time.Second, time.Hour), // between attempts: 10s, 20s, 40s, up to 1h
+	foliot.MaxAge(3*24*time.Hour),             // of all attempts; then the task is dead
+)
+
+//doc:end
+
+// billing is a program with invoices.
+type billing struct {
+	db     *sql.DB
+	timers foliot.Scheduler
+	read   func(ctx context.Context, id string) (invoice, error)
+	mail   func(ctx context.Context, key string, to string) error
+	now    func() time.Time
+}
+
+type invoice struct {
+	paid, closed bool
+	address      string
+}
+
+var (
+	errNoInvoice = errors.New("no such invoice")
+	errBusy      = errors.New("the mail server is busy")
+)
+
+//doc:show results
+
+func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
+	i, err := b.read(ctx, t.Args.ID)
+	switch {
+	case errors.Is(err, errNoInvoice), err == nil && i.paid:
+		return nil // nothing to do, and the task is delivered
+	case err != nil:
+		return err // tried again after the backoff
+	case i.address == "":
+		return foliot.Dead(fmt.Errorf("invoice %s has no address", t.Args.ID)) // no further attempt
+	case b.now().Weekday() == time.Sunday:
+		return foliot.Snooze(24 * time.Hour) // later, without using an attempt
+	}
+	err = b.mail(ctx, t.Name, i.address) // the name of the task is the idempotency key
+	if errors.Is(err, errBusy) {
+		return foliot.RetryIn(10*time.Minute, err) // tried again after exactly this time
+	}
+	return err
+}
+
+//doc:end
+
+//doc:show change
+
+func (b *billing) paid(ctx context.Context, id string) error {
+	pending, err := b.timers.Cancel(ctx, "remind-"+id)
+	if errors.Is(err, foliot.ErrNotFound) || errors.Is(err, foliot.ErrEnded) {
+		return nil // the reminder was sent, and is no longer needed
+	}
+	if err == nil && !pending {
+		slog.Info("the reminder may be on its way", "invoice", id)
+	}
+	return err
+}
+
+func (b *billing) postpone(ctx context.Context, id string, until time.Time) error {
+	_, err := b.timers.Move(ctx, "remind-"+id, foliot.At(until))
+	return err
+}
+
+//doc:end
+
+//doc:show transaction
+
+func (b *billing) create(ctx context.Context, id, address string) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "INSERT INTO invoices (id, address) VALUES ($1, $2)", id, address); err != nil {
+		return err
+	}
+	_, err = sendReminder.In(ctx, b.timers, "remind-"+id, 14*24*time.Hour, Invoice{ID: id})
+	if err != nil && !errors.Is(err, foliot.ErrExists) {
+		return err // the row is rolled back; if there is a timer, it finds no row
+	}
+	return tx.Commit()
+}
+
+//doc:end
+
+//doc:show schedule
+
+var sendReport = foliot.NewKind[struct{}]("send-report")
+
+// schedule is called at each start of the program.
+func schedule(ctx context.Context, timers foliot.Scheduler) error {
+	rule := foliot.Cron("0 9 * * MON", "Europe/Berlin")
+	rule.Overlap = foliot.SkipOverlap // not while the last report is still being sent
+	return sendReport.Schedule(ctx, timers, "weekly-report", rule, struct{}{})
+}
+
+//doc:end
+
+//doc:show rename
+
+// oldReminder is the kind of reminders that were created before version 2.
+var oldReminder = foliot.NewKind[Invoice]("remind")
+
+func (b *billing) mux() *foliot.Mux {
+	mux := new(foliot.Mux)
+	mux.Use(logged)
+	sendReminder.Handle(mux, b.remind, foliot.AtOnce(10))
+	oldReminder.Handle(mux, b.remind)
+	return mux
+}
+
+//doc:end
+
+//doc:show middleware
+
+func logged(next foliot.Handler) foliot.Handler {
+	return func(ctx context.Context, c *foliot.Call) error {
+		err := next(ctx, c)
+		slog.InfoContext(ctx, "handled", "kind", c.Kind, "task", c.Name, "attempt", c.Attempt, "error", err)
+		return err
+	}
+}
+
+//doc:end
+
+//doc:show stop
+
+func runUntil(ctx context.Context, node *foliot.Node) error {
+	err := node.Run(ctx) // blocks until ctx ends, and until the handlers have returned
+	return errors.Join(err, node.Close())
+}
+
+//doc:end
