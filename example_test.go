@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,10 +62,10 @@ func Example_test() {
 
 	test := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			closed := false
+			var closed atomic.Bool
 			mux := new(foliot.Mux)
 			closeOrder.Handle(mux, func(context.Context, *foliot.Task[Order]) error {
-				closed = true
+				closed.Store(true)
 				return nil
 			})
 			node := foliottest.Start(t, mux)
@@ -73,12 +74,12 @@ func Example_test() {
 			}
 			time.Sleep(30*time.Minute - time.Millisecond)
 			synctest.Wait()
-			if closed {
+			if closed.Load() {
 				t.Error("the order was closed too early")
 			}
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
-			if !closed {
+			if !closed.Load() {
 				t.Error("the order was not closed")
 			}
 		})

@@ -57,8 +57,8 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 		return err // tried again after the backoff
 	case i.address == "":
 		return foliot.Dead(fmt.Errorf("invoice %s has no address", t.Args.ID)) // no further attempt
-	case b.now().Weekday() == time.Sunday:
-		return foliot.Snooze(24 * time.Hour) // later, without using an attempt
+	case b.now().Hour() < 8: // at night
+		return foliot.Snooze(time.Hour) // later, without using an attempt
 	}
 	err = b.mail(ctx, t.Name, i.address) // the name of the task is the idempotency key
 	if errors.Is(err, errBusy) {
@@ -115,9 +115,9 @@ var sendReport = foliot.NewKind[struct{}]("send-report")
 
 // schedule is called at each start of the program.
 func schedule(ctx context.Context, timers foliot.Scheduler) error {
-	rule := foliot.Cron("0 9 * * MON", "Europe/Berlin")
+	rule := foliot.Cron("0 9 * * *", "Europe/Berlin")
 	rule.Overlap = foliot.SkipOverlap // not while the last report is still being sent
-	return sendReport.Schedule(ctx, timers, "weekly-report", rule, struct{}{})
+	return sendReport.Schedule(ctx, timers, "daily-report", rule, struct{}{})
 }
 
 //doc:end
