@@ -15,10 +15,12 @@ var (
 	ErrExists      = errors.New("a task with that name exists")
 	ErrRunning     = errors.New("the task is running")
 	ErrEnded       = errors.New("the task has ended")
+	ErrNotDead     = errors.New("the task is not dead")
 	ErrNoDelay     = errors.New("the task was created with a time, not with a delay")
 	ErrInvalid     = errors.New("a value is not valid")
 	ErrUnavailable = errors.New("the store cannot be reached now")
 	ErrFull        = errors.New("the store accepts no new tasks")
+	ErrClosed      = errors.New("the node is closed")
 )
 
 // The causes (context.Cause) with which the context of a handler ends, besides
@@ -69,7 +71,9 @@ func translate(name string, err error) error {
 		kind = ErrInvalid
 	case errors.Is(err, task.ErrFull):
 		kind = ErrFull
-	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrClosed), errors.Is(err, task.ErrNotDurable):
+	case errors.Is(err, task.ErrClosed):
+		kind = ErrClosed
+	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable):
 		kind = ErrUnavailable
 	}
 	return &Error{Task: name, kind: kind, detail: err.Error()}
@@ -81,6 +85,8 @@ func kindOfState(code string) error {
 		return ErrRunning
 	case task.CodeNoDelay:
 		return ErrNoDelay
+	case task.CodeNotDead:
+		return ErrNotDead
 	}
 	return ErrEnded
 }

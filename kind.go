@@ -51,7 +51,8 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 	}, limits)
 }
 
-// In creates a task that is due after d. Errors: ErrExists if the store still
+// In creates a task that is due after d. The name has 1 to 256 letters, digits
+// and . _ : - characters, and begins with a letter or digit. Errors: ErrExists if the store still
 // has a task of that name, even if that has ended, and those of every call:
 // ErrInvalid, ErrFull, ErrUnavailable. After ErrUnavailable the task may have
 // been created: repeat the call, and take ErrExists as success.

@@ -234,6 +234,9 @@ func (n *Node) hangs(t *task.Task, running time.Duration) {
 
 // create implements Scheduler.
 func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, error) {
+	if err := r.when.valid(r.name); err != nil {
+		return Info{}, err
+	}
 	now := n.now()
 	spec := r.spec(n.defaults(r.queue), n.options.Namespace, now)
 	if err := spec.Validate(now); err != nil {
@@ -276,12 +279,44 @@ func (n *Node) key(name string) task.Key {
 
 // Move implements Scheduler.
 func (n *Node) Move(ctx context.Context, name string, w When) (Info, error) {
+	if err := w.valid(name); err != nil {
+		return Info{}, err
+	}
 	now, when := n.now(), w.task()
-	c := task.Patch{Key: n.key(name), When: &when}
+	c := task.Patch{Key: n.key(name), When: &when, Only: &task.Filter{Namespace: n.options.Namespace, States: []task.State{task.Scheduled, task.Running}}}
 	if err := c.Validate(now); err != nil {
 		return Info{}, translate(name, err)
 	}
-	return n.apply(ctx, now, c)
+	i, err := n.apply(ctx, now, c)
+	if errors.Is(err, task.ErrPrecondition) {
+		err = dead(name)
+	}
+	return i, err
+}
+
+// dead returns the error of a change that a dead task does not allow.
+func dead(name string) error {
+	return &Error{Task: name, kind: ErrEnded, detail: "it is dead, so it cannot be moved: retry it first"}
+}
+
+func notDead(name string) error {
+	return &Error{Task: name, kind: ErrNotDead, detail: "only a dead task can be retried"}
+}
+
+// Retry implements Scheduler.
+func (n *Node) Retry(ctx context.Context, name string) (Info, error) {
+	c := task.Revive{Key: n.key(name), Only: &task.Filter{Namespace: n.options.Namespace, States: []task.State{task.Dead}}}
+	i, err := n.apply(ctx, n.now(), c)
+	if errors.Is(err, task.ErrPrecondition) {
+		err = notDead(name)
+	}
+	return i, err
+}
+
+// Unschedule implements Scheduler.
+func (n *Node) Unschedule(ctx context.Context, name string) error {
+	_, err := n.applied(ctx, n.now(), task.RemoveSchedule{Key: task.ScheduleKey(n.options.Namespace, name)})
+	return translate(name, err)
 }
 
 // Touch implements Scheduler.

@@ -53,6 +53,9 @@ func orForever(d time.Duration) client.Duration {
 }
 
 func (s *remote) create(ctx context.Context, r *request, replace bool) (Info, error) {
+	if err := r.when.valid(r.name); err != nil {
+		return Info{}, err
+	}
 	create := s.client.Tasks.Create
 	if replace {
 		create = func(ctx context.Context, spec client.Spec) (*client.Task, error) {
@@ -65,12 +68,34 @@ func (s *remote) create(ctx context.Context, r *request, replace bool) (Info, er
 
 // Move implements Scheduler.
 func (s *remote) Move(ctx context.Context, name string, w When) (Info, error) {
+	if err := w.valid(name); err != nil {
+		return Info{}, err
+	}
 	p := client.Patch{At: client.Set(w.at)}
-	if w.at.IsZero() {
+	if !w.absolute {
 		p = client.Patch{Delay: client.Set(w.delay)}
 	}
 	t, err := s.client.Tasks.Patch(ctx, name, p)
+	if err == nil && t.State == client.Dead {
+		return Info{}, dead(name)
+	}
 	return remoteInfo(name, t, err)
+}
+
+// Retry implements Scheduler.
+func (s *remote) Retry(ctx context.Context, name string) (Info, error) {
+	t, err := s.client.Tasks.Retry(ctx, name)
+	i, err := remoteInfo(name, t, err)
+	if errors.Is(err, ErrEnded) {
+		err = notDead(name)
+	}
+	return i, err
+}
+
+// Unschedule implements Scheduler.
+func (s *remote) Unschedule(ctx context.Context, name string) error {
+	_, err := s.client.Schedules.Delete(ctx, name)
+	return remoteError(name, err)
 }
 
 // Touch implements Scheduler.
@@ -153,7 +178,7 @@ func kindOfRefusal(e *client.Error) error {
 		return ErrFull
 	case errors.Is(e, client.ErrUnavailable), errors.Is(e, client.ErrRateLimited):
 		return ErrUnavailable
-	case e.Code == task.CodeRunning, e.Code == task.CodeNoDelay, e.Code == task.CodeFinished, e.Code == task.CodeDead:
+	case e.Code == task.CodeRunning, e.Code == task.CodeNoDelay, e.Code == task.CodeFinished, e.Code == task.CodeDead, e.Code == task.CodeNotDead:
 		return kindOfState(e.Code)
 	case e.Status == 400 || e.Status == 413:
 		return ErrInvalid

@@ -22,7 +22,10 @@ type order struct {
 	Cents int    `json:"cents"`
 }
 
-var closeOrder = foliot.NewKind[order]("close-order")
+var (
+	closeOrder = foliot.NewKind[order]("close-order")
+	deadOrder  = foliot.NewKind[order]("dead-order") // its handler gives up
+)
 
 // stored returns a record as the store has it.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
@@ -37,6 +40,7 @@ func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 	mux := new(foliot.Mux)
 	closeOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return nil })
+	deadOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return foliot.Dead(errors.New("no such order")) })
 	n := foliottest.Start(t, mux)
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Write }))
 	defer server.Close()
@@ -89,6 +93,33 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if _, err := s.Move(ctx, name, foliot.In(0)); !errors.Is(err, foliot.ErrEnded) {
 				t.Errorf("moved after its end: %v", err)
 			}
+			if _, err := s.Retry(ctx, name); !errors.Is(err, foliot.ErrNotDead) {
+				t.Errorf("retried although it is not dead: %v", err)
+			}
+			if _, err := closeOrder.At(ctx, s, name+"-unset", time.Time{}, order{}); !errors.Is(err, foliot.ErrInvalid) {
+				t.Errorf("at the zero time: %v", err)
+			}
+			if i, err := closeOrder.In(ctx, s, name+"-passed", -time.Hour, order{}); err != nil || time.Until(i.Due) > time.Second {
+				t.Errorf("after a negative delay: %+v, %v", i, err)
+			}
+			if _, err := deadOrder.In(ctx, s, name+"-dead", 0, order{}); err != nil {
+				t.Fatal(err)
+			}
+			state := func() foliot.State {
+				i, err := s.Get(ctx, name+"-dead")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return i.State
+			}
+			for deadline := time.Now().Add(10 * time.Second); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two looks
+			}
+			if _, err := s.Move(ctx, name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) {
+				t.Errorf("a dead task is moved: %v", err)
+			}
+			if i, err := s.Retry(ctx, name+"-dead"); err != nil || i.State == foliot.StateDead {
+				t.Errorf("retried: %+v, %v", i, err)
+			}
 			if _, err := s.Get(ctx, "nobody"); !errors.Is(err, foliot.ErrNotFound) {
 				t.Errorf("nobody: %v", err)
 			}
@@ -103,6 +134,12 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			r := stored(t, n, "@"+name+"-hourly")
 			if r.Recur.Overlap.String() != "skip" || r.Recur.Misfire.String() != "fire_all" || r.Recur.CatchupWindow != 0 || r.Recur.CatchupLimit != 100 || r.Request.Kind != "close-order" || r.Recur.Queue != "orders" {
 				t.Errorf("the schedule: %+v", r.Recur)
+			}
+			if err := s.Unschedule(ctx, name+"-hourly"); err != nil {
+				t.Error(err)
+			}
+			if err := s.Unschedule(ctx, name+"-hourly"); !errors.Is(err, foliot.ErrNotFound) {
+				t.Errorf("again: %v", err)
 			}
 		})
 	}

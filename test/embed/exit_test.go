@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/dir"
 )
 
-// exited waits for the end of the process by itself, and returns its status. It
-// returns -1 if the process still runs after a while.
+// exited waits for the end of the process by itself, and returns its status. If
+// the process still runs after a while, exited kills it and returns -1.
 func (c *child) exited(within time.Duration) int {
 	ended := make(chan int, 1)
 	go func() { _ = c.cmd.Wait(); ended <- c.cmd.ProcessState.ExitCode() }()
@@ -19,6 +19,8 @@ func (c *child) exited(within time.Duration) int {
 	case code := <-ended:
 		return code
 	case <-time.After(within):
+		_ = c.cmd.Process.Kill()
+		<-ended
 		return -1
 	}
 }
@@ -32,7 +34,6 @@ func TestATaskThatEndsTheProcessDiesAfterTenTimesAndItsNeighboursDoNot(t *testin
 	for ; ends < 30; ends++ {
 		c := start(t, "seed", place, journal, names)
 		if code := c.exited(4 * time.Second); code == -1 {
-			c.kill()
 			break
 		} else if code != 4 {
 			t.Fatalf("it ended with status %d", code)

@@ -169,5 +169,5 @@ func lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 	}
-	return nil, fmt.Errorf("%w: %s: another foliot serve uses it (%w): stop that server, or name another directory", ErrInUse, dir, err)
+	return nil, fmt.Errorf("%w: %s: another process, such as a foliot serve, uses it (%w): stop that process, or name another directory", ErrInUse, dir, err)
 }
