@@ -63,7 +63,7 @@ func stepsOf(s *settings, info *contender.Info, part string, round int) []report
 	case trial.Idle:
 		x.N, x.Over = s.n/10, length(10*time.Second, time.Second)
 	case trial.Facts:
-		x.N, x.Over, x.Limit = 600, length(6*time.Second, time.Second), 8*time.Second
+		x.N, x.Each, x.Over, x.Limit = 600, 1, length(6*time.Second, time.Second), 8*time.Second // a cancel needs the id that a create returns
 		if s.Quick {
 			x.N = 60
 		}
@@ -90,13 +90,13 @@ func expected(x *report.Step) time.Duration {
 	case trial.Standing:
 		return around + lead/3
 	case trial.Handle:
-		return around + lead + 8*time.Second
+		return around + lead + 3*time.Second
 	case trial.Late:
-		return around + lead + x.Over + 9*time.Second
+		return around + lead + x.Over + 13*time.Second
 	case trial.Soon, trial.Idle:
 		return around + x.Over + 8*time.Second
 	case trial.Facts:
-		return around + x.Over + x.Limit + 18*time.Second
+		return around + x.Over + x.Limit + 22*time.Second
 	case trial.Plant:
 		return around + 12*time.Second
 	case trial.Hold:

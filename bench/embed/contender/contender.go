@@ -10,11 +10,8 @@ import (
 	"time"
 )
 
-// workers is how many handlers of a library run at once. It is Foliot's default.
+// workers is how many handlers of a library run at once, as Foliot's default.
 const workers = 128
-
-// hour is a due time that does not come during a measurement.
-const hour = time.Hour
 
 // ErrExists is the error of a create under a name that is taken.
 var ErrExists = errors.New("the name is taken")
@@ -129,7 +126,7 @@ var All = []Info{
 	},
 	{
 		Name: "river-pg-fast", Title: "River, PostgreSQL, tuned", Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast",
-		What: "`FetchCooldown` 1 ms and `FetchPollInterval` 5 ms (the smallest allowed value of both is 1 ms), 32 connections; the scheduler's interval of 5 s cannot be set",
+		What: "`FetchCooldown` and `FetchPollInterval` 1 ms, the smallest values that it allows, and 32 connections; its scheduler runs every 5 s, which cannot be set",
 	},
 	{
 		Name: "river-pg", Title: "River, PostgreSQL, defaults", Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast",
@@ -137,7 +134,7 @@ var All = []Info{
 	},
 	{
 		Name: "river-sqlite-fast", Title: "River, SQLite, tuned", Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast",
-		What: "`riversqlite` on modernc.org/sqlite with one connection, as its documentation advises, `journal_mode` WAL and `synchronous` FULL; `FetchCooldown` 1 ms and `FetchPollInterval` 5 ms",
+		What: "`riversqlite` on modernc.org/sqlite with one connection, as its documentation advises, `journal_mode` WAL and `synchronous` FULL; `FetchCooldown` and `FetchPollInterval` 1 ms",
 	},
 }
 

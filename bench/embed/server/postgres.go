@@ -212,7 +212,8 @@ func (p *Postgres) Version(ctx context.Context) string {
 	return fmt.Sprintf("%s, fsync %s, synchronous_commit %s", strings.TrimSpace(version), sync, commit)
 }
 
-// Crash ends the server without a checkpoint, and starts it again with its data.
+// Crash ends the server without a checkpoint, and starts it again with its
+// data.
 func (p *Postgres) Crash(ctx context.Context) error {
 	if err := p.end(syscall.SIGQUIT); err != nil {
 		return err

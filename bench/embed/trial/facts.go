@@ -22,8 +22,9 @@ const (
 	Clues   = "clues"
 )
 
-// facts tries the abilities of the library. The tasks from 0 on are cancelled while
-// they become due; those of the other experiments have numbers from N on.
+// facts tries the abilities of the library. The tasks from 0 on are cancelled
+// while they become due. The tasks of the other experiments have numbers from N
+// on.
 func (t *trial) facts(ctx context.Context) error {
 	if err := t.started(ctx); err != nil {
 		return err
@@ -135,9 +136,10 @@ func (t *trial) races(ctx context.Context) error {
 	return nil
 }
 
-// offset is when a task is cancelled after its due time. A third of the cancels
-// comes around it, a third in the time in which a tuned library starts handlers,
-// and a third later, for those that start them at whole seconds.
+// offset is when a task is cancelled, counted from its due time. A third of the
+// cancels comes within 3 ms of it, and a third in the 20 ms after it, when most
+// libraries start handlers. asynq starts them at whole seconds: so the last
+// third comes within half a second.
 func offset(i int) time.Duration {
 	switch i % 3 {
 	case 0:

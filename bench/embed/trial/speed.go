@@ -54,8 +54,16 @@ func (t *trial) standing(ctx context.Context) error {
 	return nil
 }
 
-// lead is the time in which tasks are created before the first is due.
-func (t *trial) lead() time.Duration { return 2*time.Second + time.Duration(t.N)*time.Millisecond/2 }
+// lead is the time in which tasks are created before the first is due. If their
+// lateness matters, it is so long that River's scheduler, which runs every 5 s,
+// has seen them.
+func (t *trial) lead() time.Duration {
+	least := 2 * time.Second
+	if t.Kind == Late || t.Kind == Facts {
+		least = 6 * time.Second
+	}
+	return least + time.Duration(t.N)*time.Millisecond/2
+}
 
 // ahead creates all tasks before the first is due.
 func (t *trial) ahead(ctx context.Context) (first time.Time, err error) {
