@@ -140,6 +140,11 @@ bench-redis: build ## measure Foliot on Redis next to asynq and the original des
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-redis ./redis
 	@exec bin/foliot-bench-redis $(ARGS)
 
+.PHONY: bench-embed
+bench-embed: ## measure package foliot next to asynq and River, into docs/embed-benchmarks.md (25 minutes; ARGS=-small, -help)
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-embed ./embed
+	@exec bin/foliot-bench-embed $(ARGS)
+
 .PHONY: bench-test
 bench-test: tooled ## the tests of bench/
 	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...

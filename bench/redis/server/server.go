@@ -105,6 +105,21 @@ func (s *Server) Settled(ctx context.Context) (Usage, error) {
 	}
 }
 
+// PID returns the process id of the server.
+func (s *Server) PID(ctx context.Context) (int, error) {
+	info, err := s.info(ctx, "server")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(info["process_id"])
+}
+
+// Crash ends the server like kill -9, and starts it again with its data.
+func (s *Server) Crash() error {
+	s.redis.Kill()
+	return s.redis.Restart()
+}
+
 // Flush removes everything.
 func (s *Server) Flush(ctx context.Context) error {
 	reply, err := redistest.Command(ctx, s.Addr, "FLUSHALL", "SYNC")

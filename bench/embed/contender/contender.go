@@ -1,0 +1,157 @@
+// Package contender has the compared libraries behind one interface. Each keeps
+// timers durably for a Go program and calls a handler in that program.
+package contender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// workers is how many handlers of a library run at once, as Foliot's default.
+const workers = 128
+
+// ErrExists is the error of a create under a name that is taken.
+var ErrExists = errors.New("the name is taken")
+
+// Task is one timer. Its arguments are stored with it.
+type Task struct {
+	I   int
+	Due time.Time // a whole millisecond
+}
+
+// Name returns the name of the task with the number i.
+func Name(i int) string { return "order-" + strconv.Itoa(i) }
+
+// args are the stored arguments of a task, the same for all libraries.
+type args struct {
+	Name string `json:"name" river:"unique"`
+	I    int    `json:"i"`
+	Due  int64  `json:"due"` // in milliseconds since 1970
+}
+
+// Kind implements river.JobArgs.
+func (args) Kind() string { return "order" }
+
+func (t Task) args() args { return args{Name(t.I), t.I, t.Due.UnixMilli()} }
+
+func (a args) task() Task { return Task{a.I, time.UnixMilli(a.Due)} }
+
+// Handle is the handler of all tasks.
+type Handle func(ctx context.Context, t Task) error
+
+// Stores has the places that libraries can keep tasks in. Each is empty at the
+// start of a measurement.
+type Stores struct {
+	Dir      string // a directory
+	Redis    string // host:port
+	Postgres string // a URL
+
+	PID int // the process of the server that is measured, or 0
+}
+
+// Running is an open library.
+type Running struct {
+	// Create creates one task. It returns ErrExists if the name is taken.
+	Create func(ctx context.Context, t Task) error
+	// Batch creates tasks in one call. It is nil if the library has no such
+	// call.
+	Batch func(ctx context.Context, list []Task) error
+	// Move changes the due time of a waiting task. It is nil if the library has
+	// no such call.
+	Move func(ctx context.Context, t Task) error
+	// Cancel cancels a task that waits. It reports whether the library promises
+	// that the handler will not run.
+	Cancel func(ctx context.Context, i int) (bool, error)
+	// Start starts the handlers. Stop stops them and waits.
+	Start func(ctx context.Context) error
+	Stop  func() error
+	// Close closes the library, after Stop.
+	Close func() error
+	// Clues lists the calls that could move a task, found in the types of the
+	// library: a method or an option with a time for a task that exists.
+	Clues []string
+}
+
+// Info describes a contender.
+type Info struct {
+	Name  string // in flags and results
+	Title string // in tables
+	What  string // its settings, for the page
+	Many  string // the call for many tasks, or empty
+	Ours  bool
+	Store string // Directory, Redis or Postgres
+	// Tuned is true unless the contender only shows other settings of a library
+	// that is measured already. Then only its timing is measured.
+	Tuned bool
+
+	open func(ctx context.Context, s Stores, h Handle) (*Running, error)
+}
+
+// The stores.
+const (
+	Directory = "directory"
+	Redis     = "redis"
+	Postgres  = "postgres"
+)
+
+// Open opens the library on its empty store.
+func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
+	r, err := i.open(ctx, s, h)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", i.Name, err)
+	}
+	return r, nil
+}
+
+// All lists the contenders in the order of the tables.
+var All = []Info{
+	{
+		Name: "foliot-dir", Title: "Foliot, directory", Ours: true, Store: Directory, Tuned: true, open: openFoliotDir,
+		What: "`foliot/dir` with default options: each create is synced to the disk before it returns",
+	},
+	{
+		Name: "foliot-redis", Title: "Foliot, Redis", Ours: true, Store: Redis, Tuned: true, open: openFoliotRedis,
+		What: "`foliot/redis` with default options",
+	},
+	{
+		Name: "asynq-fast", Title: "asynq, tuned", Store: Redis, Tuned: true, open: openAsynqFast,
+		What: "`DelayedTaskCheckInterval` 100 ms and `TaskCheckInterval` 10 ms; its due times are whole seconds, so shorter intervals gain little",
+	},
+	{
+		Name: "asynq", Title: "asynq, defaults", Store: Redis, open: openAsynq,
+		What: "`DelayedTaskCheckInterval` 5 s and `TaskCheckInterval` 1 s",
+	},
+	{
+		Name: "river-pg-fast", Title: "River, PostgreSQL, tuned", Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast",
+		What: "`FetchCooldown` and `FetchPollInterval` 1 ms, the smallest values that it allows, and 32 connections; its scheduler runs every 5 s, which cannot be set",
+	},
+	{
+		Name: "river-pg", Title: "River, PostgreSQL, defaults", Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast",
+		What: "`FetchCooldown` 100 ms and `FetchPollInterval` 1 s, 32 connections",
+	},
+	{
+		Name: "river-sqlite-fast", Title: "River, SQLite, tuned", Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast",
+		What: "`riversqlite` on modernc.org/sqlite with one connection, as its documentation advises, `journal_mode` WAL and `synchronous` FULL; `FetchCooldown` and `FetchPollInterval` 1 ms",
+	},
+}
+
+// Find returns the contender with a name.
+func Find(name string) (*Info, error) {
+	for i := range All {
+		if All[i].Name == name {
+			return &All[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no contender %q", name)
+}
+
+// Names lists the names of all contenders.
+func Names() (list []string) {
+	for i := range All {
+		list = append(list, All[i].Name)
+	}
+	return list
+}

@@ -1,0 +1,75 @@
+package contender
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/redis"
+)
+
+// quiet drops log lines below errors.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+func openFoliotDir(ctx context.Context, s Stores, h Handle) (*Running, error) {
+	return openFoliot(ctx, dir.Store(filepath.Join(s.Dir, "foliot")), h)
+}
+
+func openFoliotRedis(ctx context.Context, s Stores, h Handle) (*Running, error) {
+	return openFoliot(ctx, redis.Store("redis://"+s.Redis), h)
+}
+
+func openFoliot(ctx context.Context, st foliot.Store, h Handle) (*Running, error) {
+	kind, mux := foliot.NewKind[args]("order"), new(foliot.Mux)
+	kind.Handle(mux, func(ctx context.Context, t *foliot.Task[args]) error { return h(ctx, t.Args.task()) })
+	node, err := foliot.Open(ctx, st, mux, foliot.Options{Concurrency: workers, Logger: quiet()})
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{Close: node.Close, Clues: []string{"Node.Move", "Node.Touch", "Kind.Put"}}
+	r.Create = func(ctx context.Context, t Task) error {
+		_, err := kind.At(ctx, node, Name(t.I), t.Due, t.args())
+		if errors.Is(err, foliot.ErrExists) {
+			return ErrExists
+		}
+		return err
+	}
+	r.Move = func(ctx context.Context, t Task) error {
+		_, err := node.Move(ctx, Name(t.I), foliot.At(t.Due))
+		return err
+	}
+	r.Cancel = func(ctx context.Context, i int) (bool, error) {
+		pending, err := node.Cancel(ctx, Name(i))
+		if errors.Is(err, foliot.ErrEnded) {
+			return false, nil
+		}
+		return pending, err
+	}
+	r.Start, r.Stop = running(node.Run)
+	return r, nil
+}
+
+// running makes Start and Stop of a function that runs until its context ends.
+func running(run func(context.Context) error) (start func(context.Context) error, stop func() error) {
+	ended := make(chan error, 1)
+	var cancel context.CancelFunc
+	start = func(ctx context.Context) error {
+		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		go func() { ended <- run(ctx) }()
+		return nil
+	}
+	stop = func() error {
+		if cancel == nil {
+			return nil
+		}
+		cancel()
+		return <-ended
+	}
+	return start, stop
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/bench/child"
+	"github.com/foliot/foliot/bench/embed/contender"
+	"github.com/foliot/foliot/bench/embed/report"
+	"github.com/foliot/foliot/bench/embed/server"
+	"github.com/foliot/foliot/bench/embed/trial"
+	"github.com/foliot/foliot/bench/program"
+	redisserver "github.com/foliot/foliot/bench/redis/server"
+)
+
+// tooLong is the time limit of a process.
+const tooLong = 4 * time.Minute
+
+// bench has the servers of all steps. One that is nil is not installed.
+type bench struct {
+	redis    *redisserver.Server
+	postgres *server.Postgres
+	missing  map[string]string // from a store to the reason why it is missing
+}
+
+// open starts the servers that the contenders need.
+func open(ctx context.Context, names []string) (*bench, error) {
+	b := &bench{missing: map[string]string{}}
+	needs := map[string]bool{}
+	for _, name := range names {
+		info, err := contender.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		needs[info.Store] = true
+	}
+	if needs[contender.Redis] {
+		if _, err := exec.LookPath("redis-server"); err != nil {
+			b.missing[contender.Redis] = "redis-server is not installed (Debian: apt-get install redis-server)"
+		} else if b.redis, err = redisserver.Start(); err != nil {
+			return nil, err
+		}
+	}
+	if needs[contender.Postgres] {
+		var err error
+		b.postgres, err = server.StartPostgres(ctx)
+		switch {
+		case errors.Is(err, server.ErrMissing):
+			b.missing[contender.Postgres] = err.Error()
+		case err != nil:
+			return nil, errors.Join(err, b.Close())
+		}
+	}
+	return b, nil
+}
+
+// Close ends the servers.
+func (b *bench) Close() (err error) {
+	if b.redis != nil {
+		err = b.redis.Close()
+	}
+	if b.postgres != nil {
+		err = errors.Join(err, b.postgres.Close())
+	}
+	return err
+}
+
+// measureAll runs the steps that the settings select. It stores failures in r.
+// It returns an error only if it could not continue.
+func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) (err error) {
+	b, err := open(ctx, s.contenders)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	b.describe(ctx, s, r)
+	list := slices.DeleteFunc(steps(s), func(x report.Step) bool { _, missing := r.NotRun[x.Contender]; return missing })
+	progress := program.NewProgress(out, expectedOf(list))
+	for i := range list {
+		x := &list[i]
+		progress.Begin(expected(x))
+		progress.Say("[%d/%d] %s: %s", i+1, len(list), x.Contender, x.Kind)
+		result := report.Result{Step: *x}
+		outcome, err := b.step(ctx, x)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		result.Values, result.Texts = outcome.Values, outcome.Texts
+		if err != nil {
+			result.Failed = err.Error()
+			progress.Say("FAILED: %s", result.Failed)
+		}
+		r.Results = append(r.Results, result)
+	}
+	return nil
+}
+
+// describe records the servers, and the contenders that cannot run.
+func (b *bench) describe(ctx context.Context, s *settings, r *report.Run) {
+	r.Released, r.NotRun, r.Sync = released(ctx), map[string]string{}, syncTime()
+	for _, name := range s.contenders {
+		info, _ := contender.Find(name) // parse has checked the names
+		if why := b.missing[info.Store]; why != "" {
+			r.NotRun[name] = why
+		}
+	}
+	if b.redis != nil {
+		r.Redis = fmt.Sprintf("%s, %s", b.redis.Version(ctx), strings.Join(redisserver.Arguments, " "))
+	}
+	if b.postgres != nil {
+		r.Postgres = b.postgres.Version(ctx)
+	}
+}
+
+// step runs one measurement on an empty store.
+func (b *bench) step(ctx context.Context, x *report.Step) (trial.Outcome, error) {
+	info, err := contender.Find(x.Contender)
+	if err != nil {
+		return trial.Outcome{}, err
+	}
+	dir, err := os.MkdirTemp("", "foliot-bench-embed-")
+	if err != nil {
+		return trial.Outcome{}, fmt.Errorf("make the directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	stores, err := b.empty(ctx, info, dir)
+	if err != nil {
+		return trial.Outcome{}, err
+	}
+	order := trial.Order{
+		Contender: x.Contender, Kind: x.Kind, Stores: stores,
+		N: x.N, Callers: x.Callers, Each: x.Each, For: x.For, Over: x.Over, Limit: x.Limit,
+	}
+	switch x.Kind {
+	case trial.Standing:
+		return b.standing(ctx, info, &order)
+	case trial.Plant, trial.Hold:
+		return b.killed(ctx, info, &order)
+	}
+	return inProcess(ctx, &order, (*child.Process).End)
+}
+
+// empty empties the store of a contender.
+func (b *bench) empty(ctx context.Context, info *contender.Info, dir string) (s contender.Stores, err error) {
+	switch info.Store {
+	case contender.Directory:
+		s.Dir = dir
+	case contender.Redis:
+		if err = b.redis.Flush(ctx); err == nil {
+			s.Redis = b.redis.Addr
+			s.PID, err = b.redis.PID(ctx)
+		}
+	case contender.Postgres:
+		s.PID = b.postgres.PID()
+		s.Postgres, err = b.postgres.Empty(ctx)
+	}
+	return s, err
+}
+
+// inProcess runs an order in a new process, and ends that.
+func inProcess(ctx context.Context, order *trial.Order, end func(*child.Process) error) (out trial.Outcome, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
+	defer cancel()
+	p, err := child.Start(trial.Role)
+	if err != nil {
+		return out, err
+	}
+	err = p.Call(ctx, "Run", order, &out)
+	return out, errors.Join(err, end(p))
+}
+
+// kill ends a process like kill -9.
+func kill(p *child.Process) error {
+	err := syscall.Kill(p.PID(), syscall.SIGKILL)
+	_ = p.End() // it only waits
+	return err
+}
+
+// killed kills the process of an order, and its server, and lets a new process
+// run the tasks.
+func (b *bench) killed(ctx context.Context, info *contender.Info, order *trial.Order) (trial.Outcome, error) {
+	if out, err := inProcess(ctx, order, kill); err != nil {
+		return out, err
+	}
+	if order.Kind == trial.Plant { // for the other kind a crash of the server would add to the delay
+		if err := b.crash(ctx, info); err != nil {
+			return trial.Outcome{}, err
+		}
+	}
+	order.Kind = trial.Reap
+	return inProcess(ctx, order, (*child.Process).End)
+}
+
+func (b *bench) crash(ctx context.Context, info *contender.Info) error {
+	switch info.Store {
+	case contender.Redis:
+		return b.redis.Crash()
+	case contender.Postgres:
+		return b.postgres.Crash(ctx)
+	}
+	return nil
+}
+
+// standing measures the size of tasks that wait.
+func (b *bench) standing(ctx context.Context, info *contender.Info, order *trial.Order) (out trial.Outcome, err error) {
+	var before redisserver.Usage
+	if info.Store == contender.Redis {
+		if before, err = b.redis.Settled(ctx); err != nil {
+			return out, err
+		}
+	}
+	if out, err = inProcess(ctx, order, (*child.Process).End); err != nil {
+		return out, err
+	}
+	var bytes float64
+	switch info.Store {
+	case contender.Redis:
+		var after redisserver.Usage
+		after, err = b.redis.Settled(ctx)
+		bytes = after.Memory - before.Memory
+		out.Values[trial.File] = (after.File - before.File) / float64(order.N)
+	case contender.Postgres:
+		bytes, err = b.postgres.Size(ctx)
+	case contender.Directory:
+		bytes, err = onDisk(order.Stores.Dir)
+	}
+	out.Values[trial.Store] = bytes / float64(order.N)
+	return out, err
+}
+
+// onDisk returns the bytes of the blocks of all files in a directory.
+func onDisk(dir string) (bytes float64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			bytes += float64(s.Blocks) * 512
+		}
+		return nil
+	})
+	return bytes, err
+}
+
+// released returns the release dates of the measured modules, from Go's module
+// cache, or nothing if the go command is not installed.
+func released(ctx context.Context) map[string]string {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-json"}, self.Modules...)...)
+	cmd.Dir = "bench"
+	text, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	dates := map[string]string{}
+	for list := json.NewDecoder(strings.NewReader(string(text))); ; {
+		var m struct {
+			Path string
+			Time time.Time
+		}
+		if err := list.Decode(&m); err != nil {
+			return dates
+		}
+		dates[m.Path] = m.Time.Format(time.DateOnly)
+	}
+}
+
+// syncTime returns the median time in milliseconds to append 4 KiB to a file in
+// the directory of temporary files and to sync it.
+func syncTime() float64 {
+	f, err := os.CreateTemp("", "foliot-bench-sync-")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }()
+	var took []float64
+	for block := make([]byte, 4096); len(took) < 200; {
+		began := time.Now()
+		if _, err := f.Write(block); err != nil || f.Sync() != nil {
+			return 0
+		}
+		took = append(took, float64(time.Since(began))/float64(time.Millisecond))
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}

@@ -1,0 +1,168 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/usage"
+)
+
+// inAnHour is the due time of tasks that only wait.
+func inAnHour() func(int) time.Time {
+	due := millis(time.Now().Add(time.Hour))
+	return func(int) time.Time { return due }
+}
+
+// create creates tasks for some time.
+func (t *trial) create(ctx context.Context) error {
+	each := 1
+	if t.Kind == Batch {
+		each = t.Each
+	}
+	var next, created atomic.Int64
+	due, before, began := inAnHour(), t.spent(), time.Now()
+	err := t.parallel(ctx, func(ctx context.Context) (bool, error) {
+		if time.Since(began) >= t.For {
+			return false, nil
+		}
+		from := int(next.Add(int64(each))) - each
+		err := t.createSome(ctx, from, from+each, due)
+		created.Add(int64(each))
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	n := int(created.Load())
+	t.out.Values[Created], t.out.Values[Rate] = float64(n), float64(n)/time.Since(began).Seconds()
+	t.costs(before, n)
+	return nil
+}
+
+// standing creates tasks that wait, and measures the program's memory. The
+// parent measures the store.
+func (t *trial) standing(ctx context.Context) error {
+	empty, began := usage.Live(), time.Now()
+	if err := t.createAll(ctx, inAnHour()); err != nil {
+		return err
+	}
+	t.out.Values[Rate] = float64(t.N) / time.Since(began).Seconds()
+	t.out.Values[Heap] = float64(usage.Live()-empty) / float64(t.N)
+	return nil
+}
+
+// lead is the time in which tasks are created before the first is due. If their
+// lateness matters, it is so long that River's scheduler, which runs every 5 s,
+// has seen them.
+func (t *trial) lead() time.Duration {
+	least := 2 * time.Second
+	if t.Kind == Late || t.Kind == Facts {
+		least = 6 * time.Second
+	}
+	return least + time.Duration(t.N)*time.Millisecond/2
+}
+
+// ahead creates all tasks before the first is due.
+func (t *trial) ahead(ctx context.Context) (first time.Time, err error) {
+	first = millis(time.Now().Add(t.lead()))
+	began := time.Now()
+	err = t.createAll(ctx, func(i int) time.Time { return millis(first.Add(t.Over * time.Duration(i) / time.Duration(t.N))) })
+	if err == nil && time.Now().After(first) {
+		err = fmt.Errorf("creating %d tasks took %v, and some were due before that", t.N, time.Since(began).Round(time.Millisecond))
+	}
+	return first, err
+}
+
+// backlog starts the handlers when all tasks are due.
+func (t *trial) backlog(ctx context.Context) error {
+	first, err := t.ahead(ctx)
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Until(first.Add(10 * time.Millisecond)))
+	before, began := t.spent(), time.Now()
+	if err := t.lib.Start(ctx); err != nil {
+		return err
+	}
+	t.log.wait(began.Add(t.Limit))
+	if err := t.lib.Stop(); err != nil {
+		return err
+	}
+	t.lib.Stop = func() error { return nil }
+	v := t.out.Values
+	t.log.lateness(v, t.N)
+	t.costs(before, int(v[record.Fired]))
+	from, to := t.log.span()
+	v[FirstS], v[LastS] = from.Sub(began).Seconds(), to.Sub(began).Seconds()
+	v[Rate] = (v[record.Fired] - 1) / to.Sub(from).Seconds()
+	return nil
+}
+
+// late measures the lateness of tasks that are created long before.
+func (t *trial) late(ctx context.Context) error {
+	if err := t.started(ctx); err != nil {
+		return err
+	}
+	before := t.spent()
+	first, err := t.ahead(ctx)
+	if err != nil {
+		return err
+	}
+	t.log.wait(first.Add(t.Over + t.Limit))
+	t.settled()
+	t.log.lateness(t.out.Values, t.N)
+	t.costs(before, t.N)
+	return nil
+}
+
+// soon measures the lateness of tasks that are created a second before.
+func (t *trial) soon(ctx context.Context) error {
+	if err := t.started(ctx); err != nil {
+		return err
+	}
+	before, began := t.spent(), time.Now()
+	for i := range t.N {
+		time.Sleep(time.Until(began.Add(t.Over * time.Duration(i) / time.Duration(t.N))))
+		due := millis(time.Now().Add(time.Second))
+		if err := t.createSome(ctx, i, i+1, func(int) time.Time { return due }); err != nil {
+			return err
+		}
+	}
+	t.log.wait(time.Now().Add(time.Second + t.Limit))
+	t.settled()
+	t.log.lateness(t.out.Values, t.N)
+	t.costs(before, t.N)
+	return nil
+}
+
+// started starts the handlers, and waits for work that is done once after it:
+// River elects a leader, and Foliot takes its shards.
+func (t *trial) started(ctx context.Context) error {
+	if err := t.lib.Start(ctx); err != nil {
+		return err
+	}
+	time.Sleep(6 * time.Second)
+	return nil
+}
+
+// settled waits until the results of the last handlers are stored.
+func (*trial) settled() { time.Sleep(300 * time.Millisecond) }
+
+// idle measures a library with handlers and with tasks that only wait.
+func (t *trial) idle(ctx context.Context) error {
+	if err := t.createAll(ctx, inAnHour()); err != nil {
+		return err
+	}
+	if err := t.started(ctx); err != nil {
+		return err
+	}
+	before, began := t.spent(), time.Now()
+	time.Sleep(t.Over)
+	after, seconds := t.spent(), time.Since(began).Seconds()
+	t.out.Values[OwnMs] = float64((after.own - before.own).Microseconds()) / 1000 / seconds
+	t.out.Values[ServerMs] = float64((after.server - before.server).Microseconds()) / 1000 / seconds
+	return nil
+}
