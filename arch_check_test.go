@@ -15,7 +15,7 @@ func check(table []layer, pkgs []pkg) []string {
 		from := relative(p.ImportPath)
 		l, known := lookup(table, from)
 		if !known {
-			broken = append(broken, fmt.Sprintf("%s is not in the import table: give it a row in layers (arch_test.go) with the imports that it may have, and the reason", from))
+			broken = append(broken, fmt.Sprintf("%s is not in the import table: give it a row in layers (arch_table_test.go) with the imports that it may have, and the reason", from))
 			continue
 		}
 		for _, to := range p.Imports {
@@ -103,7 +103,7 @@ func checkSizes(table []layer, pkgs []pkg) (broken []string) {
 		large := p.Lines > maxLines || len(p.GoFiles) > maxFiles
 		switch {
 		case large && l.size == "":
-			broken = append(broken, fmt.Sprintf("%s has %d lines in %d files, at most %d and %d: split it, or give its row in layers (arch_test.go) a size with the reason", name, p.Lines, len(p.GoFiles), maxLines, maxFiles))
+			broken = append(broken, fmt.Sprintf("%s has %d lines in %d files, at most %d and %d: split it, or give its row in layers (arch_table_test.go) a size with the reason", name, p.Lines, len(p.GoFiles), maxLines, maxFiles))
 		case !large && l.size != "":
 			broken = append(broken, fmt.Sprintf("%s has %d lines in %d files: its row needs no size", name, p.Lines, len(p.GoFiles)))
 		}
@@ -117,7 +117,7 @@ func staleRows(table []layer, pkgs []pkg) (stale []string) {
 		if strings.HasSuffix(l.path, "...") || slices.ContainsFunc(pkgs, func(p pkg) bool { return relative(p.ImportPath) == l.path }) {
 			continue
 		}
-		stale = append(stale, fmt.Sprintf("the row %s of layers (arch_test.go) names no package: delete it", l.path))
+		stale = append(stale, fmt.Sprintf("the row %s of layers (arch_table_test.go) names no package: delete it", l.path))
 	}
 	return stale
 }

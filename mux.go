@@ -62,12 +62,12 @@ func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	m.handlers[kind] = h
 }
 
-// all returns the handlers with their middleware. A nil Mux has none.
+// all returns the handlers with their middleware, and nil for a nil Mux.
 func (m *Mux) all() map[string]handler {
-	all := map[string]handler{}
 	if m == nil {
-		return all
+		return nil
 	}
+	all := map[string]handler{}
 	for kind, h := range m.handlers {
 		for i := len(m.middleware) - 1; i >= 0; i-- {
 			h.run = m.middleware[i](h.run)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/settings"
@@ -76,9 +75,7 @@ func (o Options) withDefaults() Options {
 type Node struct {
 	core      *node.Node
 	options   Options
-	handlers  map[string]handler
-	creates   bool // it has no Mux, and only creates tasks
-	log       *slog.Logger
+	handlers  map[string]handler // nil: it has no Mux, and only creates tasks
 	calls     callbacks
 	runs      sync.Mutex // held by Run
 	closeOnce sync.Once
@@ -93,11 +90,11 @@ func init() {
 
 // Open opens a store. The handlers of m run only while Run does: before it, this
 // process owns no part of a shared store. A program that only creates tasks
-// passes a nil Mux, and must not call Run. ctx ends the wait
-// for a Redis that is not ready. Call Close at the end.
+// passes a nil Mux, and must not call Run. ctx ends the wait for a Redis that
+// loads its data. Call Close at the end.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{options: o, handlers: m.all(), creates: m == nil, log: o.Logger, calls: callbacks{some: make(chan struct{}, 1)}}
+	n := &Node{options: o, handlers: m.all(), calls: callbacks{some: make(chan struct{}, 1)}}
 	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, and at most %d can: limit the others by queues", limited, dispatch.MaxLimitedKinds)
 	}
@@ -120,8 +117,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 			Slots: -1, Handlers: o.Concurrency, Kinds: kinds, Holder: holder(), Hangs: n.hangs,
 			LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
 		},
-		Deliver:     n.deliver,
-		Maintenance: maintenance.Config{},
+		Deliver: n.deliver,
 	})
 	return n, nil
 }
@@ -177,7 +173,7 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // contexts. Only one Run can be under way at a time, and a second one after that
 // returns an error.
 func (n *Node) Run(ctx context.Context) error {
-	if n.creates {
+	if n.handlers == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it runs nothing: pass a Mux to Open")
 	}
 	if !n.runs.TryLock() {
@@ -299,6 +295,7 @@ func dead(name string) error {
 	return &Error{Task: name, kind: ErrEnded, detail: "it is dead, so it cannot be moved: retry it first"}
 }
 
+// notDead returns the error of a retry of a task that is not dead.
 func notDead(name string) error {
 	return &Error{Task: name, kind: ErrNotDead, detail: "only a dead task can be retried"}
 }

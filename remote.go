@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Remote returns a Scheduler that creates tasks over HTTP, in a program that
@@ -20,7 +21,7 @@ func Remote(c *client.Client) Scheduler { return &remote{c} }
 
 type remote struct{ client *client.Client }
 
-// spec returns a task for the API.
+// clientSpec returns the task for the API.
 func (r *request) clientSpec() client.Spec {
 	s := client.Spec{
 		Name: r.name, Queue: r.queue, At: r.when.at, Delay: r.when.delay, Labels: r.labels,
@@ -124,7 +125,7 @@ func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
 	task.Name, task.Delay = "", 0
 	spec := client.ScheduleSpec{
 		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: rule.Start, End: rule.End, MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
-		Misfire: client.Misfire(rule.rule().Misfire.String()), Overlap: client.Overlap(rule.rule().Overlap.String()), CatchupLimit: rule.CatchupLimit, Task: task,
+		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: task,
 	}
 	if rule.SkipGaps {
 		spec.DSTGap = "skip"

@@ -74,7 +74,7 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 	switch {
 	case e.panicked != nil:
 		text := describe(e.panicked)
-		n.log.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", text, "stack", string(e.stack))
+		n.options.Logger.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", text, "stack", string(e.stack))
 		return failure("the handler panicked: " + text)
 	case e.exited:
 		return failure("the handler called runtime.Goexit")

@@ -4,13 +4,11 @@ import (
 	"net/http"
 
 	"github.com/foliot/foliot"
-	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/page"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // Access is how much of the API a request may use. The rights apply to all
@@ -46,7 +44,7 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 		Examine:   core.Examine(),
 		Live:      core.Live,
 		History:   core.History,
-		Attempts:  func(f api.AttemptFilter) wire.AttemptList { return attempts(core, f) },
+		Attempts:  core.RecentAttempts,
 		Near:      core.Near,
 		Version:   buildinfo.Version(),
 		Now:       core.Latest,
@@ -75,8 +73,4 @@ func tokenOf(allow func(*http.Request) Access, r *http.Request) *settings.Access
 		return nil
 	}
 	return t
-}
-
-func attempts(n *node.Node, f api.AttemptFilter) wire.AttemptList {
-	return n.RecentAttempts(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit}, f.Operator)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -278,7 +279,7 @@ func TestActivityIsRead(t *testing.T) {
 		cfg.History = func(string, task.Millis) wire.History {
 			return wire.History{Step: "10s", LateBoundsMS: []int64{1}, Steps: []wire.HistoryStep{{At: "2030-01-01T00:00:00.000Z", Late: []uint32{3, 4}}}}
 		}
-		cfg.Attempts = func(f api.AttemptFilter) wire.AttemptList {
+		cfg.Attempts = func(f activity.Filter, _ bool) wire.AttemptList {
 			return wire.AttemptList{Attempts: []wire.EndedAttempt{{At: "2030-01-01T00:00:00.000Z", Queue: f.Queue, Outcome: f.Outcomes[0], Number: f.Limit, LateMS: 1.5}}}
 		}
 	}).client()

@@ -5,19 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
-
-// AttemptFilter selects recent attempts.
-type AttemptFilter struct {
-	Namespace, Queue string // empty means any
-	Outcomes         []string
-	Since            task.Millis // the attempts before it belonged to an earlier namespace of the same name
-	Limit            int
-	Operator         bool // show errors with addresses of the internal network
-}
 
 // outcomes are the values of EndedAttempt.Outcome.
 var outcomes = []string{"delivered", "failed", "deferred", "refused", "interrupted", "lost_lease"}
@@ -71,7 +63,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 	if s.cfg.Attempts == nil {
 		return unsupported("this server has no record of recent attempts")
 	}
-	f := AttemptFilter{Namespace: r.oneOrAll(), Queue: r.query.Get("queue"), Outcomes: r.query["outcome"], Since: r.since(), Operator: r.operator}
+	f := activity.Filter{Namespace: r.oneOrAll(), Queue: r.query.Get("queue"), Outcomes: r.query["outcome"], Since: r.since()}
 	var err error
 	if f.Limit, err = limit(r.query); err != nil {
 		return err
@@ -86,7 +78,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 			return notAllowed("bad_parameter", "outcome", outcomes)
 		}
 	}
-	list := s.cfg.Attempts(f)
+	list := s.cfg.Attempts(f, r.operator)
 	for i := range list.Attempts {
 		if a := &list.Attempts[i]; r.blindTo(a.Namespace) {
 			a.Error = errorWithoutReply(a.Destination, a.Status, a.Error)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -14,12 +15,13 @@ import (
 
 func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var filter api.AttemptFilter
+		var filter activity.Filter
+		var detailed bool
 		var namespace string
 		var span time.Duration
 		s := serve(t, func(c *api.Config) {
-			c.Attempts = func(f api.AttemptFilter) wire.AttemptList {
-				filter = f
+			c.Attempts = func(f activity.Filter, d bool) wire.AttemptList {
+				filter, detailed = f, d
 				return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z"}
 			}
 			c.History = func(n string, from task.Millis) wire.History {
@@ -39,8 +41,8 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 		} {
 			var list wire.AttemptList
 			s.do("GET", "/v1/attempts?queue=mail&outcome=failed&outcome=refused&limit=5", "", c.headers...).want(200, &list)
-			if filter.Namespace != c.namespace || filter.Operator != c.operator || filter.Queue != "mail" || filter.Limit != 5 || !slices.Equal(filter.Outcomes, []string{"failed", "refused"}) || list.Since == "" {
-				t.Errorf("%v: %+v, complete after %q", c.headers, filter, list.Since)
+			if filter.Namespace != c.namespace || detailed != c.operator || filter.Queue != "mail" || filter.Limit != 5 || !slices.Equal(filter.Outcomes, []string{"failed", "refused"}) || list.Since == "" {
+				t.Errorf("%v: %+v, detailed %v, complete after %q", c.headers, filter, detailed, list.Since)
 			}
 			if s.do("GET", "/v1/history?for=5m", "", c.headers...).want(200, nil); namespace != c.namespace || span != 5*time.Minute {
 				t.Errorf("%v: the history of %q for %v", c.headers, namespace, span)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
@@ -55,7 +56,7 @@ func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
 
 func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Attempts = func(api.AttemptFilter) wire.AttemptList {
+		c.Attempts = func(activity.Filter, bool) wire.AttemptList {
 			return wire.AttemptList{Attempts: []wire.EndedAttempt{
 				{Namespace: "acme", Status: 302, Error: `the receiver answered 302 Found to "/?token=hush"`},
 				{Namespace: "acme", Error: `no readable reply: malformed HTTP response "hush"`},

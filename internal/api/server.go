@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
@@ -102,9 +103,10 @@ type Config struct {
 	// or later. The empty
 	// namespace means all of them. Default: the route replies 501.
 	History func(namespace string, from task.Millis) wire.History
-	// Attempts returns recent attempts, the latest first. Default: the route
+	// Attempts returns recent attempts, the latest first. Errors with addresses of
+	// the internal network are shown if detailed is set. Default: the route
 	// replies 501.
-	Attempts func(AttemptFilter) wire.AttemptList
+	Attempts func(f activity.Filter, detailed bool) wire.AttemptList
 	// Near returns the number of timers on the timing wheel of this server, and the
 	// time until which waiting tasks are read into memory. Default: replies have
 	// neither.

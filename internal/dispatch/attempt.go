@@ -42,11 +42,11 @@ type attempt struct {
 	// Each of these is set once. Other goroutines may read it later without a
 	// lock.
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
-	hung bool        // the renewer has found that the handler hangs; guarded by Dispatcher.mu
 	over atomic.Bool // set by end: only the settlement remains
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
 	cancel context.CancelCauseFunc
+	hung   bool          // the renewer has found that the handler hangs; guarded by Dispatcher.mu
 	timer  wheel.ID      // on the wheel of leases
 	armed  time.Duration // when arm was called, on the monotonic clock
 	begun  func()        // called when its goroutine runs

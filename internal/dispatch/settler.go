@@ -26,9 +26,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {
 			case next := <-d.outcomes:
-				if last = next == nil; last {
-					more = false
-				} else {
+				if last, more = next == nil, next != nil; more {
 					batch = append(batch, next)
 				}
 			default:

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
@@ -23,7 +22,6 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 	"github.com/foliot/foliot/internal/webhook"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // Config holds the settings of a service.
@@ -138,7 +136,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Examine:       s.Examine(),
 		Live:          s.Live,
 		History:       s.History,
-		Attempts:      s.attempts,
+		Attempts:      s.RecentAttempts,
 		Near:          s.Near,
 		Egress:        s.egress,
 		Version:       buildinfo.Version(),
@@ -162,11 +160,6 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Maintenance: maintenance.Config{Uses: s.API.TokenUses, Refusals: s.API.Refusals, KeepTokens: cfg.AuditKeep},
 	})
 	s.metrics.Ask(s.sources())
-}
-
-// attempts returns recent attempts for the API.
-func (s *Service) attempts(f api.AttemptFilter) wire.AttemptList {
-	return s.RecentAttempts(activity.Filter{Namespace: f.Namespace, Queue: f.Queue, Outcomes: f.Outcomes, Since: f.Since, Limit: f.Limit}, f.Operator)
 }
 
 // unlessZero converts a zero of Config, which means none, to -1, which means none

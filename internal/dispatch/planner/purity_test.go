@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// pureImports are the packages that this package may import. arch_test.go
+// pureImports are the packages that this package may import. arch_table_test.go
 // checks our own packages, and not the standard library.
 var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/settings", "github.com/foliot/foliot/internal/store", "github.com/foliot/foliot/internal/task"}
 

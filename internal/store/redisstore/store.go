@@ -214,7 +214,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // open reads the state of the store and starts its goroutines. After an error
 // none of them runs.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
-	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone || c.Embedded})
+	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, AnyLease: c.Alone || c.Embedded})
 	if err != nil {
 		return nil, err
 	}

@@ -65,9 +65,9 @@ var ErrConfig = errors.New("invalid shard settings")
 
 // Requirements are the values that a node requires and all nodes must share.
 type Requirements struct {
-	Shards int           // zero means the stored number
-	Lease  time.Duration // Config.ShardLease of the store
-	Alone  bool          // any lease is accepted: no other node uses the store, or this one adopts the stored lease
+	Shards   int           // zero means the stored number
+	Lease    time.Duration // Config.ShardLease of the store
+	AnyLease bool          // the stored lease is accepted: no other node uses the store, or this one adopts it
 }
 
 // Meta is the content of keyspace.MetaKey.
@@ -121,7 +121,7 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 			return Meta{}, err
 		case c.Shards != 0 && c.Shards != m.Shards:
 			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database or --store", ErrDiffers, m.Shards, m.Shards)
-		case c.Alone || c.Lease == m.lease:
+		case c.AnyLease || c.Lease == m.lease:
 			return m, nil
 		case replaces != "":
 			return Meta{}, fmt.Errorf("%w: another server that is starting uses the shard lease %v, and this one %v: use the same value on all servers", ErrDiffers, m.lease, c.Lease)

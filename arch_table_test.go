@@ -1,0 +1,518 @@
+package foliot
+
+// layer is one row of the import table: a package of this module, and the packages
+// that it may import. Every package may import the standard library.
+type layer struct {
+	path string   // relative to the module; "examples/..." stands for all below
+	may  []string // packages of ours; "any" for all of them
+	tech []string // modules of others, by prefix; "any" for all of them
+	why  string   // printed when the row is broken
+	size string   // why the package has more than maxLines lines or maxFiles files; "": it must not
+
+	tests []string // packages of ours that its tests alone may import too
+
+	shipped bool // linked into programs of users: must not reach package testing
+}
+
+// layers is the whole table. A package that is not here fails the test, so that
+// a new one is placed by decision and not by accident.
+var layers = []layer{
+	{
+		path: ".", may: []string{
+			"client", "internal/cron", "internal/dispatch", "internal/medium", "internal/node",
+			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence",
+		},
+		tests: []string{"dir", "foliottest"}, shipped: true,
+		why: "a program embeds the timers: it links the pure packages, and only the store that it names",
+	},
+	{
+		path: "dir", may: []string{".", "internal/medium/directory"}, shipped: true,
+		why: "a program that keeps its timers in a directory links neither a Redis client nor the API",
+	},
+	{
+		path: "redis", may: []string{".", "internal/medium", "internal/medium/redis", "internal/server/redisurl"}, shipped: true,
+		tests: []string{"internal/redistest"},
+		why:   "a program that keeps its timers in a Redis links neither a database nor the API",
+	},
+	{
+		path: "admin", may: []string{
+			".", "internal/api", "internal/buildinfo", "internal/node", "internal/page", "internal/settings",
+		},
+		tests: []string{"client", "foliottest", "internal/task"}, shipped: true,
+		why: "only a program that serves the API links it",
+	},
+	{
+		path: "foliottest", may: []string{".", "internal/medium/memory"},
+		why: "tests of users link it, and programs do not",
+	},
+	{
+		path: "internal/store/pebblestore/marker",
+		why:  "a directory is recognised without the database",
+	},
+	{
+		path: "wheel", shipped: true,
+		why:  "the engine is a library: a program that imports it must not inherit further packages",
+		size: "users import one package: its types share locks and nodes, which a cut would export",
+	},
+	{
+		path: "idle", may: []string{"wheel"}, shipped: true,
+		why:  "idle is a library on top of the engine: the standard library and wheel are its whole cost",
+		size: "users import one package: its connections and the group share locks, which a cut would export",
+	},
+	{
+		path: "client", may: []string{"internal/wire"}, shipped: true,
+		tests: []string{"internal/activity", "internal/api", "internal/task", "internal/store/memstore"}, // against the server as it is
+		why:   "the client is a library: it speaks the wire format and knows nothing of the server's inside",
+		size:  "users import one package: a file for each noun of the API, and its types",
+	},
+	{
+		path: "internal/task", may: []string{"internal/task"}, // the recurrence of a schedule, and the wall clock's time
+		tests: []string{"internal/cron"},         // the expressions of the page about schedules
+		tech:  []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
+		why:   "the domain stands below everything: an import here would tie each store and each layer to it",
+		size:  "the transitions of tasks and schedules change one record, with the same unexported methods: a cut would export these",
+	},
+	{
+		path: "internal/task/recurrence", may: []string{"internal/cron", "internal/task/wallclock"},
+		why: "the next instant is a function of a rule, its history and the time: it knows neither tasks nor stores",
+	},
+	{
+		path: "internal/task/wallclock",
+		why:  "the time is a number: its callers read the clock",
+	},
+	{
+		path: "internal/settings", may: []string{"internal/task"},
+		why: "settings are the domain's second half: rules about queues, namespaces and tokens use the task, and no store",
+	},
+	{
+		path: "internal/store", may: []string{"internal/task", "internal/settings"},
+		why: "the contract of all stores is made of the domain's words: a technology here would tie all stores to it",
+	},
+	{
+		path: "internal/wire",
+		why:  "the JSON's shapes are linked into the client: they know neither rules nor the server",
+	},
+	{
+		path: "internal/spelling",
+		why:  "which of some words was meant is a pure function of the words",
+	},
+	{
+		path: "internal/usage", may: []string{"internal/spelling"},
+		why: "an error about a flag is words: every package that reads one may return it",
+	},
+	{
+		path:  "internal/redact",
+		tests: []string{"internal/task", "internal/settings"}, // tokens and secrets as they are made
+		why:   "a secret is recognised by its form alone",
+	},
+	{
+		path: "internal/fileaccess", may: []string{"internal/usage", "internal/store/pebblestore/marker"}, // which marks its directories
+		why: "the access to a file is a fact of the system: what the file holds is its reader's business",
+	},
+	{
+		path: "internal/cron", may: []string{"internal/spelling"},
+		why: "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
+	},
+	{
+		path: "internal/crontab", may: []string{"internal/cron"},
+		why: "a crontab is read by itself: the command line decides how to use the result",
+	},
+	{
+		path: "internal/trustedclock",
+		why:  "a clock is a function of two others: its callers decide what ends by it",
+	},
+	{
+		path: "internal/sparselog",
+		why:  "whether a line is written is a pure function of the time and the lines before: callers have the clock and the log",
+	},
+	{
+		path: "internal/tokenbucket",
+		why:  "a rate is a pure function of the time: callers have the clock, and the limits",
+	},
+	{
+		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
+		tests: []string{"internal/dispatch/permittest"},
+		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
+		size:  "each pick reads lanes, queues, destinations, slots and limits, and each end of an attempt changes all of them: a cut would export all their fields",
+	},
+	{
+		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},
+		why: "the model of shared limits knows the contract alone: if it knew the planner, that would be its measure",
+	},
+	{
+		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner", "internal/sparselog"},
+		tests: []string{"internal/store/redisstore", "internal/trustedclock", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
+		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
+	},
+	{
+		path: "internal/maintenance", may: []string{"internal/task", "internal/store", "internal/settings"},
+		tests: []string{"internal/dispatch", "internal/trustedclock"}, // schedules and tokens when the clock is set
+		why:   "work in the background uses the store's contract, as all other packages do",
+	},
+	{
+		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
+		tests: []string{"internal/settings"},
+		why:   "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
+	},
+	{
+		path: "internal/api/decode", may: []string{"internal/task"},
+		why: "strict JSON is a format: it knows the domain's field errors and limits, and no type of the API",
+	},
+	{
+		path: "internal/api/rings", may: []string{"internal/task"},
+		why: "slots are arithmetic: stores count, and the API shows the result",
+	},
+	{
+		path: "internal/api", may: []string{"internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
+		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
+	},
+	{
+		path: "internal/telemetry/metrics", may: []string{"internal/task", "internal/store", "internal/settings"}, tech: []string{"github.com/prometheus"},
+		why: "the server reports metrics through plain functions: no other package needs to know Prometheus",
+	},
+	{
+		path: "internal/telemetry/tracing", may: []string{"internal/task", "internal/sparselog"},
+		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto", "golang.org/x/net/http/httpguts"},
+		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
+	},
+	{
+		path: "internal/store/memstore", may: []string{"internal/task", "internal/store", "internal/settings"},
+		why: "the reference is judged by reading it: a map, a mutex and the domain",
+	},
+	{
+		path: "internal/store/codec", may: []string{"internal/task", "internal/settings", "internal/cron"}, tech: []string{"google.golang.org/protobuf/encoding/protowire"},
+		why: "bytes are a pure function of the record: the same in each store that keeps some",
+	},
+	{
+		path: "internal/store/lowwater", may: []string{"internal/task"},
+		why: "marks are arithmetic under a lock: the store decides where the index lies",
+	},
+	{
+		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/pebblestore/marker"},
+		tech: []string{"github.com/cockroachdb/pebble/v2"},
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
+		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
+	},
+	{
+		path: "internal/store/redisstore/keyspace", may: []string{"internal/task", "internal/store/codec"},
+		why: "a key's name is a pure function of its contents: all packages of the store in Redis use the same names",
+	},
+	{
+		path:  "internal/store/redisstore/serverclock",
+		tests: []string{"internal/trustedclock"}, // the time of expiry when a server's clock is set
+		why:   "the clocks of servers are a function of their replies: the requests are made above",
+	},
+	{
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/sparselog"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
+		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
+	},
+	{
+		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "heartbeats and leases decide the owner of a shard: the store, which it calls back, knows the contents",
+	},
+	{
+		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "the record alone decides how it lies in its keys: the changes are made above",
+	},
+	{
+		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
+	},
+	{
+		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/settings", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "the audit log is read and trimmed by itself: scripts of others append to it",
+	},
+	{
+		path: "internal/store/redisstore/identity", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
+	},
+	{
+		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "repairs look at keys, not at calls: they need one function of the store",
+	},
+	{
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trustedclock", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
+		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
+	},
+	{
+		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings"}, tech: testTools,
+		why:  "the suite knows the contract alone: if it knew a store, that store would be its measure",
+		size: "a suite: a file for each part of the contract, and each is read alone",
+	},
+	{
+		path: "internal/prose",
+		why:  "the measure of our English reads files: if it knew a package, it could not judge all alike",
+	},
+	{
+		path: "internal/redistest",
+		why:  "servers for tests are processes and sockets: the tests know the data",
+	},
+	{
+		path: "internal/buildinfo",
+		why:  "the Go tool stamps the version: it knows no package",
+	},
+	{
+		path: "internal/server/redisurl", may: []string{"internal/task", "internal/store/redisstore", "internal/fileaccess", "internal/usage"}, tech: []string{"github.com/redis/rueidis"},
+		why: "a URL and its errors: the use of the Redis is decided above",
+	},
+	{
+		path: "internal/servertest", may: []string{"internal/redact"},
+		why: "the shared parts of server tests know no server, so that each package can use them",
+	},
+	{
+		path: "internal/redischeck", may: []string{"internal/wire", "internal/task", "internal/store/redisstore"},
+		why: "findings are a pure function of an examination and the settings: the store examines the servers",
+	},
+	{
+		path: "internal/page",
+		why:  "the page is a client of the public API: its files know nothing of the server",
+	},
+	{
+		path: "internal/activity", may: []string{"internal/task"},
+		why: "attempts are counted and kept here, with the time as an argument: who reads them is not known",
+	},
+	{
+		path: "internal/medium", may: []string{"internal/store", "internal/task", "internal/wire"},
+		why: "a node opens its store here without knowing which one it is",
+	},
+	{
+		path: "internal/medium/directory", may: []string{"internal/medium", "internal/store/pebblestore", "internal/task"},
+		why: "a program that uses only a directory links no other store",
+	},
+	{
+		path: "internal/medium/memory", may: []string{"internal/medium", "internal/store/memstore"},
+		why: "a program that uses only memory links no other store",
+	},
+	{
+		path: "internal/medium/redis", may: []string{"internal/buildinfo", "internal/medium", "internal/redischeck", "internal/store/redisstore", "internal/wire"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "a program that uses only a Redis links no other store",
+	},
+	{
+		path: "internal/node",
+		may: []string{
+			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/store", "internal/task",
+			"internal/trustedclock", "internal/wire",
+		},
+		tests: []string{"internal/medium/memory"},
+		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
+	},
+	{
+		path: "internal/service",
+		may: []string{
+			"internal/store/redisstore",
+			"internal/store/pebblestore",
+			"internal/settings",
+			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/medium", "internal/node", "internal/store", "internal/task",
+			"internal/telemetry", "internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
+		},
+		why: "what the server adds to a node is wired here: flags, listeners and certificates belong to the server in front of it",
+	},
+	{
+		path:  "internal/server/httpserver",
+		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/tokenbucket", "internal/usage"},
+		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
+		tests: []string{"internal/api", "internal/task"}, // a reply of the API that no client takes
+		why:   "clients are served and bounded here, for any handler",
+	},
+	{
+		path: "internal/server/config",
+		may: []string{
+			"internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl", "internal/store/redisstore",
+			"internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
+		why:  "a configuration is checked without opening a file or store: the package above makes a server of it",
+	},
+	{
+		path: "internal/server",
+		may: []string{
+			"internal/buildinfo", "internal/fileaccess", "internal/service", "internal/page", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
+		},
+		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},
+		why:   "a server is a node behind a listener: commands and their output belong to the command line",
+	},
+	{
+		path: "test/embed", tests: []string{".", "admin", "dir", "foliottest", "redis", "internal/redistest"}, tech: testTools,
+		why: "a program is written as by a user, and driven from outside",
+	},
+	{
+		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
+		why: "main reads the flags and runs the scenarios, and knows no more of them",
+	},
+	{
+		path: battery + "/verify", may: []string{"internal/wire"},
+		why: "a verdict is a pure function of the logs: it starts nothing and knows no server",
+	},
+	{
+		path: battery + "/harness/timing",
+		why:  "waiting and repeating do not know the condition",
+	},
+	{
+		path: battery + "/harness/journal",
+		why:  "a journal is lines on a disk: its callers know the meaning",
+	},
+	{
+		path: battery + "/harness/system", may: []string{battery + "/harness/timing"},
+		why: "the operating system is asked about any process",
+	},
+	{
+		path: battery + "/harness/receiver", tech: testTools,
+		may: []string{battery + "/verify", battery + "/harness/timing", battery + "/harness/journal", battery + "/harness/system"},
+		why: "a receiver is a server for callbacks: it knows neither the binary nor the scenarios",
+	},
+	{
+		path: battery + "/harness", may: []string{"internal/wire", "internal/redistest", battery + "/verify", battery + "/harness"},
+		why: "the harness starts what scenarios need: it knows no scenario, and no package of the server but the JSON's shapes",
+	},
+	{
+		path: battery + "/scenario/...", may: []string{"any"}, tech: []string{"any"},
+		why: "a scenario drives the binary from outside, or fills a store as the binary would",
+	},
+	{
+		path: "internal/cli/doctor",
+		may: []string{
+			"client", "internal/cli/wording", "internal/fileaccess", "internal/service", "internal/redischeck", "internal/server/config",
+			"internal/server/redisurl", "internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/webhook", "internal/wire",
+		},
+		why: "checks produce findings: flags and output are the command's",
+	},
+	{
+		path: "internal/cli/wording", may: []string{"client", "internal/wire"},
+		why: "values become text here: each command chooses the text that it prints",
+	},
+	{
+		path: "internal/cli/exit",
+		may:  []string{"client", "internal/cli/wording", "internal/redact", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "an error is judged for any command: neither output nor flags are known here",
+	},
+	{
+		path: "internal/cli/console",
+		may:  []string{"client", "internal/cli/exit", "internal/cli/wording", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"},
+		why:  "streams are read and written for any command",
+	},
+	{
+		path: "internal/cli/flags",
+		may:  []string{"client", "internal/cron", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/task/recurrence", "internal/usage", "internal/wire"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "values are parsed here and used elsewhere",
+	},
+	{
+		path: "internal/cli/connect",
+		may:  []string{"client", "internal/buildinfo", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
+		why:  "a client is opened here: the commands call it",
+	},
+	{
+		path: "internal/cli/delivery",
+		may:  []string{"client", "internal/cli/console", "internal/cli/exit", "internal/cli/wording"},
+		why:  "one task is followed through the client, for any command",
+	},
+	{
+		path: "internal/cli/tasks",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
+			"internal/usage",
+		},
+		tests: []string{"internal/wire"},
+		why:   "a command is a client of the server, and knows none of its packages",
+	},
+	{
+		path: "internal/cli/transfer",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks", "internal/cli/wording",
+			"internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "records are carried over the client; only restore writes a store",
+	},
+	{
+		path: "internal/cli/cron",
+		may: []string{
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags",
+			"internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact", "internal/task",
+			"internal/task/recurrence", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "a command is a client of the server: it computes instants itself only for an expression or a crontab",
+	},
+	{
+		path: "internal/cli/admin",
+		may: []string{
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
+			"internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
+			"internal/store/redisstore", "internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
+		why:  "a command is a client of the server: a store is opened only for the first token and after a loss of Redis",
+	},
+	{
+		path: "internal/cli/receive",
+		may: []string{
+			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/wording", "internal/fileaccess",
+			"internal/server/httpserver", "internal/task", "internal/usage", "internal/webhook", "internal/wire",
+		},
+		why: "a receiver is a server of callbacks, and a client of Foliot",
+	},
+	{
+		path: "internal/cli/completion",
+		may:  []string{"internal/cli/console", "internal/cli/wording"},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "completions are read from the model of the commands: no command is known by name",
+	},
+	{
+		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
+		why: "commands put everything together",
+	},
+	{
+		path: "cmd/foliot", may: []string{"internal/cli"}, shipped: true,
+		why: "the binary is the command line and nothing else",
+	},
+	{
+		path: "examples/...", may: []string{".", "admin", "dir", "redis", "foliottest", "wheel", "idle", "client"}, tech: []string{"any"},
+		why: "an example is written as by a user, and a user cannot import internal packages",
+	},
+}
+
+// testTools lists the modules that all tests may use. No shipped program links them.
+var testTools = []string{
+	"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine",
+	"github.com/standard-webhooks/standard-webhooks/libraries",
+}
+
+// battery is the test program that drives the binary from outside. It links packages
+// that only tests may use.
+const battery = "test/battery"
+
+// stores is the prefix of the stores. Only the packages of wiring and the battery may
+// import them, even if their rows allow more. Tests of all packages may use the fakes.
+const stores = "internal/store/"
+
+// contracts is the package with the contract of all stores. A row that allows it
+// does not allow the packages below it.
+const contracts = "internal/store"
+
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
+
+// wiring lists the packages that may import stores.
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
+
+// shared lists the packages below internal/store that are no stores: a row may allow
+// them.
+var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+
+// unlinked may be imported by tests alone.
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose"}
