@@ -233,14 +233,18 @@ func (b *bench) standing(ctx context.Context, info *contender.Info, order *trial
 	case contender.Postgres:
 		bytes, err = b.postgres.Size(ctx)
 	case contender.Directory:
-		bytes, err = onDisk(order.Stores.Dir)
+		var logs float64
+		bytes, logs, err = onDisk(order.Stores.Dir)
+		out.Values[trial.LogMB] = logs / 1e6
 	}
 	out.Values[trial.Store] = bytes / float64(order.N)
 	return out, err
 }
 
-// onDisk returns the bytes of the blocks of all files in a directory.
-func onDisk(dir string) (bytes float64, err error) {
+// onDisk returns the bytes of the blocks of all files in a directory: of those
+// with data, and of write-ahead logs, which do not grow with the number of
+// tasks.
+func onDisk(dir string) (data, logs float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -249,12 +253,17 @@ func onDisk(dir string) (bytes float64, err error) {
 		if err != nil {
 			return err
 		}
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			bytes += float64(s.Blocks) * 512
+		s, ok := info.Sys().(*syscall.Stat_t)
+		switch name := d.Name(); {
+		case !ok:
+		case strings.HasSuffix(name, ".log"), strings.HasSuffix(name, "-wal"): // of Pebble, of SQLite
+			logs += float64(s.Blocks) * 512
+		default:
+			data += float64(s.Blocks) * 512
 		}
 		return nil
 	})
-	return bytes, err
+	return data, logs, err
 }
 
 // released returns the release dates of the measured modules, from Go's module

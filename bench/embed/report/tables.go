@@ -93,6 +93,7 @@ func (r *Run) Sizes() string {
 			}[x.info.Store]
 		}},
 		figure("bytes", trial.Standing, trial.Store), figure("in the append-only file", trial.Standing, trial.File),
+		figure("write-ahead log, MB in all", trial.Standing, trial.LogMB),
 		column{Head: "memory of the program", Cell: func(x row) string {
 			return page.Figure(max(median(x.of(trial.Standing), trial.Heap), 0))
 		}})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -14,13 +15,29 @@ const tick = 10 * time.Millisecond
 // Processor returns the processor time of a process and of all its children,
 // also of those that have ended. It returns 0 if pid is 0 or the time is
 // unknown. PostgreSQL has a child for each connection.
-func Processor(pid int) (all time.Duration) {
+func Processor(pid int) time.Duration {
 	if pid == 0 {
 		return 0
 	}
+	// The time of a child that ends while the processes are read can be missing.
+	// Then the next reading has other processes.
+	_, before := reading(pid)
+	for range 10 {
+		all, ids := reading(pid)
+		if slices.Equal(ids, before) {
+			return all
+		}
+		before = ids
+	}
+	return 0
+}
+
+// reading reads the time of a process and its children once. It returns the ids
+// of these processes too.
+func reading(pid int) (all time.Duration, ids []int) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0
+		return 0, nil
 	}
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
@@ -38,10 +55,11 @@ func Processor(pid int) (all time.Duration) {
 		if parent, _ := strconv.Atoi(string(fields[1])); id != pid && parent != pid {
 			continue
 		}
+		ids = append(ids, id)
 		for _, field := range fields[11:15] {
 			ticks, _ := strconv.Atoi(string(field))
 			all += time.Duration(ticks) * tick
 		}
 	}
-	return all
+	return all, ids
 }

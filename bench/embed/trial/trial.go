@@ -62,9 +62,10 @@ const (
 	ServerMs  = "server_ms"
 	Heap      = "heap" // bytes of the program's memory, per task
 	Store     = "store_bytes"
-	File      = "file_bytes"
-	FirstS    = "first_s" // seconds from the start until a handler started
-	LastS     = "last_s"  // and until the last one did
+	File      = "file_bytes" // of Redis's append-only file, per task
+	LogMB     = "log_mb"     // of write-ahead logs, in all
+	FirstS    = "first_s"    // seconds from the start until a handler started
+	LastS     = "last_s"     // and until the last one did
 	Created   = "created"
 	Cancelled = "cancelled" // cancels that promised that the handler would not run
 	Refused   = "refused"   // cancels that did not
