@@ -123,12 +123,16 @@ func (pl *Planner) lacksPermits(s *LimitLease) bool {
 
 // costOf returns the smallest cost of a lane that s limits and that could start.
 func (pl *Planner) costOf(s *LimitLease) cost {
-	if s.destination == nil {
-		return s.queue.routine().least(s.queue.bands[task.RunNow].lanes.minCost()).least(s.queue.bands[task.Quarantine].lanes.minCost())
-	}
 	n := neverFits
+	if s.destination == nil {
+		for p := range s.queue.bands {
+			n.lower(s.queue.bands[p].lanes.minCost())
+		}
+		return n
+	}
 	for _, l := range s.destination.lanes {
-		n = n.least(pl.slots.least(l))
+		least := pl.slots.least(l)
+		n.lower(&least)
 	}
 	return n
 }
@@ -139,7 +143,7 @@ func (pl *Planner) needsPermits(s *LimitLease) bool {
 		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
 	}
 	q := s.queue
-	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
+	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.needsToken())
 	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}

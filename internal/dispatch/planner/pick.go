@@ -36,15 +36,15 @@ func (p *Pick) Lane() task.Lane { return p.lane.name }
 // first returns the lane that is served next, or nil if there is none.
 func (pl *Planner) first() *lane {
 	left := pl.left()
-	if l := pl.quarantine.first(left); l != nil {
+	if l := pl.quarantine.first(&left); l != nil {
 		return l
 	}
-	t := pl.startable.first(left)
+	t := pl.startable.first(&left)
 	if t == nil {
 		return nil
 	}
-	left = t.owner.divide(left)
-	return t.owner.queues.first(left).owner.first(left)
+	t.owner.divide(&left)
+	return t.owner.queues.first(&left).owner.first(&left)
 }
 
 // left returns how many slots are left to each class, and the share of one

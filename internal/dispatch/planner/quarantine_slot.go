@@ -48,7 +48,7 @@ type quarantineSlot struct {
 }
 
 // first returns the lane that can start now, or nil if there is none.
-func (g *quarantineSlot) first(left cost) *lane {
+func (g *quarantineSlot) first(left *cost) *lane {
 	if g.taken || g.queues.size == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (g *quarantineSlot) first(left cost) *lane {
 func (g *quarantineSlot) put(q *queue, stands bool) {
 	switch {
 	case stands:
-		g.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, q.bands[task.Quarantine].lanes.minCost())
+		g.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, *q.bands[task.Quarantine].lanes.minCost())
 	case q.quarantineNode.inTree:
 		g.queues.remove(&q.quarantineNode)
 	}

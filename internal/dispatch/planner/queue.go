@@ -142,8 +142,8 @@ func (pl *Planner) served(l *lane, now task.Millis) {
 }
 
 // first returns the lane of q that is served next, or nil if there is none.
-// Tasks that were run by hand go first.
-func (q *queue) first(left cost) *lane {
+// Tasks that were run by hand go first. It changes left to what is left to q.
+func (q *queue) first(left *cost) *lane {
 	for c, n := range q.tried {
 		if class(c).doubtful() && int32(n/3) >= left.slots[c] {
 			left.slots[c] = 0
@@ -173,11 +173,13 @@ func (q *queue) first(left cost) *lane {
 // time of the next token.
 func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
-	need, open := q.bands[task.RunNow].lanes.minCost(), false
+	need, open := *q.bands[task.RunNow].lanes.minCost(), false
 	if !q.held && q.needsToken() {
 		at := q.token(pl.monotonic)
 		if open = at <= pl.monotonic; open {
-			need = need.least(q.routine())
+			for p := task.High; p <= task.Low; p++ {
+				need.lower(q.bands[p].lanes.minCost())
+			}
 		} else if at != nowhen {
 			next = at
 		}
@@ -224,37 +226,32 @@ func (q *queue) full(now time.Duration) bool {
 // by the number of queues, because divide later divides the namespace's share
 // by that number.
 func (t *namespace) cost() cost {
-	n := t.queues.minCost()
+	n := *t.queues.minCost()
 	if n.slots[share] != never {
 		n.slots[share] = int32(min(int64(n.slots[share])*int64(t.queues.size), never-1))
 	}
 	return n
 }
 
-// divide returns the slots left to each queue of t, given the slots left to t.
-// t.queues must not be empty.
-func (t *namespace) divide(left cost) cost {
+// divide changes left, the slots left to t, to the slots left to each queue of
+// t. t.queues must not be empty.
+func (t *namespace) divide(left *cost) {
 	n := int32(t.queues.size)
 	left.slots[share] = (left.slots[share] + n - 1) / n
-	return left
 }
 
 // quarantined reports whether q has a lane in quarantine that could start a
 // task if the quarantine slot and the limits of q allowed it.
 func (q *queue) quarantined() bool { return q.bands[task.Quarantine].lanes.size > 0 }
 
-// routine returns the smallest cost of a lane of q, not counting tasks that
-// were run by hand or are in quarantine.
-func (q *queue) routine() cost {
-	n := neverFits
-	for p := task.High; p <= task.Low; p++ {
-		n = n.least(q.bands[p].lanes.minCost())
-	}
-	return n
+// routine reports whether q has a ready lane, not counting tasks that were run
+// by hand or are in quarantine.
+func (q *queue) routine() bool {
+	return q.bands[task.High].lanes.size+q.bands[task.Normal].lanes.size+q.bands[task.Low].lanes.size > 0
 }
 
 // needsToken reports whether q has a ready lane whose tasks obey the rate.
-func (q *queue) needsToken() bool { return q.quarantined() || q.routine() != neverFits }
+func (q *queue) needsToken() bool { return q.quarantined() || q.routine() }
 
 // hasReady reports whether q has a lane with a due task that no destination stops.
 func (q *queue) hasReady() bool { return q.needsToken() || q.bands[task.RunNow].lanes.size > 0 }

@@ -185,7 +185,14 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 // now.
 func (pl *Planner) fits(q *queue) bool {
 	left := pl.left()
-	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.namespace.divide(left))
+	if q.quarantineNode.inTree && q.quarantineNode.cost.fit(&left) {
+		return true
+	}
+	if !q.node.inTree {
+		return false
+	}
+	q.namespace.divide(&left)
+	return q.node.cost.fit(&left)
 }
 
 // overdue returns how many known tasks of l are due, and for how long the first

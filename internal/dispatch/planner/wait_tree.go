@@ -24,14 +24,19 @@ const never = math.MaxInt32
 
 var neverFits = cost{slots: [share + 1]int32{never, never, never, never}}
 
-func (n cost) fit(left cost) bool {
+// fit reports whether an attempt can start while left is left. As for lower, a
+// copy of a cost takes longer than the work on it, so both take pointers.
+func (n *cost) fit(left *cost) bool {
 	a, b := &n.slots, &left.slots
 	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || n.kinds&left.kinds != 0
 }
 
-func (n cost) least(m cost) cost {
-	a, b := &n.slots, &m.slots
-	return cost{[share + 1]int32{min(a[proven], b[proven]), min(a[unknown], b[unknown]), min(a[suspect], b[suspect]), min(a[share], b[share])}, n.kinds | m.kinds}
+// lower sets n to the smallest cost that fits if n or m fits.
+func (n *cost) lower(m *cost) {
+	for i := range n.slots {
+		n.slots[i] = min(n.slots[i], m.slots[i])
+	}
+	n.kinds |= m.kinds
 }
 
 // node is the node of a lane, a queue or a namespace in a waitTree.
@@ -73,17 +78,18 @@ type waitTree[T any] struct {
 	size int
 }
 
-// minCost returns the minimum of the costs of all nodes.
-func (r *waitTree[T]) minCost() cost {
+// minCost returns the minimum of the costs of all nodes. The caller must not
+// change it.
+func (r *waitTree[T]) minCost() *cost {
 	if r.root == nil {
-		return neverFits
+		return &neverFits
 	}
-	return r.root.minCost
+	return &r.root.minCost
 }
 
 // first returns the first node that can run if left slots are left, or nil if
 // there is none.
-func (r *waitTree[T]) first(left cost) *node[T] {
+func (r *waitTree[T]) first(left *cost) *node[T] {
 	s := r.root
 	if s == nil || !s.minCost.fit(left) {
 		return nil
@@ -148,10 +154,10 @@ func scatter(n uint64) uint32 {
 func (s *node[T]) sum() {
 	s.minCost = s.cost
 	if s.left != nil {
-		s.minCost = s.minCost.least(s.left.minCost)
+		s.minCost.lower(&s.left.minCost)
 	}
 	if s.right != nil {
-		s.minCost = s.minCost.least(s.right.minCost)
+		s.minCost.lower(&s.right.minCost)
 	}
 }
 

@@ -29,10 +29,10 @@ func TestAWaitTreeFindsTheFirstNodeThatMayRun(t *testing.T) {
 			for i := range left.slots {
 				left.slots[i] = small.Draw(t, "left")
 			}
-			if got, want := r.first(left), firstOf(nodes, left); got != want {
+			if got, want := r.first(&left), firstOf(nodes, &left); got != want {
 				t.Fatalf("found %+v, want %+v", got, want)
 			}
-			if (r.first(left) != nil) != r.minCost().fit(left) {
+			if (r.first(&left) != nil) != r.minCost().fit(&left) {
 				t.Fatalf("the sum %v says otherwise than first", r.minCost())
 			}
 		}
@@ -40,7 +40,7 @@ func TestAWaitTreeFindsTheFirstNodeThatMayRun(t *testing.T) {
 }
 
 // firstOf looks at every node.
-func firstOf(nodes []node[int], left cost) *node[int] {
+func firstOf(nodes []node[int], left *cost) *node[int] {
 	var fit []*node[int]
 	for i := range nodes {
 		if nodes[i].inTree && nodes[i].cost.fit(left) {
