@@ -119,3 +119,26 @@ func TestACancelReachesAHandlerInAnotherProcess(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+func TestProgramsWithDifferentPrefixesShareNoTask(t *testing.T) {
+	r := redistest.New(t)
+	work := foliot.NewKind[string]("work")
+	shop, mail := make(chan string, 2), make(chan string, 2)
+	for prefix, ran := range map[string]chan string{"shop": shop, "mail": mail} {
+		mux := new(foliot.Mux)
+		work.Handle(mux, func(_ context.Context, task *foliot.Task[string]) error {
+			ran <- task.Args
+			return nil
+		})
+		n := program(t, "redis://"+r.Addr+"?prefix="+prefix, mux)
+		if _, err := work.In(t.Context(), n, "report", 0, prefix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := <-shop, <-mail; a != "shop" || b != "mail" {
+		t.Errorf("shop ran %q, and mail ran %q", a, b)
+	}
+	if len(shop)+len(mail) > 0 {
+		t.Error("a task ran in both programs")
+	}
+}

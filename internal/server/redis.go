@@ -14,12 +14,10 @@ import (
 // redisConfig returns the options of the Redis store. An error names a file of
 // the URL.
 func (s *Server) redisConfig() (*redisstore.Config, error) {
-	client, err := s.cfg.Redis.Options()
-	if err != nil {
+	c := s.cfg.Sharing.StoreConfig()
+	if err := s.cfg.Redis.Configure(&c); err != nil {
 		return nil, err
 	}
-	c := s.cfg.Sharing.StoreConfig()
-	c.Client = client
 	c.Version, c.Address = buildinfo.Version(), advertised(s.listener.Addr())
 	c.APIs = func() []string { return apisOf(s.listener.Addr()) }
 	return &c, nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/redischeck"
@@ -33,10 +31,10 @@ const (
 // fields of Config that a medium.Config has too.
 type Medium struct{ Config redisstore.Config }
 
-// At returns the Medium of a program with these options of the client. address
-// shows operators where the program runs.
-func At(client rueidis.ClientOption, address string) Medium {
-	return Medium{redisstore.Config{Client: client, Address: address, Version: buildinfo.Version(), Embedded: true}}
+// Embedded returns the Medium of a program, without the servers. address shows
+// operators where the program runs.
+func Embedded(address string) Medium {
+	return Medium{redisstore.Config{Address: address, Version: buildinfo.Version(), Embedded: true}}
 }
 
 // Open opens the store. Its clock is that of the servers.

@@ -185,6 +185,5 @@ func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisu
 		return nil, config, OriginsOf(parsed, file).Locate(err)
 	}
 	config = sharing.StoreConfig()
-	config.Client, err = u.Options()
-	return u, config, err
+	return u, config, u.Configure(&config)
 }

@@ -62,7 +62,7 @@ func (u *URL) advice(err error) string {
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "without any password configured"):
 		return "pass a valid user and password: USER:PASSWORD@ before the address, or :PASSWORD@ for the default user"
 	case strings.Contains(text, "NOPERM"):
-		return "its user lacks a permission; docs/redis.md has the ACL rule with all that are needed"
+		return "its user lacks a permission; docs/redis.md has the ACL rule with all that are needed, and if the URL has a prefix, the rule names the prefix"
 	case foreign != nil && foreign[1] == "21": // the type of a TLS alert
 		return "the server expects TLS on that port; begin the URL with rediss instead of redis"
 	case foreign != nil && foreign[1] == "72": // the H of HTTP/1.1

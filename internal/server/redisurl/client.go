@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -18,8 +19,16 @@ import (
 // is loading its file is waited for without a limit, because it is present.
 const dialTimeout = 3 * time.Second
 
-// Options translates u for the client. It reads the files that u names.
-func (u *URL) Options() (rueidis.ClientOption, error) {
+// Configure sets the servers and keys of a store to those that u names. It reads
+// the files that u names.
+func (u *URL) Configure(c *redisstore.Config) (err error) {
+	c.Prefix = u.prefix
+	c.Client, err = u.options()
+	return err
+}
+
+// options translates u for the client.
+func (u *URL) options() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: u.Addrs, Username: u.user, Password: u.password, SelectDB: u.db, ClientName: "foliot",
 		Dialer: net.Dialer{Timeout: dialTimeout}, DisableCache: true, ForceSingleClient: u.form == single,

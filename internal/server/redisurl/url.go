@@ -21,6 +21,7 @@ type URL struct {
 	master                         string // the master's name in the Sentinels
 	sentinelUser, sentinelPassword string
 	db                             int
+	prefix                         string // of the keys; empty means foliot
 
 	ca, cert, key string // files, in PEM
 	serverName    string // the name in the server's certificate, if it is not the host
@@ -40,7 +41,7 @@ const (
 var forms = []struct {
 	scheme, example string
 	port            string
-	params          []string // in addition to those of TLS
+	params          []string // in addition to anyParams and tlsParams
 }{
 	single:   {"redis", "redis://USER:PASSWORD@HOST:6379?db=0", "6379", []string{"db"}},
 	sentinel: {"redis+sentinel", "redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER", "26379", []string{"db", "sentinel-user", "sentinel-password"}},
@@ -49,6 +50,9 @@ var forms = []struct {
 
 // Example is the URL of a single Redis, for messages.
 var Example = forms[single].example
+
+// anyParams are the parameters of all forms.
+var anyParams = []string{"prefix"}
 
 var tlsParams = []string{"ca", "cert", "key", "server-name"}
 
@@ -109,8 +113,15 @@ func (u *URL) String() string {
 	if u.master != "" {
 		text += "/" + url.PathEscape(u.master)
 	}
+	var query []string
 	if u.db != 0 {
-		text += "?db=" + strconv.Itoa(u.db)
+		query = append(query, "db="+strconv.Itoa(u.db))
+	}
+	if u.prefix != "" {
+		query = append(query, "prefix="+u.prefix)
+	}
+	if len(query) > 0 {
+		text += "?" + strings.Join(query, "&")
 	}
 	return text
 }
@@ -249,12 +260,25 @@ func (u *URL) setDB(text string) error {
 	return nil
 }
 
+// maxPrefix bounds the prefix, because each key has it.
+const maxPrefix = 32
+
+// setPrefix refuses characters that have a meaning in keys (a brace begins a
+// hash tag), in patterns of an ACL, or in a URL.
+func (u *URL) setPrefix(text string) error {
+	if len(text) > maxPrefix || strings.ContainsFunc(text, notOfHosts) {
+		return fmt.Errorf("the prefix must have at most %d letters, digits, dots, dashes and underscores", maxPrefix)
+	}
+	u.prefix = text
+	return nil
+}
+
 // parseQuery parses the parameters.
 func (u *URL) parseQuery(text string) error {
 	if text == "" {
 		return nil
 	}
-	known := slices.Concat(forms[u.form].params, tlsParams)
+	known := slices.Concat(forms[u.form].params, anyParams, tlsParams)
 	seen := map[string]bool{}
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -289,6 +313,8 @@ func (u *URL) set(name, value string) error {
 	switch name {
 	case "db":
 		return u.setDB(value)
+	case "prefix":
+		return u.setPrefix(value)
 	case "ca":
 		u.ca = value
 	case "cert":

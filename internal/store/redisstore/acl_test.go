@@ -12,13 +12,14 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // aclFile writes the rule for the user in docs/redis.md into a file for
-// redis-server. It returns the path.
-func aclFile(t *testing.T) string {
+// redis-server, for a store with that prefix. It returns the path.
+func aclFile(t *testing.T, prefix string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/redis.md")
 	if err != nil {
@@ -29,6 +30,7 @@ func aclFile(t *testing.T) string {
 	if !found {
 		t.Fatal("docs/redis.md has no rule")
 	}
+	rule = strings.NewReplacer("~foliot:*", "~"+prefix+":*", "&foliot:*", "&"+prefix+":*").Replace(rule)
 	path := filepath.Join(t.TempDir(), "users.acl")
 	if err := os.WriteFile(path, []byte("user default on nopass ~* &* +@all\nuser foliot "+rule+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -64,26 +66,33 @@ func refusedNothing(t *testing.T, addrs ...string) {
 
 func TestTheDocumentedRightsAreEnoughForTheUser(t *testing.T) {
 	long(t)
-	r := redistest.New(t, "--aclfile", aclFile(t))
-	storetest.Run(t, func(t *testing.T) store.Store {
-		empty(t, r.Addr)
-		s, err := Open(t.Context(), Config{
-			Client: asUser(r.Addr), Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+	for _, prefix := range []string{keyspace.DefaultPrefix, "shop"} {
+		t.Run(prefix, func(t *testing.T) {
+			r := redistest.New(t, "--aclfile", aclFile(t, prefix))
+			storetest.Run(t, func(t *testing.T) store.Store {
+				empty(t, r.Addr)
+				s, err := Open(t.Context(), Config{
+					Client: asUser(r.Addr), Prefix: prefix, Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			})
+			refusedNothing(t, r.Addr)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	})
-	refusedNothing(t, r.Addr)
+	}
 }
 
+// The prefix is not the usual one, so a key or channel with the usual prefix would
+// be refused.
 func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 	t.Parallel()
-	c := redistest.NewCluster(t, 3, 0, "--aclfile", aclFile(t))
+	const prefix = "shop"
+	c := redistest.NewCluster(t, 3, 0, "--aclfile", aclFile(t, prefix))
 	var nodes []*Store
 	for _, name := range []string{"a", "b"} {
-		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Node: name, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond})
+		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Prefix: prefix, Node: name, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

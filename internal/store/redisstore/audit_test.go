@@ -149,8 +149,8 @@ func TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	raw(keyspace.SettingsLog, "1700000000000001-0", "acme", "old")
-	raw(keyspace.SettingsLog, "1700000000000002-0", "other", "old")
+	raw(storeKeys.SettingsLog, "1700000000000001-0", "acme", "old")
+	raw(storeKeys.SettingsLog, "1700000000000002-0", "other", "old")
 	raw(s.shards[3].Log, "1700000000000003-0", "acme", "older task")
 	edit(t, s, now, acme("new")...)
 	if got := fmt.Sprint(auditOf(t, s, settings.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
@@ -163,7 +163,7 @@ func TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge(t *testing.T) {
 		t.Errorf("swept %d, error %v", n, err)
 	}
 	c := s.servers.Client
-	if n, err := c.Do(t.Context(), c.B().Exists().Key(keyspace.LogOf(keyspace.SettingsLog, "acme"), keyspace.LogOf(keyspace.SettingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
+	if n, err := c.Do(t.Context(), c.B().Exists().Key(keyspace.LogOf(storeKeys.SettingsLog, "acme"), keyspace.LogOf(storeKeys.SettingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d streams without entries are still there, error %v", n, err)
 	}
 }

@@ -33,7 +33,7 @@ func TestShardsOfADeadNodeAreTakenWhileAnotherMasterIsUnavailable(t *testing.T) 
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
 	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	away := (masterOf(keyspace.SlotOf(keyspace.NodesKey)) + 1) % 3
+	away := (masterOf(keyspace.SlotOf(storeKeys.Nodes)) + 1) % 3
 	cluster.Servers[away].Kill()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestAHangingMasterCostsNoShardsOfOtherMasters(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
-	away := masterOf(keyspace.SlotOf(keyspace.NodesKey))
+	away := masterOf(keyspace.SlotOf(storeKeys.Nodes))
 	cluster.Servers[away].Pause()
 	defer cluster.Servers[away].Resume()
 	leases := time.Duration(3)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // A node dies together with the master, and the new master's clock is behind.
@@ -23,7 +22,7 @@ func TestAStepBackOfTheClockDoesNotKeepShardsOfDeadNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	command("HSET", keyspace.NodesKey, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
+	command("HSET", storeKeys.Nodes, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
 	for _, sh := range first.shards {
 		command("HSET", sh.Own, "id", "dead/nonce/7", "until", fmt.Sprint(ahead), "epoch", "7")
 	}

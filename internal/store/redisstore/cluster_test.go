@@ -13,7 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -148,7 +147,7 @@ func TestADrainWithoutAMessageIsNoticedWithinAHeartbeat(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	_, nonce, _ := strings.Cut(a.own.Process, "/")
-	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "drain/a", nonce) // without a message to the nodes
+	value, err := redistest.Command(t.Context(), server.Addr, "HSET", storeKeys.Nodes, "drain/a", nonce) // without a message to the nodes
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
 	}
@@ -226,7 +225,7 @@ func TestADeadNodeIsListedForAnHourAndThenForgotten(t *testing.T) {
 	eventually(t, 2*time.Second, "it counts as dead", func() bool { n, ok := nodesOf(t, a)["b"]; return ok && !n.Live && n.Wanted == 0 })
 	last := func(ago time.Duration) {
 		beat := fmt.Sprintf("%d/n/v/1/1/", time.Now().Add(-ago).UnixMilli())
-		if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "b", beat); err != nil {
+		if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", storeKeys.Nodes, "b", beat); err != nil {
 			t.Fatal(reply, err)
 		}
 	}

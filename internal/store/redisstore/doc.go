@@ -24,7 +24,8 @@
 // Tasks are divided into shards, by a hash of the namespace and of the name up
 // to an @. All keys of a shard lie in one slot. A task is "<ns>/<name>", a lane
 // is "<ns>/<queue>/<priority>/<destination>". Of these parts, only a lane's
-// destination can contain a slash.
+// destination can contain a slash. All keys and channels begin with
+// Config.Prefix, here "foliot".
 //
 //	foliot:{tag}:meta          HASH    task → stamp and record
 //	foliot:{tag}:body          HASH    task → its body, unless the record has it

@@ -10,8 +10,12 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// storeKeys are the keys of a store without a prefix of its own.
+var storeKeys = keyspace.NewKeys(keyspace.DefaultPrefix)
 
 // openNode opens one of the nodes that share the servers at addrs. Its leases
 // are short.

@@ -121,11 +121,11 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 		kind  error
 		empty bool // no part may be left afterwards
 	}{
-		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.SettingsKey) }, task.ErrSettingsLost, false},
+		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", storeKeys.Settings) }, task.ErrSettingsLost, false},
 		"the tokens alone are gone":     {dropTokens, task.ErrSettingsLost, false},
 		"FLUSHALL":                      {func(t *testing.T, r *redistest.Server) { redis(t, r, "FLUSHALL") }, task.ErrStoreReplaced, true},
-		"DEL of the format":             {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.MetaKey) }, task.ErrStoreReplaced, false},
-		"DEL of one shard":              {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.NewShards(16)[11].Own) }, task.ErrStoreReplaced, false},
+		"DEL of the format":             {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", storeKeys.Meta) }, task.ErrStoreReplaced, false},
+		"DEL of one shard":              {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", storeKeys.Shards(16)[11].Own) }, task.ErrStoreReplaced, false},
 		"restarted empty":               {func(t *testing.T, r *redistest.Server) { r.Kill(); restart(t, r, "--dir", t.TempDir()) }, task.ErrStoreReplaced, true},
 		"another installation is there": {anotherStore, task.ErrStoreReplaced, false},
 	} {
@@ -208,8 +208,8 @@ func restart(t *testing.T, r *redistest.Server, args ...string) {
 
 // dropTokens replaces the settings with others that have a queue and no tokens.
 func dropTokens(t *testing.T, r *redistest.Server) {
-	redis(t, r, "DEL", keyspace.SettingsKey)
-	redis(t, r, "HSET", keyspace.SettingsKey, keyspace.VersionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
+	redis(t, r, "DEL", storeKeys.Settings)
+	redis(t, r, "HSET", storeKeys.Settings, keyspace.VersionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
 }
 
 // anotherStore puts another installation there, with its own tokens.
@@ -241,7 +241,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	k := knownNode(t, Config{Node: "k"}, cluster.Addrs()...)
 	other := openNode(t, "other", cluster.Addrs()...)
 	lost := 0 // the master without the settings and the format
-	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsKey} {
+	for _, key := range []string{storeKeys.Meta, storeKeys.Settings} {
 		for i, r := range cluster.Servers {
 			if redis(t, r, "CLUSTER", "COUNTKEYSINSLOT", redis(t, r, "CLUSTER", "KEYSLOT", key)[1:]) != ":0" && lost == i {
 				lost++
@@ -278,7 +278,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 func TestANodeContinuesWhenItsStoreIsBack(t *testing.T) {
 	r := redistest.New(t)
 	k := knownNode(t, Config{Node: "k"}, r.Addr)
-	for _, key := range []string{keyspace.SettingsKey, keyspace.MetaKey} {
+	for _, key := range []string{storeKeys.Settings, storeKeys.Meta} {
 		redis(t, r, "RENAME", key, key+"kept")
 		eventually(t, 2*time.Second, "it has noticed", func() bool { return k.Err() != nil })
 		redis(t, r, "RENAME", key+"kept", key)
@@ -296,9 +296,9 @@ func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 		kind  error
 		shows string
 	}{
-		"the settings": {keyspace.SettingsKey, task.ErrSettingsLost, ""},
-		"the format":   {keyspace.MetaKey, task.ErrStoreReplaced, keyspace.MetaKey},
-		"a shard":      {keyspace.NewShards(16)[3].Own, task.ErrStoreReplaced, "shard 3"},
+		"the settings": {storeKeys.Settings, task.ErrSettingsLost, ""},
+		"the format":   {storeKeys.Meta, task.ErrStoreReplaced, storeKeys.Meta},
+		"a shard":      {storeKeys.Shards(16)[3].Own, task.ErrStoreReplaced, "shard 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -336,8 +336,8 @@ func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 // older turns a store into one of a version without identities.
 func older(t *testing.T, r *redistest.Server, s *Store) {
 	t.Helper()
-	redis(t, r, "HDEL", keyspace.MetaKey, "identity", "whole")
-	redis(t, r, "DEL", keyspace.SettingsID, keyspace.NodesID)
+	redis(t, r, "HDEL", storeKeys.Meta, "identity", "whole")
+	redis(t, r, "DEL", storeKeys.SettingsID, storeKeys.NodesID)
 	for _, sh := range s.shards {
 		redis(t, r, "HDEL", sh.Own, "store")
 	}
@@ -361,14 +361,14 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 			t.Errorf("%s has the identity %s, another %s", s.own.Process, s.servers.Identity, nodes[0].servers.Identity)
 		}
 	}
-	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })
-	for _, b := range append(identity.HashesOf(nodes[0].shards), identity.MetaHash) {
+	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", storeKeys.Meta, "whole") == ":1" })
+	for _, b := range append(identity.HashesOf(storeKeys, nodes[0].shards), identity.MetaHash(storeKeys)) {
 		if id := redis(t, r, "HGET", b.Key, b.Field); id != nodes[0].servers.Identity {
 			t.Errorf("%s bears %s", b.Key, id)
 		}
 	}
 	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })
-	redis(t, r, "DEL", keyspace.SettingsKey) // as an older version wrote it
+	redis(t, r, "DEL", storeKeys.Settings) // as an older version wrote it
 	eventually(t, 2*time.Second, "all have noticed", func() bool {
 		for _, s := range nodes {
 			if !errors.Is(s.Err(), task.ErrSettingsLost) {
@@ -391,13 +391,13 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	replica.Pause() // so that it confirms nothing
 	defer replica.Resume()
 	k := knownNode(t, Config{Node: "k", Replicas: -1}, r.Addr)
-	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") != ":0" {
+	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", storeKeys.Meta, "whole") != ":0" {
 		t.Fatal("the replica confirmed the identity")
 	}
 	older(t, r, first)
-	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", keyspace.NewShards(16)[7].Own, "store") == ":1" })
+	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", storeKeys.Shards(16)[7].Own, "store") == ":1" })
 	eventually(t, 3*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
-	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", keyspace.MetaKey, "identity") != k.servers.Identity {
+	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", storeKeys.Meta, "identity") != k.servers.Identity {
 		t.Errorf("it was closed, or has another identity")
 	}
 }

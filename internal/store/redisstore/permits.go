@@ -10,14 +10,11 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 var _ store.PermitStore = (*Store)(nil)
-
-// permitsChannel precedes the name of a process. On that channel the process
-// receives the scopes that it should ask for.
-const permitsChannel = "foliot:permits:"
 
 // permitting is allowed to run when memory is full. Otherwise no task of a
 // limited queue could be delivered.
@@ -27,12 +24,6 @@ var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 type permits struct {
 	asks atomic.Uint64 // numbers the asks: the server ignores an ask that arrives after a newer one for the same scope
 	hint atomic.Pointer[func([]store.PermitScope)]
-}
-
-// permitKeys returns the keys of a scope: for its permits and for its tokens.
-func permitKeys(s store.PermitScope) []string {
-	p := "foliot:{q:" + permitName(s) + "}:"
-	return []string{p + "sem", p + "rl"}
 }
 
 // permitName encodes a scope as a string for keys. A destination can contain a
@@ -72,7 +63,7 @@ func (s *Store) WatchPermits(hint func([]store.PermitScope)) {
 
 // listenForPermits receives the scopes to ask for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
-	s.own.Listen(ctx, permitsChannel+s.own.Process, s.permitted)
+	s.own.Listen(ctx, s.servers.Keys.Asks(s.own.Process), s.permitted)
 }
 
 // permitted calls the watcher with a scope that this process should ask for.
@@ -99,7 +90,7 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
-		runs[i] = permitRun(s.own.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
+		runs[i] = permitRun(s.servers.Keys, s.own.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
 	}
 	var messages rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {
@@ -107,7 +98,7 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 		reply.Err, reply.Lease = s.failure(err), s.config.ShardLease
 		replies[i] = reply
 		for _, process := range others {
-			messages = append(messages, s.servers.Client.B().Spublish().Channel(permitsChannel+process).Message(permitName(asks[i].PermitScope)).Build())
+			messages = append(messages, s.servers.Client.B().Spublish().Channel(s.servers.Keys.Asks(process)).Message(permitName(asks[i].PermitScope)).Build())
 		}
 	}
 	if len(messages) > 0 {
@@ -117,12 +108,12 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 }
 
 // permitRun returns the run of the script for the n-th ask of a process.
-func permitRun(who string, n uint64, lease time.Duration, a store.PermitAsk) redisconn.Run {
+func permitRun(k *keyspace.Keys, who string, n uint64, lease time.Duration, a store.PermitAsk) redisconn.Run {
 	interval := "0"
 	if a.Rate > 0 {
 		interval = strconv.FormatFloat(1e6/a.Rate, 'g', -1, 64)
 	}
-	return redisconn.Run{Keys: permitKeys(a.PermitScope), Args: []string{
+	return redisconn.Run{Keys: k.Permits(permitName(a.PermitScope)), Args: []string{
 		who, strconv.FormatUint(n, 10), strconv.FormatInt(lease.Microseconds(), 10),
 		strconv.Itoa(a.Concurrency), strconv.Itoa(a.Keep), strconv.Itoa(a.Want),
 		interval, strconv.Itoa(a.Burst), strconv.FormatUint(a.Used, 10),

@@ -17,7 +17,7 @@ import (
 func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Duration) {
 	t.Helper()
 	for i, times := range [][]int{{2, 3, 4}, {2, 3, 5, 7}} {
-		key := permitKeys(scope)[i]
+		key := storeKeys.Permits(permitName(scope))[i]
 		all, err := c.Do(t.Context(), c.B().Hgetall().Key(key).Build()).AsStrMap()
 		if err != nil {
 			t.Fatal(err)

@@ -59,7 +59,7 @@ func (p *partner) ask(limits settings.QueueSettings, want, tokens int, lost bool
 	if limits.Rate > 0 {
 		ask.Burst = limits.BurstOrDefault()
 	}
-	r := permitRun(p.who, p.n, p.lease, ask)
+	r := permitRun(storeKeys, p.who, p.n, p.lease, ask)
 	p.said = append(p.said, r)
 	reply, others := p.send(r)
 	if !lost {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,7 +20,7 @@ func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	b.Store = openNodeWith(t, Config{Node: "b", UnsafePersistence: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
 	redis(t, r, "SAVE")
 	count := func() int {
-		n, err := strconv.Atoi(redis(t, r, "HGET", keyspace.NodesID, "beats"))
+		n, err := strconv.Atoi(redis(t, r, "HGET", storeKeys.NodesID, "beats"))
 		if err != nil {
 			t.Fatal(err)
 		}

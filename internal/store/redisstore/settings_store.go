@@ -114,7 +114,7 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 	if entry, ok := settings.AuditEdit(now, who, e, changes); ok && s.log.Kept() {
 		entries = append(entries, entry)
 	}
-	one := configureRun(s.servers.Identity, version, entries)
+	one := s.configureRun(version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
@@ -131,13 +131,14 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 
 // configureRun returns the run of configure that writes entries. They must all
 // belong to one stream (audit.SettingsPart). The caller adds settings.
-func configureRun(identity, version string, entries []settings.AuditEntry) redisconn.Run {
+func (s *Store) configureRun(version string, entries []settings.AuditEntry) redisconn.Run {
 	namespace := ""
 	if len(entries) > 0 {
 		namespace = audit.SettingsPart(&entries[0])
 	}
-	keys := []string{keyspace.SettingsKey, keyspace.LogOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
-	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
+	k := s.servers.Keys
+	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID}
+	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), s.servers.Identity}
 	for i := range entries {
 		args = append(args, audit.EncodeEntry(&entries[i], codec.Usual))
 	}
@@ -175,7 +176,7 @@ func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error
 		for n < len(rest) && audit.SettingsPart(&rest[n]) == audit.SettingsPart(&rest[0]) {
 			n++
 		}
-		runs, rest = append(runs, configureRun(s.servers.Identity, "", rest[:n])), rest[n:]
+		runs, rest = append(runs, s.configureRun("", rest[:n])), rest[n:]
 	}
 	_, err := s.servers.Write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
 	return err
@@ -192,7 +193,7 @@ func settingField(k settings.SettingKey) string {
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{keyspace.SettingsKey, keyspace.SettingsID}, Args: []string{have.version}})
+	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{s.servers.Keys.Settings, s.servers.Keys.SettingsID}, Args: []string{have.version}})
 	if err != nil {
 		return false, err
 	}
@@ -203,9 +204,9 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case len(texts) < 3:
 		return false, errDamaged
 	case texts[0] != s.servers.Identity:
-		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: keyspace.SettingsID}.Differs(texts[0])}
+		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: s.servers.Keys.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
-		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " is gone"}
+		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + s.servers.Keys.Settings + " is gone"}
 	case texts[2] == have.version:
 		return false, nil
 	}
@@ -222,7 +223,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	}
 	next := &configuration{texts[2], settings.NewSettings(records...)}
 	if have.settings.Secured() && !next.settings.Secured() {
-		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " has no access tokens any more"}
+		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + s.servers.Keys.Settings + " has no access tokens any more"}
 	}
 	s.adoptLocked(next)
 	return true, nil

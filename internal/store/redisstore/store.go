@@ -38,6 +38,11 @@ type Config struct {
 	// Client names the servers. Required.
 	Client rueidis.ClientOption
 
+	// Prefix is the first word of all keys and channels. Stores with different
+	// prefixes in the same servers share nothing. Default:
+	// keyspace.DefaultPrefix.
+	Prefix string
+
 	// Shards is the number of shards. The first node that opens a store decides
 	// it. Any other node must pass the same number or none. Default: the stored
 	// number; in a new store identity.DefaultShards.
@@ -153,7 +158,7 @@ func (c Config) check() error {
 // conn returns the configuration of the servers.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
-		Client: c.Client, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
+		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
 		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Subscribe: !c.Alone, Logger: c.Logger,
 	}
 }
@@ -180,9 +185,9 @@ type Store struct {
 	log          *audit.Log
 	identity     *identity.Watch
 
-	excluded formatMark  // the oldest format that keyspace.MetaKey admits; guardOlder restores that after a failover
+	excluded formatMark  // the oldest format that s.servers.Keys.Meta admits; guardOlder restores that after a failover
 	compact  atomic.Bool // the store began with compact records, so this node writes them too
-	used     formatMark  // the oldest format that reads what this node has fired and claimed, even if keyspace.MetaKey has lost the exclusion
+	used     formatMark  // the oldest format that reads what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -223,7 +228,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s := &Store{
 		config: c, servers: servers,
-		shards:  keyspace.NewShards(m.Shards),
+		shards:  servers.Keys.Shards(m.Shards),
 		claimed: claimedRecords{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -111,7 +110,7 @@ func TestAClockStepIsSentInAHeartbeatAtOnce(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	clock.Set(24 * time.Hour)
 	eventually(t, 5*time.Second, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })
-	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool { return strings.Contains(redis(t, server, "HGET", keyspace.NodesKey, "a"), "lag=") })
+	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool { return strings.Contains(redis(t, server, "HGET", storeKeys.Nodes, "a"), "lag=") })
 }
 
 // claimed claims one task.

@@ -18,7 +18,7 @@ import (
 func TestShardsOfAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) {
 	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
-	away := (masterOf(keyspace.SlotOf(keyspace.NodesKey)) + 1) % 3
+	away := (masterOf(keyspace.SlotOf(storeKeys.Nodes)) + 1) % 3
 	var cut atomic.Bool
 	dialled := make(chan net.Conn, 1000)
 	c := Config{Node: "a", Client: rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -69,7 +68,7 @@ func formatOf(c task.Change) int {
 	return 0
 }
 
-// keepOlderOut writes to keyspace.MetaKey that code older than a format must not
+// keepOlderOut writes to keyspace.Keys.Meta that code older than a format must not
 // use the servers, unless a node with such code is live.
 func (s *Store) keepOlderOut(ctx context.Context, format int) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
@@ -86,7 +85,7 @@ func (s *Store) keepOlderOut(ctx context.Context, format int) error {
 }
 
 const (
-	// guardEvery is the time between two checks of keyspace.MetaKey. If its
+	// guardEvery is the time between two checks of keyspace.Keys.Meta. If its
 	// master changes, the check follows at once, because the new master may
 	// have lost the last writes.
 	guardEvery = time.Minute
@@ -96,20 +95,20 @@ const (
 	guardFor   = redisconn.CheckEvery / 3
 )
 
-// guard is the schedule of the checks of keyspace.MetaKey.
+// guard is the schedule of the checks of keyspace.Keys.Meta.
 type guard struct {
 	addr   string // the address of its master
 	next   time.Time
 	failed error // why the last check failed, if its server was reachable; it stays until the next check
 }
 
-// guardOlder checks at the scheduled times that keyspace.MetaKey keeps older
+// guardOlder checks at the scheduled times that keyspace.Keys.Meta keeps older
 // code out. If a failover has lost that although there are records that older
 // code cannot read, guardOlder writes it again. If this node does not know of
 // such records yet, guardOlder checks whether another node has created them, and
 // guards the key from then on.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
-	addr := s.servers.MasterOf(keyspace.MetaKey)
+	addr := s.servers.MasterOf(s.servers.Keys.Meta)
 	if addr == g.addr && now.Before(g.next) {
 		return g.failed
 	}
@@ -162,7 +161,7 @@ func (s *Store) form() codec.Form {
 // logLostGuard logs that the guard was missing for some time, and which older
 // nodes joined in that time.
 func (s *Store) logLostGuard(ctx context.Context, format int) {
-	s.config.Logger.Warn("Redis had lost the setting that keeps out servers of older versions: the setting was written again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
+	s.config.Logger.Warn("Redis had lost the setting that keeps out servers of older versions: the setting was written again", "key", s.servers.Keys.Meta, "server", s.servers.MasterOf(s.servers.Keys.Meta))
 	s.logOlder(ctx, format)
 }
 

@@ -20,7 +20,7 @@ import (
 // oldestIn returns the oldest format whose code may use the servers.
 func oldestIn(t *testing.T, r *redistest.Server) string {
 	t.Helper()
-	reply, err := redistest.Command(t.Context(), r.Addr, "HGET", keyspace.MetaKey, "oldest")
+	reply, err := redistest.Command(t.Context(), r.Addr, "HGET", storeKeys.Meta, "oldest")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func oldestIn(t *testing.T, r *redistest.Server) string {
 // first schedule.
 func forgetful(t *testing.T, r *redistest.Server) {
 	t.Helper()
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "oldest", "1"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", storeKeys.Meta, "oldest", "1"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 }
@@ -41,12 +41,12 @@ func joins(t *testing.T, r *redistest.Server, node string, format int) (leaves f
 	t.Helper()
 	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node lowers it to its own clock
 	about := fmt.Sprintf("%s/nonce/v0.1.0/%d/0/10.0.0.7:8750", redisconn.Score(lives), format)
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, node, about); reply != ":1" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", storeKeys.Nodes, node, about); reply != ":1" {
 		t.Fatal(reply, err)
 	}
 	return func() {
 		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, "HDEL", keyspace.NodesKey, node); reply != ":1" {
+		if reply, err := redistest.Command(t.Context(), r.Addr, "HDEL", storeKeys.Nodes, node); reply != ":1" {
 			t.Fatal(reply, err)
 		}
 	}
@@ -59,7 +59,7 @@ func shared(t *testing.T) (r *redistest.Server, leaves func()) {
 	r = redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	_ = s.Close()
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "format", "1", "oldest", "1"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", storeKeys.Meta, "format", "1", "oldest", "1"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 	return r, joins(t, r, "second", identity.ScheduleFormat)
@@ -146,7 +146,7 @@ func TestAFailingGuardIsLoggedUntilItWorks(t *testing.T) {
 	s, _ := opened(t, nodeOn(r, nil))
 	set := func(lease string) {
 		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "lease", lease); reply != ":0" {
+		if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", storeKeys.Meta, "lease", lease); reply != ":0" {
 			t.Fatal(reply, err)
 		}
 	}

@@ -133,7 +133,7 @@ type stream struct {
 // shared returns the streams of several namespaces: the stream of the nodes,
 // and the streams of older versions.
 func (l *Log) shared(shards []*keyspace.Shard) []stream {
-	all := []stream{{key: keyspace.SettingsLog, number: len(l.shards)}, {key: keyspace.NodesLog, number: len(l.shards) + 1}}
+	all := []stream{{key: l.servers.Keys.SettingsLog, number: len(l.shards)}, {key: l.servers.Keys.NodesLog, number: len(l.shards) + 1}}
 	for _, sh := range shards {
 		all = append(all, stream{key: sh.Log, number: sh.Number, shard: sh})
 	}
@@ -150,7 +150,7 @@ func (l *Log) streamsOf(namespace string) []stream {
 }
 
 func (l *Log) settingsStream(namespace string) stream {
-	return stream{keyspace.LogOf(keyspace.SettingsLog, namespace), len(l.shards) + 2, nil, keyspace.SettingsLogs, namespace}
+	return stream{keyspace.LogOf(l.servers.Keys.SettingsLog, namespace), len(l.shards) + 2, nil, l.servers.Keys.SettingsLogs, namespace}
 }
 
 func shardStream(sh *keyspace.Shard, namespace string) stream {
@@ -163,7 +163,7 @@ func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, 
 	members := func(key string) redisconn.Command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
-	commands := []redisconn.Command{members(keyspace.SettingsLogs)}
+	commands := []redisconn.Command{members(l.servers.Keys.SettingsLogs)}
 	for _, sh := range shards {
 		commands = append(commands, members(sh.Logs))
 	}

@@ -23,7 +23,7 @@ type Found struct {
 	SettingsLost bool
 
 	servers *redisconn.Servers
-	meta    map[string]string // fields of keyspace.MetaKey
+	meta    map[string]string // fields of s.Keys.Meta
 	shards  int               // zero means unknown
 	parts   []Hash            // the lost parts
 	instead []string          // the identity that each lost part has instead
@@ -41,7 +41,7 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 		return f, err
 	}
 	if f.shards == 0 {
-		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", ErrConfig, keyspace.MetaKey)
+		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", ErrConfig, s.Keys.Meta)
 	}
 	if err := agreed(f); err != nil {
 		return f, err
@@ -55,7 +55,7 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
-	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsID, keyspace.NodesID} {
+	for _, key := range []string{s.Keys.Meta, s.Keys.SettingsID, s.Keys.NodesID} {
 		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		if err != nil {
 			return nil, err
@@ -64,17 +64,17 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 		if err != nil {
 			return nil, err
 		}
-		if key == keyspace.MetaKey {
+		if key == s.Keys.Meta {
 			f.meta = fields
 		}
-		made = made || key == keyspace.SettingsID && fields["made"] != ""
+		made = made || key == s.Keys.SettingsID && fields["made"] != ""
 		n, _ := strconv.Atoi(fields["shards"]) // a missing field is 0
 		f.shards = cmp.Or(f.shards, n)
 	}
 	f.shards = cmp.Or(f.shards, shards)
 	if made {
 		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hexists().Key(keyspace.SettingsKey).Field(keyspace.VersionField).Build()
+			return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
 		})
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 
 // compare finds the lost parts.
 func (f *Found) compare(ctx context.Context) error {
-	hashes := append([]Hash{MetaHash}, HashesOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards(f.servers.Cluster))))...)
+	hashes := append([]Hash{MetaHash(f.servers.Keys)}, HashesOf(f.servers.Keys, f.servers.Keys.Shards(cmp.Or(f.shards, DefaultShards(f.servers.Cluster))))...)
 	found, away := readIdentities(ctx, f.servers, hashes)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
@@ -101,12 +101,12 @@ func (f *Found) compare(ctx context.Context) error {
 			most = *id
 		}
 	}
-	f.Identity = cmp.Or(f.meta[MetaHash.Field], most)
+	f.Identity = cmp.Or(f.meta[metaField], most)
 	if f.Identity == "" {
 		return away
 	}
 	f.Parts = count[f.Identity]
-	begun := f.meta[MetaHash.Field] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
+	begun := f.meta[metaField] != "" && f.meta["whole"] == "" // the next server gives the identity to parts without one
 	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
 			f.Lost, f.parts, f.instead = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.instead, *id)
@@ -123,18 +123,18 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, f.instead[i])
 		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are excluded, because they may not read all records
+		case b.Key == f.servers.Keys.Meta && f.meta["format"] == "": // older versions are excluded, because they may not read all records
 			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(Format), "shards", shards, "lease", millis(lease), "whole", "1")
-		case b.Key == keyspace.MetaKey:
+		case b.Key == f.servers.Keys.Meta:
 			r.Write("HSET", b.Key, "whole", "1")
-		case b.Key == keyspace.SettingsID, b.Key == keyspace.NodesID:
+		case b.Key == f.servers.Keys.SettingsID, b.Key == f.servers.Keys.NodesID:
 			r.Write("HSET", b.Key, "shards", shards)
 		}
 		repairs = append(repairs, r)
 	}
 	if f.SettingsLost {
-		r := redisconn.NewRepair(keyspace.SettingsID, "made", -1, "1")
-		r.Write("HDEL", keyspace.SettingsID, "made")
+		r := redisconn.NewRepair(f.servers.Keys.SettingsID, "made", -1, "1")
+		r.Write("HDEL", f.servers.Keys.SettingsID, "made")
 		repairs = append(repairs, r)
 	}
 	_, err := f.servers.Mend(ctx, repairs...)
@@ -158,7 +158,7 @@ func ReadLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, 
 	}
 	l := Layout{Store: f}
 	if len(f.meta) > 0 {
-		m, err := parseMeta(f.meta)
+		m, err := parseMeta(s.Keys.Meta, f.meta)
 		l.Format, l.Shards, l.Lease, l.Unreadable = m.Format, m.Shards, m.lease, errors.Join(err, m.readable())
 	}
 	return l, nil

@@ -12,13 +12,12 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The format that this code writes; see keyspace.MetaKey. The code uses a store
+// The format that this code writes; see keyspace.Keys.Meta. The code uses a store
 // whose field oldest is not above its own format. The format rises with each
 // change of keys, scripts and messages, and with codec.Format. A new store begins
 // with oldest = CompactFormat, and the field rises when older code must be
@@ -28,7 +27,7 @@ const Format = KindFormat
 // ScheduleFormat is the format that has schedules. Older code cannot read a
 // schedule, and would find it in its shards again and again. So two conditions
 // must hold before the first schedule is created: no older node is live, and
-// keyspace.MetaKey excludes older nodes. Until then both versions can run side
+// keyspace.Keys.Meta excludes older nodes. Until then both versions can run side
 // by side, and an operator can go back to the older version.
 const ScheduleFormat = 2
 
@@ -70,7 +69,7 @@ type Requirements struct {
 	AnyLease bool          // the stored lease is accepted: no other node uses the store, or this one adopts it
 }
 
-// Meta is the content of keyspace.MetaKey.
+// Meta is the content of keyspace.Keys.Meta.
 type Meta struct {
 	Format, Oldest, Shards int
 	Compact                bool // the store began with compact records: see CompactFormat
@@ -82,12 +81,13 @@ type Meta struct {
 // Lease returns the shard lease that all nodes use.
 func (m Meta) Lease() time.Duration { return m.lease }
 
-// parseMeta reads fields and values. It ignores fields of newer formats.
-func parseMeta(fields map[string]string) (m Meta, err error) {
+// parseMeta reads the fields of the hash at key. It ignores fields of newer
+// formats.
+func parseMeta(key string, fields map[string]string) (m Meta, err error) {
 	number := func(name string) int {
 		n, failed := strconv.Atoi(fields[name])
 		if failed != nil || n < 1 {
-			err = fmt.Errorf("the field %s of %s is %q: %w", name, keyspace.MetaKey, fields[name], errDamaged)
+			err = fmt.Errorf("the field %s of %s is %q: %w", name, key, fields[name], errDamaged)
 		}
 		return n
 	}
@@ -120,7 +120,7 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 		case err != nil:
 			return Meta{}, err
 		case c.Shards != 0 && c.Shards != m.Shards:
-			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database or --store", ErrDiffers, m.Shards, m.Shards)
+			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database, another prefix or another --store", ErrDiffers, m.Shards, m.Shards)
 		case c.AnyLease || c.Lease == m.lease:
 			return m, nil
 		case replaces != "":
@@ -138,10 +138,10 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 	}
 }
 
-// ReadMeta returns the content of keyspace.MetaKey. The error is
+// ReadMeta returns the content of keyspace.Keys.Meta. The error is
 // task.ErrStoreReplaced if the key is missing.
 func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
-	reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
+	reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(s.Keys.Meta).Build() })
 	if err != nil {
 		return Meta{}, err
 	}
@@ -149,18 +149,18 @@ func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
 	switch {
 	case err != nil:
 		return Meta{}, err
-	case fields[MetaHash.Field] != s.Identity:
-		return Meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: MetaHash.Differs(fields[MetaHash.Field])}
+	case fields[metaField] != s.Identity:
+		return Meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: MetaHash(s.Keys).Differs(fields[metaField])}
 	}
-	return parseMeta(fields)
+	return parseMeta(s.Keys.Meta, fields)
 }
 
-// decideMeta returns the content of keyspace.MetaKey. Before that it writes the
+// decideMeta returns the content of keyspace.Keys.Meta. Before that it writes the
 // key if it is missing, has no identity, or has a lease that can be replaced.
 func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
-	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
+	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{s.Keys.Meta}, Args: []string{
 		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(CompactFormat), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
@@ -170,18 +170,18 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 	if err != nil {
 		return Meta{}, err
 	}
-	return parseMeta(fields)
+	return parseMeta(s.Keys.Meta, fields)
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// ShutOut changes m in keyspace.MetaKey so that code older than the format
+// ShutOut changes m in keyspace.Keys.Meta so that code older than the format
 // refuses to use the servers.
 func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta, format int) error {
-	r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, s.Identity)
-	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.Format, format)), "oldest", strconv.Itoa(max(m.Oldest, format)))
+	r := redisconn.NewRepair(s.Keys.Meta, metaField, -1, s.Identity)
+	r.Write("HSET", s.Keys.Meta, "format", strconv.Itoa(max(m.Format, format)), "oldest", strconv.Itoa(max(m.Oldest, format)))
 	if m.Compact {
-		r.Write("HSET", keyspace.MetaKey, "compact", "1")
+		r.Write("HSET", s.Keys.Meta, "compact", "1")
 	}
 	_, err := s.Mend(ctx, r)
 	return err

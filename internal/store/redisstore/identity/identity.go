@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A store has an identity: a random word, created once with keyspace.MetaKey.
+// A store has an identity: a random word, created once with keyspace.Keys.Meta.
 // It is stored in every part of the store, next to the data of the part, and in
 // the memory of every node. A Redis that was emptied does not have it, and
 // neither does another Redis in its place. A node that finds another identity,
@@ -33,7 +33,7 @@ import (
 // (compareEvery).
 //
 // A store of an older version gets its identity from the first node of this
-// version. The field "whole" of keyspace.MetaKey is set when every part has the
+// version. The field "whole" of keyspace.Keys.Meta is set when every part has the
 // identity, and every replica that follows has it too. Before that, a part
 // without the identity gets it. After that, a part without the identity counts
 // as lost.
@@ -53,13 +53,17 @@ func (b Hash) Differs(found string) string {
 	return fmt.Sprintf("another store is in %s (key %s has the identity %s)", b.Name, b.Key, found)
 }
 
-var MetaHash = Hash{"the format", keyspace.MetaKey, "identity"}
+// metaField is the field of keyspace.Keys.Meta with the identity.
+const metaField = "identity"
+
+// MetaHash returns the hash at keyspace.Keys.Meta.
+func MetaHash(k *keyspace.Keys) Hash { return Hash{"the format", k.Meta, metaField} }
 
 // HashesOf returns the hashes with the identity of a store with these shards,
-// without keyspace.MetaKey.
-func HashesOf(shards []*keyspace.Shard) []Hash {
+// without keyspace.Keys.Meta.
+func HashesOf(k *keyspace.Keys, shards []*keyspace.Shard) []Hash {
 	all := make([]Hash, 0, 2+len(shards))
-	all = append(all, Hash{"the settings", keyspace.SettingsID, "store"}, Hash{"the nodes", keyspace.NodesID, "store"})
+	all = append(all, Hash{"the settings", k.SettingsID, "store"}, Hash{"the nodes", k.NodesID, "store"})
 	for _, sh := range shards {
 		all = append(all, Hash{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
 	}
@@ -156,7 +160,7 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	} else if !all {
 		shards = nil
 	}
-	hashes := append([]Hash{MetaHash}, HashesOf(shards)...)
+	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
 	found, away := readIdentities(ctx, w.servers, hashes)
 	var missing []int
 	for i, b := range hashes {
@@ -178,8 +182,8 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 // replicas had confirmed it. The store must otherwise be there.
 func (w *Watch) restoreIdentity(ctx context.Context, first Hash) error {
 	n := strconv.Itoa(len(w.shards))
-	again := redisconn.NewRepair(keyspace.MetaKey, "shards", -1, n)
-	again.Write("HSETNX", keyspace.MetaKey, MetaHash.Field, w.servers.Identity)
+	again := redisconn.NewRepair(w.servers.Keys.Meta, "shards", -1, n)
+	again.Write("HSETNX", w.servers.Keys.Meta, metaField, w.servers.Identity)
 	results, err := w.servers.Mend(ctx, again)
 	if err != nil {
 		return err
@@ -218,12 +222,12 @@ func (w *Watch) reopen(now time.Time) {
 }
 
 // settle gives the identity to every part. When every replica that follows has
-// it, settle records that in keyspace.MetaKey. It reports whether that is done.
+// it, settle records that in keyspace.Keys.Meta. It reports whether that is done.
 func (w *Watch) settle(ctx context.Context) bool {
 	err := writeIdentities(ctx, w.servers, w.shards)
 	if err == nil && w.servers.Synced(ctx) {
-		r := redisconn.NewRepair(keyspace.MetaKey, MetaHash.Field, -1, w.servers.Identity)
-		r.Write("HSETNX", keyspace.MetaKey, "whole", "1")
+		r := redisconn.NewRepair(w.servers.Keys.Meta, metaField, -1, w.servers.Identity)
+		r.Write("HSETNX", w.servers.Keys.Meta, "whole", "1")
 		results, failed := w.servers.Mend(ctx, r)
 		if err = failed; err == nil {
 			_, err = results[0].AsInt64()
@@ -238,7 +242,7 @@ func (w *Watch) settle(ctx context.Context) bool {
 // task.ErrStoreReplaced, task.ErrSettingsLost.
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
-	hashes := HashesOf(w.shards)
+	hashes := HashesOf(w.servers.Keys, w.shards)
 	found, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
 	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
@@ -252,13 +256,13 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	return nil
 }
 
-// refuseLostMeta returns an error if keyspace.MetaKey is gone while parts still
+// refuseLostMeta returns an error if keyspace.Keys.Meta is gone while parts still
 // have the identity of a store: such a Redis is not empty. It reads
-// keyspace.MetaKey last, because a node that creates a store writes that first.
+// keyspace.Keys.Meta last, because a node that creates a store writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
-	hashes := HashesOf(keyspace.NewShards(shards))
+	hashes := HashesOf(s.Keys, s.Keys.Shards(shards))
 	found, _ := readIdentities(ctx, s, hashes)
-	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
+	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(s.Keys.Meta).Build() })
 	if err != nil {
 		return err
 	}
@@ -267,7 +271,7 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 	}
 	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != "" {
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, although %s has the identity %s", keyspace.MetaKey, b.Key, *id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, although %s has the identity %s", s.Keys.Meta, b.Key, *id)}
 		}
 	}
 	return nil
@@ -299,7 +303,7 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 // writeIdentities gives the identity to parts that have none.
 func writeIdentities(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
 	made, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hexists().Key(keyspace.SettingsKey).Field(keyspace.VersionField).Build()
+		return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
 	})
 	if err != nil {
 		return err
@@ -308,15 +312,15 @@ func writeIdentities(ctx context.Context, s *redisconn.Servers, shards []*keyspa
 	if err != nil {
 		return err
 	}
-	hashes := HashesOf(shards)
+	hashes := HashesOf(s.Keys, shards)
 	repairs := make([]*redisconn.Repair, len(hashes))
 	for i, b := range hashes {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, "")
 		r.Write("HSET", b.Key, b.Field, s.Identity)
-		if b.Key == keyspace.SettingsID || b.Key == keyspace.NodesID { // for a reader if keyspace.MetaKey is lost
+		if b.Key == s.Keys.SettingsID || b.Key == s.Keys.NodesID { // for a reader if s.Keys.Meta is lost
 			r.Write("HSET", b.Key, "shards", strconv.Itoa(len(shards)))
 		}
-		if b.Key == keyspace.SettingsID && has {
+		if b.Key == s.Keys.SettingsID && has {
 			r.Write("HSET", b.Key, "made", "1")
 		}
 		repairs[i] = r

@@ -3,39 +3,76 @@
 // the keys.
 package keyspace
 
-// MetaKey is the hash of values that all nodes must share. The first node that
-// opens a store in these servers writes it (identity/scripts/meta.lua), and the
-// other nodes compare.
-//
-//	format   of keys and values, as they are written
-//	oldest   the oldest format whose code can use them too
-//	shards   the number of shards, which never changes
-//	lease    Config.ShardLease in milliseconds. It must not change while any node
-//	         is live. It decides when a node counts as dead. If nodes disagreed, they
-//	         would repeatedly take shards from each other
-//	identity the identity of the store (package identity); a store of an older
-//	         version has none
-//	whole    "1" if every part has the identity, confirmed by every replica that followed
-const MetaKey = "foliot:meta"
+// VersionField is the field of Keys.Settings with the version of the settings.
+const VersionField = "version"
 
-// Keys outside the shards of tasks. The settings have a slot of their own, and
-// so do the nodes.
-const (
-	SettingsKey  = "foliot:{settings}:all"
-	SettingsSeal = "foliot:{settings}:seal"
-	SettingsLog  = "foliot:{settings}:log" // audit entries of settings; those of a namespace are in a stream of their own
-	SettingsLogs = "foliot:{settings}:logs"
-	SettingsID   = "foliot:{settings}:id" // holds the store's identity
-	VersionField = "version"              // the field of SettingsKey with the version of the settings
+// DefaultPrefix is the word with which all keys and channels of a store begin, if
+// its configuration has no other.
+const DefaultPrefix = "foliot"
 
-	// NodesKey is the hash of heartbeats and drains. It is also the channel on
+// Keys names the keys and channels of a store. Stores with different prefixes
+// share nothing, so several can be in the same servers.
+type Keys struct {
+	// Meta is the hash of values that all nodes must share. The first node that
+	// opens a store writes it (identity/scripts/meta.lua), and the other nodes
+	// compare.
+	//
+	//	format   of keys and values, as they are written
+	//	oldest   the oldest format whose code can use them too
+	//	shards   the number of shards, which never changes
+	//	lease    Config.ShardLease in milliseconds. It must not change while any node
+	//	         is live. It decides when a node counts as dead. If nodes disagreed, they
+	//	         would repeatedly take shards from each other
+	//	identity the identity of the store (package identity); a store of an older
+	//	         version has none
+	//	whole    "1" if every part has the identity, confirmed by every replica that followed
+	Meta string
+
+	// The settings have a slot of their own.
+	Settings     string
+	SettingsSeal string
+	SettingsLog  string // audit entries of settings; those of a namespace are in a stream of their own
+	SettingsLogs string
+	SettingsID   string // holds the store's identity
+
+	// Nodes is the hash of heartbeats and drains. It is also the channel on
 	// which nodes announce that they joined, left, released shards, or are
 	// drained.
-	NodesKey = "foliot:nodes"
-	NodesLog = "foliot:{foliot:nodes}:log" // the audit log of drains; it is in the slot of NodesKey
-	NodesID  = "foliot:{foliot:nodes}:id"  // holds the store's identity
-)
+	Nodes    string
+	NodesLog string // the audit log of drains; it is in the slot of Nodes
+	NodesID  string // holds the store's identity
+
+	prefix string // with a colon
+}
+
+// NewKeys returns the keys that begin with prefix and a colon.
+func NewKeys(prefix string) *Keys {
+	p := prefix + ":"
+	settings, nodes := p+"{settings}:", p+"{"+p+"nodes}:"
+	return &Keys{
+		prefix: p, Meta: p + "meta",
+		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsLogs: settings + "logs", SettingsID: settings + "id",
+		Nodes: p + "nodes", NodesLog: nodes + "log", NodesID: nodes + "id",
+	}
+}
+
+// NodesShard stands for the slot of the keys of nodes. It holds no tasks: only
+// its seal and its identity key are used.
+func (k *Keys) NodesShard() *Shard {
+	return &Shard{Number: -1, Prefix: k.prefix + "{" + k.Nodes + "}:", Slot: SlotOf(k.Nodes), Own: k.NodesID}
+}
+
+// Permits returns the keys of a scope of permits: for its permits and for its
+// tokens.
+func (k *Keys) Permits(scope string) []string {
+	p := k.prefix + "{q:" + scope + "}:"
+	return []string{p + "sem", p + "rl"}
+}
+
+// Asks returns the channel on which a process receives the scopes for which it
+// should ask.
+func (k *Keys) Asks(process string) string { return k.prefix + "permits:" + process }
 
 // LogOf returns the key of a namespace's stream in the audit log; "" stands for
-// entries of the server. log is SettingsLog, or the Log of a shard.
+// entries of the server. log is Keys.SettingsLog, or the Log of a shard.
 func LogOf(log, namespace string) string { return log + ":" + namespace }

@@ -18,30 +18,30 @@ const Slots = 16384
 // them have its tag in braces. Without a Cluster they have it too.
 type Shard struct {
 	Number int
-	Prefix string // "foliot:{tag}:"
+	Prefix string // "foliot:{tag}:", if foliot is the prefix of the store
 	Slot   uint16
 
 	Meta, Body, Names, Lanes, Running, Dead, Gone, Own, Counts, Log, Logs, Idem, Wake string
 }
 
-// NewShards returns n shards. Their slots are spread evenly, so any number of
+// Shards returns the n shards of a store. Their slots are spread evenly, so any number of
 // masters that share the slots evenly also share the shards evenly.
-func NewShards(n int) []*Shard {
+func (k *Keys) Shards(n int) []*Shard {
 	shards := make([]*Shard, n)
 	for missing, i := n, 0; missing > 0; i++ {
 		tag := strconv.FormatInt(int64(i), 36)
 		slot := SlotOf(tag)
 		if at := int(slot) * n / Slots; shards[at] == nil {
-			shards[at] = NewShard(at, tag, slot)
+			shards[at] = k.Shard(at, tag, slot)
 			missing--
 		}
 	}
 	return shards
 }
 
-// NewShard returns a shard with tag in its keys. The slot must be that of tag.
-func NewShard(number int, tag string, slot uint16) *Shard {
-	p := "foliot:{" + tag + "}:"
+// Shard returns a shard with tag in its keys. The slot must be that of tag.
+func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
+	p := k.prefix + "{" + tag + "}:"
 	return &Shard{
 		Number: number, Prefix: p, Slot: slot,
 		Meta: p + "meta", Body: p + "body", Names: p + "names",

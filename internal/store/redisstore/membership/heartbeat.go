@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -187,7 +186,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		args[0], args[2] = "", ""
 		args = append(args, "1")
 	}
-	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
+	one := redisconn.Run{Keys: []string{o.servers.Keys.Nodes, o.servers.Keys.NodesID}, Args: args}
 	if mode != readOnly && mode != readAll {
 		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
 		o.config.Suspect(err)
@@ -226,13 +225,13 @@ func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 // can be lost without harm, because they read the hash regularly anyway.
 func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
-	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()
+	err := c.Do(ctx, c.B().Spublish().Channel(o.servers.Keys.Nodes).Message(o.Process).Build()).Error()
 	o.servers.Failures.Note("notify the other nodes of a change", err)
 }
 
 // LiveNodes returns the nodes that sent a heartbeat within a lease.
 func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
-	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{s.Keys.Nodes}, Args: []string{"", "", "", inMillis(10 * lease)}})
 	if err != nil {
 		return nil, err
 	}

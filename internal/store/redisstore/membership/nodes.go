@@ -135,10 +135,6 @@ func readLease(r rueidis.RedisResult) (Lease, error) {
 	return l, nil
 }
 
-// nodesShard stands for the slot of the keys of nodes. It holds no tasks: only
-// its seal and its identity key are used.
-var nodesShard = &keyspace.Shard{Number: -1, Prefix: "foliot:{" + keyspace.NodesKey + "}:", Slot: keyspace.SlotOf(keyspace.NodesKey), Own: keyspace.NodesID}
-
 // Drain starts or ends a drain. If that changes anything, it appends entry to
 // the audit log of the nodes. That log keeps at most entries entries; with 0
 // there is no log.
@@ -150,10 +146,10 @@ func (o *Member) Drain(ctx context.Context, d store.Drain, entries int, entry st
 	case d.Force:
 		verb = "force"
 	}
-	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesLog}, Args: []string{
+	one := redisconn.Run{Keys: []string{o.servers.Keys.Nodes, o.servers.Keys.NodesLog}, Args: []string{
 		d.Node, verb, strconv.FormatInt(o.config.silence().Milliseconds(), 10), strconv.Itoa(entries), entry,
 	}}
-	replies, err := o.servers.Write(ctx, drain, []*keyspace.Shard{nodesShard}, []redisconn.Run{one})
+	replies, err := o.servers.Write(ctx, drain, []*keyspace.Shard{o.servers.Keys.NodesShard()}, []redisconn.Run{one})
 	if err != nil {
 		return err
 	}

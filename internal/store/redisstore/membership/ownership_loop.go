@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // Join makes this process one of the nodes until Release. After Release it does
@@ -16,7 +14,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.WakeLoop() }) })
+	o.listeners.Go(func() { o.Listen(ctx, o.servers.Keys.Nodes, func(string) { o.WakeLoop() }) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}

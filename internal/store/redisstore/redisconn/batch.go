@@ -51,9 +51,9 @@ type result struct {
 func (l result) Error() error { return l.err }
 
 // seal returns the run that seals a batch in the write's slot.
-func (r *write) seal() Run {
+func (r *write) seal(k *keyspace.Keys) Run {
 	if r.shard == nil {
-		return Run{[]string{keyspace.SettingsSeal, keyspace.SettingsID}, []string{r.store}}
+		return Run{[]string{k.SettingsSeal, k.SettingsID}, []string{r.store}}
 	}
 	return Run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
 }
@@ -225,7 +225,7 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	defer stop()
 	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()
 	if l.addr == "" {
-		results, _ := sendAll(ctx, l.servers.Client, all, 0, 0)
+		results, _ := l.sendAll(ctx, l.servers.Client, all, 0)
 		for i, p := range all {
 			p.finish(results[i], l.servers.level == Default, nil)
 		}
@@ -239,7 +239,7 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 		return
 	}
 	wanted := max(l.servers.Wants(l.addr), 1)
-	results, tail := sendAll(ctx, conn, all, wanted, l.servers.ReplicaTimeout)
+	results, tail := l.sendAll(ctx, conn, all, wanted)
 	l.release(conn, append(results, tail...))
 	short, err := l.checkReplicas(tail, wanted)
 	for i, p := range all {
@@ -312,7 +312,7 @@ func (l *pipeline) close() {
 
 // sendAll sends all scripts in one pipeline. If replicas are wanted, a seal and
 // a WAIT for that many follow.
-func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int, timeout time.Duration) (results, tail []rueidis.RedisResult) {
+func (l *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int) (results, tail []rueidis.RedisResult) {
 	runs := make([]pipelinedRun, len(all))
 	for i, p := range all {
 		runs[i] = pipelinedRun{script: p.script, run: p.run(), asking: wanted > 0 && p.writes[0].asked != ""}
@@ -320,12 +320,12 @@ func sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted
 	if wanted == 0 {
 		return execute(ctx, c, runs, nil)
 	}
-	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal()}
+	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal(l.servers.Keys)}
 	return execute(ctx, c, runs, func(b rueidis.Builder) rueidis.Commands {
 		var last rueidis.Commands
 		if runs[0].asking {
 			last = append(last, b.Asking().Build())
 		}
-		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(timeout.Milliseconds()).Build())
+		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(l.servers.ReplicaTimeout.Milliseconds()).Build())
 	})
 }

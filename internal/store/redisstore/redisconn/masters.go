@@ -126,7 +126,7 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 			if !ok {
 				// The client learns a server's address when a command is
 				// redirected there.
-				s.Client.Do(ctx, s.Client.B().Exists().Key(keyIn(m.spanOf(addr))).Build())
+				s.Client.Do(ctx, s.Client.B().Exists().Key(s.keyIn(m.spanOf(addr))).Build())
 				return
 			}
 			how, failed = s.conditionAt(ctx, addr, node)
@@ -181,11 +181,11 @@ func (m *Masters) spanOf(addr string) span {
 }
 
 // keyIn returns a key that lies in one of the slots of sp.
-func keyIn(sp span) string {
+func (s *Servers) keyIn(sp span) string {
 	for i := int64(0); ; i++ {
 		tag := strconv.FormatInt(i, 36)
 		if slot := keyspace.SlotOf(tag); sp.first <= slot && slot <= sp.last {
-			return keyspace.NewShard(0, tag, slot).Prefix + "seal"
+			return s.Keys.Shard(0, tag, slot).Prefix + "seal"
 		}
 	}
 }
@@ -320,7 +320,7 @@ func (s *Servers) Synced(ctx context.Context) bool {
 			return false
 		}
 		conn, release := node.Dedicate()
-		results := conn.DoMulti(ctx, conn.B().Set().Key(keyIn(m.spanOf(addr))).Value("").Build(), conn.B().Wait().Numreplicas(int64(how.replicas)).Timeout(settleTime.Milliseconds()).Build())
+		results := conn.DoMulti(ctx, conn.B().Set().Key(s.keyIn(m.spanOf(addr))).Value("").Build(), conn.B().Wait().Numreplicas(int64(how.replicas)).Timeout(settleTime.Milliseconds()).Build())
 		n, err := results[1].AsInt64()
 		release()
 		if err = errors.Join(results[0].Error(), err); err != nil || int(n) < how.replicas {

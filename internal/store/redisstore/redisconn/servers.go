@@ -25,6 +25,7 @@ var errDamaged = codec.ErrDamaged
 // meet.
 type Config struct {
 	Client     rueidis.ClientOption
+	Prefix     string // the first word of all keys and channels; empty means keyspace.DefaultPrefix
 	Durability Durability
 	Replicas   int   // replicas that must confirm a write at the level Strict; see Durability
 	Memory     int64 // bytes that a master can use if it has no limit of its own
@@ -42,6 +43,7 @@ type Servers struct {
 	conns          *connections // the connections of Client and Subscriber
 	Client         rueidis.Client
 	Subscriber     rueidis.Client // for subscriptions; nil if no other node uses the servers
+	Keys           *keyspace.Keys // of the store
 	Cluster        bool           // a call can touch only one slot
 	level          Durability
 	ReplicaTimeout time.Duration // the longest wait for replicas to confirm
@@ -89,7 +91,7 @@ func newServers(c Config) (*Servers, error) {
 	}
 	return &Servers{
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
-		Client: client, Subscriber: subscriber, Cluster: client.Mode() == rueidis.ClientModeCluster,
+		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix)), Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
@@ -243,7 +245,7 @@ func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 			continue
 		}
 		met[addr] = true
-		of, runs = append(of, sh), append(runs, s.newWrite(seal, sh).seal())
+		of, runs = append(of, sh), append(runs, s.newWrite(seal, sh).seal(s.Keys))
 	}
 	if len(runs) == 0 {
 		return unconfirmed, nil

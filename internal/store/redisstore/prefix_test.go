@@ -1,0 +1,53 @@
+package redisstore
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// TestStoresWithDifferentPrefixesShareNothing opens two stores in one Redis. Each
+// owns all of its shards, and neither knows the tasks, nodes and settings of the
+// other. The loss of one does not close the other.
+func TestStoresWithDifferentPrefixesShareNothing(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	shop, usual := openNodeWith(t, Config{Node: "a", Prefix: "shop"}, r.Addr), openNode(t, "a", r.Addr)
+	for _, s := range []*Store{shop, usual} {
+		eventually(t, 10*time.Second, "each node owns all shards", func() bool { return divided(s) })
+	}
+	soon(t, shop, "task-", 20, time.Hour)
+	key := task.Key{Namespace: task.DefaultNamespace, Name: "task-0"}
+	if _, err := shop.Get(t.Context(), key); err != nil {
+		t.Errorf("the store with the task: %v", err)
+	}
+	if _, err := usual.Get(t.Context(), key); !errors.Is(err, task.ErrNotFound) {
+		t.Errorf("the other store: %v, want ErrNotFound", err)
+	}
+	ask := store.PermitAsk{PermitScope: store.PermitScope{Namespace: task.DefaultNamespace, Queue: "q"}, Concurrency: 1, Want: 1}
+	for _, s := range []*Store{shop, usual} {
+		if got := s.Permit(t.Context(), []store.PermitAsk{ask})[0]; got.Err != nil || got.Held != 1 {
+			t.Errorf("each store has the one permit of its queue: %+v", got)
+		}
+		nodes, err := s.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 {
+			t.Errorf("nodes: %v, %v", nodes, err)
+		}
+	}
+
+	for key := range strings.FieldsSeq(redis(t, r, "EVAL", "return table.concat(redis.call('KEYS', '*'), ' ')", "0")) {
+		if !strings.HasPrefix(key, "shop:") && !strings.HasPrefix(key, "foliot:") && !strings.HasPrefix(key, "$") {
+			t.Errorf("the key %s has no prefix", key)
+		}
+	}
+	redis(t, r, "EVAL", "for _, key in ipairs(redis.call('KEYS', 'shop:*')) do redis.call('DEL', key) end return 1", "0")
+	eventually(t, 10*time.Second, "the lost store is closed", func() bool { return shop.identity.Lost() != nil })
+	if lost := usual.identity.Lost(); lost != nil {
+		t.Errorf("the other store is closed as well: %v", lost)
+	}
+}
