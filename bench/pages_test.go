@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	embedreport "github.com/foliot/foliot/bench/embed/report"
 	idlereport "github.com/foliot/foliot/bench/idle/report"
 	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/record"
@@ -22,6 +23,7 @@ func TestTheCommittedPagesAreThoseOfTheCommittedResults(t *testing.T) {
 		"bench":       {".", new(report.Run)},
 		"bench-idle":  {"idle", new(idlereport.Run)},
 		"bench-redis": {"redis", new(redisreport.Run)},
+		"bench-embed": {"embed", new(embedreport.Run)},
 	} {
 		if err := record.Load(filepath.Join(r.folder, "results", "latest.json"), r.run); err != nil {
 			t.Fatal(err)

@@ -161,7 +161,10 @@ func survives(x row) string {
 // Kills is the table of the tasks after the death of their program.
 func (r *Run) Kills() string {
 	return page.Table(r.rows(trial.Plant, trial.Hold), titles,
-		figure("the first waiting task after, s", trial.Plant, trial.FirstS), figure("the last one after, s", trial.Plant, trial.LastS),
+		column{Head: "the last waiting task, ms", Cell: func(x row) string {
+			list := x.of(trial.Plant)
+			return page.Figure(min(median(list, record.MaxMs), 1000*median(list, trial.LastS)))
+		}},
 		count("lost", trial.Plant, record.Lost), count("early", trial.Plant, record.Early), count("twice", trial.Plant, record.Doubled),
 		column{Head: "the task that ran, again after, s", Cell: func(x row) string {
 			for _, y := range x.of(trial.Hold) {
