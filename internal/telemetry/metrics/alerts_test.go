@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,6 +71,78 @@ func TestEachAlertIsInTheTestsOfThresholds(t *testing.T) {
 	for name := range alertRules(t) {
 		if !strings.Contains(tests, `ALERTS{alertname="`+name+`", alertstate="firing"}`) {
 			t.Errorf("grafana/alerts_test.yaml does not test %s", name)
+		}
+	}
+}
+
+// runbookURL is the address of the pages in docs/runbooks.
+const runbookURL = "https://github.com/foliot/foliot/blob/main/docs/runbooks/"
+
+// runbooks returns the texts of the pages in docs/runbooks by the names of their
+// alerts.
+func runbooks(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(docs + "runbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for _, f := range files {
+		if name, isPage := strings.CutSuffix(f.Name(), ".md"); isPage && name != "README" {
+			pages[name] = readDocs(t, "runbooks/"+f.Name())
+		}
+	}
+	return pages
+}
+
+func TestEachAlertHasARunbookAndEachRunbookAnAlert(t *testing.T) {
+	pages, rules := runbooks(t), alertRules(t)
+	index, table := readDocs(t, "runbooks/README.md"), readDocs(t, "observability.md")
+	for name, rule := range rules {
+		if !strings.Contains(rule, "runbook_url: "+runbookURL+name+".md\n") {
+			t.Errorf("grafana/alerts.yaml: %s lacks the annotation runbook_url: %s%s.md", name, runbookURL, name)
+		}
+		if pages[name] == "" {
+			t.Errorf("docs/runbooks/%s.md is missing", name)
+		}
+		if !strings.Contains(index, "["+name+"]("+name+".md)") || !strings.Contains(table, "[`"+name+"`](runbooks/"+name+".md)") {
+			t.Errorf("docs/runbooks/README.md or docs/observability.md does not link to %s", name)
+		}
+	}
+	for name := range pages {
+		if rules[name] == "" {
+			t.Errorf("docs/runbooks/%s.md has no rule in grafana/alerts.yaml", name)
+		}
+	}
+}
+
+// An operator finds each part at the same place.
+func TestEachRunbookHasTheSameParts(t *testing.T) {
+	heading := regexp.MustCompile(`(?m)^##? .*$`)
+	severity := regexp.MustCompile(`labels: \{severity: (\w+)\}`)
+	for name, rule := range alertRules(t) {
+		page := runbooks(t)[name]
+		want := []string{"# " + name, "## Effect", "## First check", "## Causes", "## Do not", "## The end", "## Related"}
+		code := regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(page, "")
+		if got := heading.FindAllString(code, -1); !slices.Equal(got, want) {
+			t.Errorf("%s has the headings %q, want %q", name, got, want)
+		}
+		if m := severity.FindStringSubmatch(rule); m == nil || !strings.HasPrefix(strings.ToLower(page), "# "+strings.ToLower(name)+"\n\n"+m[1]+". ") {
+			t.Errorf("%s does not begin with the severity of its rule", name)
+		}
+		if n := strings.Count(page, "\n"); n > 60 {
+			t.Errorf("%s has %d lines, and an operator in a hurry reads at most 60", name, n)
+		}
+	}
+}
+
+func TestTheRunbooksNameExposedMetricsOnly(t *testing.T) {
+	exposed := gather(t, full(t))
+	for name, page := range runbooks(t) {
+		for _, word := range metricWord.FindAllString(page, -1) {
+			if exposed[word] == nil {
+				t.Errorf("%s: %s is not exposed", name, word)
+			}
 		}
 	}
 }
