@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// callbacks calls functions of the program one after the other, on the goroutine
-// of run. So a slow function delays no attempt and no lease. Its methods can be
-// called concurrently.
+// callbacks calls functions of the program one after the other, on the
+// goroutine of run. So a slow function delays no attempt and no lease. Its
+// methods can be called concurrently.
 type callbacks struct {
 	some chan struct{} // capacity 1; has an element if waiting may have one
 

@@ -7,8 +7,8 @@
 // database.
 //
 // The store of the tasks is a directory of this machine (package foliot/dir) or
-// a Redis that several processes share (package foliot/redis). A directory needs
-// no server:
+// a Redis that several processes share (package foliot/redis). A directory
+// needs no server:
 //
 //	var closeOrder = foliot.NewKind[Order]("close-order")
 //
@@ -24,11 +24,11 @@
 //
 // # Kinds
 //
-// A task has a kind: a name and a Go type for its arguments, which are stored as
-// JSON. Only a process with a handler for the kind starts the task. A task whose
-// kind has no handler waits, and does not fail. So after a deployment that
-// renames a kind, the tasks with the old name wait until a process has a handler
-// for that name. `foliot ls`, the web page and Node.Missing show them.
+// A task has a kind: a name and a Go type for its arguments, which are stored
+// as JSON. Only a process with a handler for the kind starts the task. A task
+// whose kind has no handler waits, and does not fail. So after a deployment
+// that renames a kind, the tasks with the old name wait until a process has a
+// handler for that name. `foliot ls`, the web page and Node.Missing show them.
 //
 // # Results
 //
@@ -54,13 +54,14 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, create the task before the transaction
-// commits. Derive its name from the row, and let the handler read the row: after
-// a rollback the handler finds no row, and has nothing to do. In the other
-// order, a crash between the commit and the create would lose the timer.
+// To set a timer for a row of a database, create the task before the
+// transaction commits. Derive its name from the row, and let the handler read
+// the row: after a rollback the handler finds no row, and has nothing to do. In
+// the other order, a crash between the commit and the create would lose the
+// timer.
 //
 // # Cost
 //
-// A waiting task uses no memory until a few seconds before its due time. Several
-// goroutines can use a Node or another Scheduler at the same time.
+// A waiting task uses no memory until a few seconds before its due time.
+// Several goroutines can use a Node or another Scheduler at the same time.
 package foliot

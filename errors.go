@@ -12,7 +12,7 @@ import (
 // The errors of a Scheduler, for errors.Is. After ErrUnavailable the call may
 // have been applied.
 var (
-	ErrNotFound    = errors.New("no such task")
+	ErrNotFound    = errors.New("no such task or schedule")
 	ErrExists      = errors.New("a task with that name exists")
 	ErrRunning     = errors.New("the task is running")
 	ErrEnded       = errors.New("the task has ended")
@@ -24,12 +24,12 @@ var (
 	ErrClosed      = errors.New("the node is closed")
 )
 
-// These are the causes (context.Cause) with which the context of a handler ends.
-// After the Timeout of the task, the cause is context.DeadlineExceeded. There
-// are two rare causes without a name: this process lost its share of a queue's
-// limit on a Redis, or a task that may crash the process must run alone. After
-// ErrStopping, ErrLeaseLost and the rare causes, the task is due again, and the
-// attempt does not count.
+// These are the causes (context.Cause) with which the context of a handler
+// ends. After the Timeout of the task, the cause is context.DeadlineExceeded.
+// There are two rare causes without a name: this process lost its share of a
+// queue's limit on a Redis, or a task that may crash the process must run
+// alone. After ErrStopping, ErrLeaseLost and the rare causes, the task is due
+// again, and the attempt does not count.
 var (
 	// ErrCancelled: the task was cancelled.
 	ErrCancelled = dispatch.ErrCancelled
@@ -112,9 +112,9 @@ func (r *result) Error() string {
 
 func (r *result) Unwrap() error { return r.err }
 
-// Dead returns a result for a handler: the task is dead, and no attempt follows.
-// The task stays in the store with the text of err for Options.KeepDead. Retry
-// starts it again.
+// Dead returns a result for a handler: the task is dead, and no attempt
+// follows. The task stays in the store with the text of err for
+// Options.KeepDead. Retry starts it again.
 func Dead(err error) error {
 	return &result{task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry}, err}
 }

@@ -33,8 +33,8 @@ type Info struct {
 	// error of the last attempt that has ended.
 	Attempts  int
 	LastError string
-	// Reason is a stable word that gives the cause if the task is dead, cancelled
-	// or expired.
+	// Reason is a stable word that gives the cause if the task is dead,
+	// cancelled or expired.
 	Reason string
 }
 

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Kind is a sort of task: a name in the store, and the Go type of the arguments.
-// A Kind is usually a package variable. The code that creates tasks and the code
-// that handles them use the same variable.
+// Kind is a sort of task: a name in the store, and the Go type of the
+// arguments. A Kind is usually a package variable. The code that creates tasks
+// and the code that handles them use the same variable.
 type Kind[A any] struct {
 	name     string
 	defaults []Option
 }
 
 // NewKind returns a kind. The name is stored with each task, so it must not
-// change while tasks of the kind wait. The name has 1 to 128 characters: letters,
-// digits and . _ : - are allowed. The arguments are stored as JSON. So, as with
-// any stored JSON, a field of A can be added or removed while tasks wait.
+// change while tasks of the kind wait. The name has 1 to 128 characters:
+// letters, digits and . _ : - are allowed. The arguments are stored as JSON.
+// So, as with any stored JSON, a field of A can be added or removed while tasks
+// wait.
 func NewKind[A any](name string, defaults ...Default) Kind[A] {
 	return Kind[A]{name, defaults}
 }

@@ -28,8 +28,8 @@ type Call struct {
 	Labels            map[string]string
 }
 
-// Handler runs one attempt. Its results are those that the package documentation
-// lists for the handler of a kind.
+// Handler runs one attempt. Its results are those that the package
+// documentation lists for the handler of a kind.
 type Handler func(context.Context, *Call) error
 
 // Middleware wraps a handler: for logs, traces, metrics or transactions.

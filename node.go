@@ -21,9 +21,9 @@ import (
 
 // Options configures a Node. The zero Options works.
 type Options struct {
-	// Namespace holds the tasks and schedules that this Node creates. Open creates
-	// it if it does not exist. The handlers run the tasks of all namespaces.
-	// Default: "default".
+	// Namespace holds the tasks and schedules that this Node creates. Open
+	// creates it if it does not exist. The handlers run the tasks of all
+	// namespaces. Default: "default".
 	Namespace string
 	// Concurrency is the maximum number of handlers that run at once in this
 	// process. Default: 128.
@@ -42,9 +42,9 @@ type Options struct {
 	// process. The log has a warning too, even if Died is nil. One goroutine
 	// makes all calls of Died and Hangs, one after the other.
 	Died func(Info)
-	// Hangs is called if a handler still runs after the Timeout of its task. The
-	// task stays with this handler, which counts against Concurrency. Default: a
-	// warning in the log.
+	// Hangs is called if a handler still runs after the Timeout of its task.
+	// The task stays with this handler, which counts against Concurrency.
+	// Default: a warning in the log.
 	Hangs func(i Info, running time.Duration)
 	// Logger receives failures and warnings. Default: slog.Default().
 	Logger *slog.Logger
@@ -90,10 +90,11 @@ func init() {
 	node.Of = func(embedded any) *node.Node { return embedded.(*Node).core }
 }
 
-// Open opens a store. The handlers of m run only while Run does: before Run, this
-// process owns no part of a shared store. A program that only creates tasks
-// passes a nil Mux, and must not call Run. If a Redis still loads its data, Open
-// waits for it until ctx ends. Call Close when you no longer need the Node.
+// Open opens a store. The handlers of m run only while Run does: before Run,
+// this process owns no part of a shared store. A program that only creates
+// tasks passes a nil Mux, and must not call Run. If a Redis still loads its
+// data, Open waits for it until ctx ends. Call Close when you no longer need
+// the Node.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{options: o, handlers: m.all(), calls: callbacks{some: make(chan struct{}, 1)}}
@@ -170,12 +171,12 @@ func (n *Node) asActor(ctx context.Context) context.Context {
 // delay is shortened.
 func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 
-// Run starts due tasks until ctx ends. Then it starts no more tasks, and waits up
-// to Options.Grace for the handlers that run. After that it ends the contexts of
-// the remaining handlers with ErrStopping, and waits a few seconds more. If all
-// handlers have returned, Run returns nil. Otherwise, or if the store fails for
-// good, it returns an error. Run must be called once only: a second call returns
-// an error.
+// Run starts due tasks until ctx ends. Then it starts no more tasks, and waits
+// up to Options.Grace for the handlers that run. After that it ends the
+// contexts of the remaining handlers with ErrStopping, and waits a few seconds
+// more. If all handlers have returned, Run returns nil. Otherwise, or if the
+// store fails for good, it returns an error. Run must be called once only: a
+// second call returns an error.
 func (n *Node) Run(ctx context.Context) error {
 	if n.handlers == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open")
@@ -212,8 +213,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the store. It must not be called before Run has returned. Further
-// calls return the result of the first.
+// Close closes the store. It must not be called before Run has returned.
+// Further calls return the result of the first.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() { n.closeErr = n.core.Close() })
 	return n.closeErr

@@ -21,8 +21,8 @@ func Queue(name string) Option { return func(r *request) { r.queue = name } }
 // Priority is the order in which due tasks of a queue start.
 type Priority uint8
 
-// The priorities. If tasks of all three are due, 16 of 21 started tasks are High,
-// 4 are Normal and 1 is Low.
+// The priorities. If tasks of all three are due, 16 of 21 started tasks are
+// High, 4 are Normal and 1 is Low.
 const (
 	High   Priority = Priority(task.High)
 	Normal Priority = Priority(task.Normal)

@@ -12,8 +12,8 @@ import (
 )
 
 // Remote returns a Scheduler that creates tasks over HTTP, in a program that
-// serves package foliot/admin. The handlers run in that program, or in a program
-// that shares its Redis. The client sets the namespace.
+// serves package foliot/admin. The handlers run in that program, or in a
+// program that shares its Redis. The client sets the namespace.
 //
 // If the client repeats a create after a lost reply, only one task is created.
 // Each call of Kind.Schedule writes the schedule, even if nothing changes.

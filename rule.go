@@ -11,15 +11,15 @@ import (
 // Rule describes when a schedule creates tasks. The functions Cron and Every
 // return one. Change its fields for other values than the defaults.
 type Rule struct {
-	// Cron is a cron expression. It has five fields (minute, hour, day of month,
-	// month, day of week), or six with the second first, or is a word such as
-	// @daily. Exactly one of Cron and Every must be set.
+	// Cron is a cron expression. It has five fields (minute, hour, day of
+	// month, month, day of week), or six with the second first, or is a word
+	// such as @daily. Exactly one of Cron and Every must be set.
 	Cron string
 	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	Zone string
-	// SkipGaps skips an instant at a time of day that a clock change leaves out.
-	// Default: the schedule fires when the gap ends. BothFolds fires twice at a
-	// time of day that a clock change repeats. Default: once.
+	// SkipGaps skips an instant at a time of day that a clock change leaves
+	// out. Default: the schedule fires when the gap ends. BothFolds fires twice
+	// at a time of day that a clock change repeats. Default: once.
 	SkipGaps, BothFolds bool
 	// Every is the time between instants. It counts from Start, or from the
 	// creation of the schedule if Start is zero. At least 1s.

@@ -1,6 +1,6 @@
 // Package admin serves the HTTP API and the web page of Foliot inside a Go
-// program. With them, operators see which tasks wait and why, and can move, run,
-// retry and cancel tasks. The command line uses the same API:
+// program. With them, operators see which tasks wait and why, and can move,
+// run, retry and cancel tasks. The command line uses the same API:
 //
 //	http.Handle("/timers/", http.StripPrefix("/timers", admin.Handler(node, allow)))
 //

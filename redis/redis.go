@@ -16,15 +16,16 @@ import (
 
 // Store returns the store at a URL: redis://host:6379/0, rediss:// with TLS, or
 // one of the forms for Sentinel and Cluster that docs/redis.md lists. All
-// processes with the same URL share the tasks. If the URL ends with ?prefix=shop,
-// all keys begin with "shop:" instead of "foliot:". So several programs can use
-// one Redis, or one Cluster, without sharing tasks. foliot.Open returns an error
-// if the URL is invalid.
+// processes with the same URL share the tasks. If the URL ends with
+// ?prefix=shop, all keys begin with "shop:" instead of "foliot:". So several
+// programs can use one Redis, or one Cluster, without sharing tasks.
+// foliot.Open returns an error if the URL is invalid.
 //
 // Each process that runs owns a part of the tasks, and runs only those. So all
-// processes must handle all kinds. If the owner of a task has no handler for its
-// kind, the task waits. The log of the owner reports it, and operators see the
-// task with the reason runner. A process owns nothing before foliot.Node.Run.
+// processes must handle all kinds. If the owner of a task has no handler for
+// its kind, the task waits. The log of the owner reports it, and operators see
+// the task with the reason runner. A process owns nothing before
+// foliot.Node.Run.
 //
 // A `foliot serve` sends only requests, so it must not use the same database
 // with the same prefix. For its API and page, use package foliot/admin instead.

@@ -24,8 +24,8 @@ type Config struct {
 	Keep      task.Policy   // how long ended tasks are kept
 	AuditKeep time.Duration // how long entries of the audit log are kept
 
-	// OnReap is called with tasks after their lost leases were removed. Open can
-	// call it too.
+	// OnReap is called with tasks after their lost leases were removed. Open
+	// can call it too.
 	OnReap  func(left []*task.Task)
 	OnFatal func(error)                      // called at most once, if the medium has failed for good
 	OnSync  func(d time.Duration, steps int) // called after a sync of the disk that took d and wrote steps changes
@@ -38,8 +38,8 @@ type Opened struct {
 
 	// Now reads the clock that decides when tasks are due. Latest returns the
 	// latest time that the clock can have, for times that count from a request.
-	// Trusted returns the time for decisions that cannot be undone. If Latest or
-	// Trusted is nil, the node derives it from Now.
+	// Trusted returns the time for decisions that cannot be undone. If Latest
+	// or Trusted is nil, the node derives it from Now.
 	Now, Latest, Trusted func() time.Time
 
 	// ReapEvery and Gather have the meaning that dispatch.Config gives them.

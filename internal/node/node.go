@@ -20,9 +20,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Node is a store with the parts that work on it. After Open, call Connect once.
-// Then call Deliver and Maintain, each in its own goroutine. Call Close at the
-// end.
+// Node is a store with the parts that work on it. After Open, call Connect
+// once. Then call Deliver and Maintain, each in its own goroutine. Call Close
+// at the end.
 type Node struct {
 	Store    store.Store
 	Clock    func() time.Time   // see Now
@@ -67,8 +67,8 @@ func Open(ctx context.Context, m medium.Medium, c medium.Config) (*Node, error) 
 
 // Config connects the parts of a Node.
 type Config struct {
-	// Dispatch configures the dispatcher. Connect sets the fields that depend on
-	// the store. Observe is called after the node has recorded the attempt.
+	// Dispatch configures the dispatcher. Connect sets the fields that depend
+	// on the store. Observe is called after the node has recorded the attempt.
 	Dispatch dispatch.Config
 	Deliver  dispatch.Deliver // runs an attempt
 	// Queue is the store of the dispatcher. Default: the store of the node.
@@ -99,8 +99,8 @@ func (n *Node) Connect(c Config) {
 }
 
 // Now reads the clock that decides when tasks are due. All callers of the store
-// must use this clock. It is the clock of the Redis servers if the store has any,
-// and otherwise the wall clock of this machine.
+// must use this clock. It is the clock of the Redis servers if the store has
+// any, and otherwise the wall clock of this machine.
 func (n *Node) Now() time.Time { return n.Clock() }
 
 // Latest reads the same clock for times that count from a request, such as a
@@ -139,8 +139,8 @@ func (n *Node) configured(s *settings.Settings) {
 	n.maintenance.Wake()
 }
 
-// Deliver joins the store if several nodes share it. Then it runs the dispatcher
-// until ctx ends, and returns the error of the dispatcher.
+// Deliver joins the store if several nodes share it. Then it runs the
+// dispatcher until ctx ends, and returns the error of the dispatcher.
 func (n *Node) Deliver(ctx context.Context) error {
 	if n.opened.Join != nil {
 		n.opened.Join()
@@ -204,8 +204,8 @@ func (n *Node) Failure(err error) error {
 	}
 }
 
-// Close closes the store. It must not be called before Deliver and Maintain have
-// returned.
+// Close closes the store. It must not be called before Deliver and Maintain
+// have returned.
 func (n *Node) Close() error {
 	n.deaths.flush()
 	return n.Store.Close()

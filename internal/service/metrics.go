@@ -17,8 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
-// newMetrics returns the metrics of a service. It can be called before the store
-// is open.
+// newMetrics returns the metrics of a service. It can be called before the
+// store is open.
 func (s *Service) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  buildinfo.Version(),
@@ -75,8 +75,8 @@ func (s *Service) sources() metrics.Sources {
 	return from
 }
 
-// diskUsage returns the bytes that the files of a directory use, and the free and
-// total bytes of its file system.
+// diskUsage returns the bytes that the files of a directory use, and the free
+// and total bytes of its file system.
 func diskUsage(dir string) (metrics.Disk, error) {
 	space, err := pebblestore.SpaceOf(dir)
 	if err != nil {
@@ -104,8 +104,9 @@ func diskUsage(dir string) (metrics.Disk, error) {
 	return d, nil
 }
 
-// closeTracer exports the last spans within the time limit of the tracer. If that
-// fails, it only logs the error: the exit must not fail because spans are lost.
+// closeTracer exports the last spans within the time limit of the tracer. If
+// that fails, it only logs the error: the exit must not fail because spans are
+// lost.
 func (s *Service) closeTracer() {
 	if err := s.tracer.Close(context.Background()); err != nil {
 		s.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)

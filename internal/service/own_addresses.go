@@ -21,8 +21,8 @@ const (
 	ownNameTimeout = 3 * time.Second  // the time limit of a resolution
 
 	// ownKeep is how long an address stays closed after the last list that
-	// contained it. A replaced master can come back. A lookup of a name with many
-	// addresses returns only a few of them.
+	// contained it. A replaced master can come back. A lookup of a name with
+	// many addresses returns only a few of them.
 	ownKeep = 10 * time.Minute
 )
 
@@ -101,8 +101,8 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces Set with a set of all known addresses. byName has the ports of
-// each host name.
+// publish replaces Set with a set of all known addresses. byName has the ports
+// of each host name.
 func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
@@ -116,10 +116,10 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 }
 
 // here returns one wildcard address for each port of a service on this machine.
-// The wildcard address closes the port at all addresses of the machine. A service
-// can listen on more addresses than the server knows: a Redis at 127.0.0.1
-// usually listens on ::1 too, and a Redis in a container listens on every address
-// of the machine.
+// The wildcard address closes the port at all addresses of the machine. A
+// service can listen on more addresses than the server knows: a Redis at
+// 127.0.0.1 usually listens on ::1 too, and a Redis in a container listens on
+// every address of the machine.
 func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {
@@ -138,8 +138,8 @@ func (o *OwnAddresses) here() (all []netip.AddrPort) {
 }
 
 // resolve looks up the names whose last lookup is older than ownNameEvery. It
-// reports whether it looked up any. If the lookup of a name fails, the name keeps
-// its addresses.
+// reports whether it looked up any. If the lookup of a name fails, the name
+// keeps its addresses.
 func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
 	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {

@@ -14,8 +14,9 @@ import (
 // can cause thousands a second.
 const refusalEvery = time.Second
 
-// refusals logs the addresses that the egress guard refused. The errors of tasks
-// show these addresses to operators only. Its methods can be called concurrently.
+// refusals logs the addresses that the egress guard refused. The errors of
+// tasks show these addresses to operators only. Its methods can be called
+// concurrently.
 type refusals struct {
 	log *slog.Logger
 

@@ -26,9 +26,9 @@ import (
 
 // Config holds the settings of a service.
 type Config struct {
-	// The tasks are in Redis if that is not nil, otherwise in Dir if that is not
-	// empty, otherwise in memory. Open sets the fields of Redis that depend on the
-	// node.
+	// The tasks are in Redis if that is not nil, otherwise in Dir if that is
+	// not empty, otherwise in memory. Open sets the fields of Redis that depend
+	// on the node.
 	Dir       string
 	Redis     *redisstore.Config
 	Keep      task.Policy   // how long ended tasks are kept
@@ -59,8 +59,8 @@ type Config struct {
 }
 
 // Service is a node with an API, a sender of requests, metrics and traces. It
-// does not listen: the API is a handler. After Open, call Connect once. Then call
-// Deliver and Maintain, each in its own goroutine. Call Close at the end.
+// does not listen: the API is a handler. After Open, call Connect once. Then
+// call Deliver and Maintain, each in its own goroutine. Call Close at the end.
 type Service struct {
 	*node.Node
 
@@ -184,8 +184,8 @@ func unlessZero[T int | time.Duration](v T) T {
 	return v
 }
 
-// Maintain does the background work until ctx ends. That is the work of the node,
-// and the updates of the server's own addresses.
+// Maintain does the background work until ctx ends. That is the work of the
+// node, and the updates of the server's own addresses.
 func (s *Service) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
@@ -193,8 +193,8 @@ func (s *Service) Maintain(ctx context.Context) {
 	working.Wait()
 }
 
-// storeEndpoints returns host:port of the servers of the store and of the APIs of
-// the other nodes. It returns nil if the store has no servers.
+// storeEndpoints returns host:port of the servers of the store and of the APIs
+// of the other nodes. It returns nil if the store has no servers.
 func (s *Service) storeEndpoints() []string {
 	if shared, ok := s.Store.(interface{ Endpoints() []string }); ok {
 		return shared.Endpoints()
@@ -202,8 +202,8 @@ func (s *Service) storeEndpoints() []string {
 	return nil
 }
 
-// Close closes the sender, the tracer and the store. It must not be called before
-// Deliver and Maintain have returned.
+// Close closes the sender, the tracer and the store. It must not be called
+// before Deliver and Maintain have returned.
 func (s *Service) Close() error {
 	s.sender.Close()
 	s.closeTracer()

@@ -39,8 +39,8 @@ func (s *shop) open(ctx context.Context, timers foliot.Scheduler, id string) err
 
 //doc:end
 
-// takeOrders stands for the rest of the shop. It takes two orders, and only
-// the first is paid.
+// takeOrders stands for the rest of the shop. It takes two orders, and the
+// first one is paid.
 func (s *shop) takeOrders(ctx context.Context, timers foliot.Scheduler) {
 	for _, id := range []string{"41", "42"} {
 		if err := s.open(ctx, timers, id); err != nil {

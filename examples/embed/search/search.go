@@ -16,8 +16,8 @@ type document struct{ ID string }
 
 var index = foliot.NewKind[document]("index-document", foliot.Queue("search"))
 
-// Handle sets the handler that indexes a document. A process indexes at most four
-// documents at once.
+// Handle sets the handler that indexes a document. A process indexes at most
+// four documents at once.
 func Handle(mux *foliot.Mux, do func(ctx context.Context, id string) error) {
 	index.Handle(mux, func(ctx context.Context, t *foliot.Task[document]) error { return do(ctx, t.Args.ID) }, foliot.AtOnce(4))
 }

@@ -1,5 +1,5 @@
-// Package sessions ends sessions that were not used for half an hour. It does so
-// even if the program was restarted in between.
+// Package sessions ends sessions that were not used for half an hour. It does
+// so even if the program was restarted in between.
 package sessions
 
 import (

@@ -1,6 +1,6 @@
 // Command workers is a program for several processes that share a Redis. Each
-// process creates a timer every second. If you stop one process, the others take
-// over its timers.
+// process creates a timer every second. If you stop one process, the others
+// take over its timers.
 //
 //	go run ./embed/workers -redis redis://127.0.0.1:6379 -name one
 //	go run ./embed/workers -redis redis://127.0.0.1:6379 -name two

@@ -29,8 +29,8 @@ func newKinds(limits map[string]int) map[string]*kind {
 	return kinds
 }
 
-// kindOf returns the kind with that name, and reports whether this process has a
-// handler for it.
+// kindOf returns the kind with that name, and reports whether this process has
+// a handler for it.
 func (pl *Planner) kindOf(name string) (k *kind, runs bool) {
 	if k = pl.kinds[name]; k == nil {
 		return &kind{bit: unlimited}, false // its lanes never start

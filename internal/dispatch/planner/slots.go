@@ -56,8 +56,8 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 // handler that hangs takes no slot of a receiver. The author of a handler knows
 // how many attempts of it can run at once, and can limit its kind: see kind.
 //
-// A simpler rule was built first: "fewer running attempts than free slots". With
-// it, eleven hanging lanes that arrived one after another took every slot.
+// A simpler rule was built first: "fewer running attempts than free slots".
+// With it, eleven hanging lanes that arrived one after another took every slot.
 type slots struct {
 	all, free int
 	held      [classes]int // running attempts, by the class of their destination at the pick
@@ -70,8 +70,8 @@ func newSlots(n, handlers int) slots { return slots{all: n, free: n, handlers: h
 // base is the first allowance of a lane.
 func (s *slots) base() int { return max(s.all/256, 1) }
 
-// most returns the maximum number of attempts that one lane of a class can run at
-// once.
+// most returns the maximum number of attempts that one lane of a class can run
+// at once.
 func (s *slots) most(c class) int {
 	if c == handler {
 		return s.handlers
@@ -82,8 +82,8 @@ func (s *slots) most(c class) int {
 // freeHandlers returns the number of free slots of handlers.
 func (s *slots) freeHandlers() int { return s.handlers - s.held[handler] }
 
-// anyFree reports whether a slot is free that lanes with these costs can use. If
-// no lane can start, each free slot counts.
+// anyFree reports whether a slot is free that lanes with these costs can use.
+// If no lane can start, each free slot counts.
 func (s *slots) anyFree(n cost) bool {
 	requests, handlers := n.slots != neverFits.slots, n.kinds != 0
 	if !requests && !handlers {

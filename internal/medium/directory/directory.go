@@ -14,8 +14,9 @@ import (
 // Medium is a directory. Only one process at a time can open it.
 type Medium struct{ Path string }
 
-// Open opens the directory, and creates it if it does not exist. Open removes all
-// lost leases. None can be lost later, because no other process can hold one.
+// Open opens the directory, and creates it if it does not exist. Open removes
+// all lost leases. None can be lost later, because no other process can hold
+// one.
 func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error) {
 	s, err := pebblestore.Open(m.Path, pebblestore.Config{
 		Policy: c.Keep, AuditKeep: c.AuditKeep, OnSync: c.OnSync, OnReap: c.OnReap, OnFatal: c.OnFatal, Logger: c.Logger,

@@ -16,9 +16,9 @@ const (
 	// reapEvery is the interval at which lost leases are removed. The attempts
 	// of a dead node must be repeated at most one second after the end of their
 	// leases. This interval uses half of the second, and the other half is for
-	// all other delays. With an interval of one second, 7 of 2,444 tasks started
-	// only a few milliseconds before the limit, or after it. Each run costs a
-	// master one ZRANGE per shard.
+	// all other delays. With an interval of one second, 7 of 2,444 tasks
+	// started only a few milliseconds before the limit, or after it. Each run
+	// costs a master one ZRANGE per shard.
 	reapEvery = 500 * time.Millisecond
 	// gather is dispatch.Config.Gather. At a thousand tasks a second it adds
 	// 1.2 ms to the median lateness, and fewer calls reach Redis.
@@ -27,13 +27,13 @@ const (
 	examineTime = 5 * time.Second
 )
 
-// Medium is a Redis or Valkey that several processes share. Open sets the fields
-// of Config that medium.Config has too.
+// Medium is a Redis or Valkey that several processes share. Open sets the
+// fields of Config that medium.Config has too.
 type Medium struct{ Config redisstore.Config }
 
 // Embedded returns the Medium of a program that embeds Foliot. The caller must
-// still set the servers in its Config. address shows operators where the program
-// runs.
+// still set the servers in its Config. address shows operators where the
+// program runs.
 func Embedded(address string) Medium {
 	return Medium{redisstore.Config{Address: address, Version: buildinfo.Version(), Embedded: true}}
 }
@@ -56,8 +56,8 @@ func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, erro
 	return opened, nil
 }
 
-// examine returns the problems of the servers of the store. If it cannot read the
-// format of the store, that is a finding too.
+// examine returns the problems of the servers of the store. If it cannot read
+// the format of the store, that is a finding too.
 func examine(ctx context.Context, s *redisstore.Store, c redisstore.Config) []wire.Finding {
 	ctx, stop := context.WithTimeout(ctx, examineTime)
 	defer stop()
