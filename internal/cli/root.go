@@ -32,6 +32,7 @@ type cli struct {
 
 	Serve    serveCmd        `cmd:"" group:"server" help:"Run the server."`
 	Config   configCmd       `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Health   healthCmd       `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
 	Listen   receive.Listen  `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
 	Add      tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
 	Get      tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
