@@ -184,6 +184,14 @@ man: build ## bin/foliot.1, the man page
 run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
+.PHONY: image
+image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3); needs no Docker
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION))
+
+.PHONY: image-test
+image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
+	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+
 .PHONY: battery
 battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)
