@@ -199,7 +199,7 @@ package-test: ## install, upgrade and remove the deb and the rpm in a directory 
 	@packaging/test.sh
 
 .PHONY: test-cgo
-test-cgo: tooled ## builds with and without C open the data directories of each other (CGO_TIME)
+test-cgo: tooled ## builds with and without C open the data directories of each other (2 minutes)
 	@CGO_ENABLED=1 $(GO) test -count 1 -timeout 30m -v ./test/cgo
 
 .PHONY: battery
