@@ -175,7 +175,7 @@ func (s *server) stop() {
 	}
 }
 
-// add creates tasks whose bodies are random sequences of a few words: each
+// add creates tasks. Their bodies are random sequences of a few words, so each
 // algorithm compresses them.
 func (s *server) add(prefix string) {
 	s.t.Helper()

@@ -27,12 +27,16 @@ import (
 
 const repository = "../.."
 
+// shared is the directory of built. It stays after a failure.
+var shared string
+
 // built is a release of HEAD that the tests share.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "foliot-release-test-")
 	if err != nil {
 		return "", err
 	}
+	shared = dir
 	key := exec.Command("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", filepath.Join(dir, "key.pem"))
 	if out, err := key.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", key, err, out)
@@ -65,8 +69,8 @@ func build(dir, name, umask string, env ...string) error {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := built(); err == nil && code == 0 {
-		_ = os.RemoveAll(dir) // an error leaves a directory in /tmp
+	if code == 0 && shared != "" {
+		_ = os.RemoveAll(shared) // an error leaves a directory behind
 	}
 	os.Exit(code)
 }
