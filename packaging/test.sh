@@ -20,7 +20,7 @@ server=
 cleanup() {
 	if [ -n "$server" ]; then kill -9 "$server" 2>/dev/null || true; fi
 	umount "$root/proc" 2>/dev/null || true
-	rm -rf "$work"
+	rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
 step() { echo "packaging: $*"; }
@@ -66,17 +66,7 @@ debootstrap --variant=minbase --include=systemd-standalone-sysusers "$suite" "$r
 	{ tail "$work/debootstrap.log"; fail "debootstrap failed"; }
 mount -t proc proc "$root/proc"
 
-# systemd does not run there. With /run/systemd/system the scripts believe that
-# it does, and this systemctl writes down their calls.
 calls=$root/run/calls
-cat >"$root/usr/bin/systemctl" <<'SCRIPT'
-#!/bin/sh
-echo "systemctl $*" >>/run/calls
-case "$*" in
-*is-active* | *is-enabled*) exit 0 ;;
-esac
-SCRIPT
-chmod 755 "$root/usr/bin/systemctl"
 called() { # TEXT
 	grep -q -- "$1" "$calls" || fail "the scripts did not call systemctl with '$1': $(cat "$calls")"
 }
@@ -88,7 +78,6 @@ step "installing the deb where systemd does not run"
 cp "$old.deb" "$root/old.deb"
 cp "$new.deb" "$root/new.deb"
 in_root dpkg -i /old.deb
-gone /run/calls
 expect "the user" "foliot:/var/lib/foliot:/usr/sbin/nologin" "$(in_root getent passwd foliot | cut -d: -f1,6,7)"
 expect "the configuration" "640 root:foliot" "$(state /etc/foliot/foliot.yaml)"
 expect "the program" "755 root:root" "$(state /usr/bin/foliot)"
@@ -103,10 +92,11 @@ start_server() {
 	in_root install -d -m 700 -o foliot -g foliot /var/lib/foliot
 	command=$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/foliot.service")
 	# shellcheck disable=SC2086 # the command is several words
-	chroot --userspec foliot:foliot "$root" $command --listen 127.0.0.1:18750 2>"$work/server.log" &
+	chroot --userspec foliot:foliot "$root" $command --listen 127.0.0.1:0 >"$work/server.log" 2>&1 &
 	server=$!
 	for _ in $(seq 100); do
-		curl -sf http://127.0.0.1:18750/readyz >/dev/null && return
+		url=$(grep -m 1 -o 'http://127.0.0.1:[0-9]*' "$work/server.log" || true)
+		if [ -n "$url" ] && curl -sf "$url/readyz" >/dev/null; then return; fi
 		kill -0 "$server" 2>/dev/null || break
 		sleep 0.1
 	done
@@ -119,21 +109,32 @@ stop_server() {
 	server=
 }
 deliver() {
-	in_root timeout 60 foliot listen --server http://127.0.0.1:18750 --listen 127.0.0.1:0 --try 1s --count 1 >"$work/callback" 2>&1 ||
+	in_root timeout 60 foliot listen 127.0.0.1:0 --server "$url" --try 1s >"$work/callback" 2>&1 ||
 		{ cat "$work/callback" "$work/server.log" >&2; fail "no callback arrived"; }
 }
 start_server
 expect "the user of the server" foliot "$(in_root stat -c %U "/proc/$server")"
 deliver
-in_root foliot add --server http://127.0.0.1:18750 http://127.0.0.1:9/later --in 24h --name later >/dev/null
+in_root foliot add --server "$url" http://127.0.0.1:9/later --in 24h --name later >/dev/null
 stop_server
 expect "the data directory" "700 foliot:foliot" "$(state /var/lib/foliot)"
 
 step "upgrading the deb where systemd runs"
+# With /run/systemd/system the scripts believe that systemd runs. This systemctl
+# writes down their calls.
 mkdir -p "$root/run/systemd/system"
+cat >"$root/usr/bin/systemctl" <<'SCRIPT'
+#!/bin/sh
+echo "systemctl $*" >>/run/calls
+case "$*" in
+*is-active* | *is-enabled*) exit 0 ;;
+esac
+SCRIPT
+chmod 755 "$root/usr/bin/systemctl"
 echo 'log-format: json' >>"$root/etc/foliot/foliot.yaml"
 chmod 600 "$root/etc/foliot/foliot.yaml"
 in_root dpkg -i --force-confdef /new.deb
+called daemon-reload
 called 'try-restart foliot.service'
 not_called ' start foliot.service'
 expect "the version" "v0.0.2" "$(in_root foliot version | cut -d' ' -f2)"
@@ -141,7 +142,7 @@ expect "a changed mode" "600 root:foliot" "$(state /etc/foliot/foliot.yaml)"
 grep -q '^log-format: json' "$root/etc/foliot/foliot.yaml" || fail "the upgrade replaced the configuration"
 chmod 640 "$root/etc/foliot/foliot.yaml"
 start_server
-in_root foliot get later --server http://127.0.0.1:18750 >/dev/null || fail "the upgrade lost a task"
+in_root foliot get later --server "$url" >/dev/null || fail "the upgrade lost a task"
 deliver
 stop_server
 
