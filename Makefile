@@ -192,10 +192,10 @@ release: ## archives, packages, SBOMs and checksums of the tagged commit, in dis
 
 .PHONY: release-test
 release-test: ## build the release twice and compare all bytes (RELEASE_TIME; PLATFORMS=linux/amd64,...)
-	@cd tools/release && $(GO) vet ./... && FOLIOT_PLATFORMS=$(PLATFORMS) $(GO) test -count 1 -timeout 90m -v ./...
+	@cd tools/release && $(GO) vet ./... && $(GO) test -count 1 -timeout 90m -v . $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 .PHONY: package-test
-package-test: ## install, upgrade and remove the deb and the rpm in a directory of debootstrap (as root, PACKAGE_TIME)
+package-test: ## install, upgrade and remove the deb and the rpm in a directory of debootstrap (as root, 8 minutes)
 	@packaging/test.sh
 
 .PHONY: test-cgo

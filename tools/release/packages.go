@@ -167,7 +167,7 @@ func (r *release) rpm(binary string) nfpm.Overridables {
 			PreRemove:   filepath.Join(scripts, "preun.sh"),
 			PostRemove:  filepath.Join(scripts, "postun.sh"),
 		},
-		RPM: nfpm.RPM{Summary: summary, BuildHost: "foliot", Compression: "xz"},
+		RPM: nfpm.RPM{Summary: strings.ToUpper(summary[:1]) + summary[1:], BuildHost: "foliot", Compression: "xz"},
 	}
 }
 
@@ -200,6 +200,14 @@ func (r *release) pack(p platform, format string, o nfpm.Overridables) error {
 	})
 	if format == "rpm" {
 		info.Release, info.Description = "1", description
+		for _, c := range info.Contents {
+			switch {
+			case strings.HasPrefix(c.Destination, "/usr/share/doc/"), strings.HasPrefix(c.Destination, "/usr/share/man/"):
+				c.Type = files.TypeRPMDoc
+			case strings.HasPrefix(c.Destination, "/usr/share/licenses/"):
+				c.Type = files.TypeRPMLicense
+			}
+		}
 	}
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err

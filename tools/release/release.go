@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,9 +146,11 @@ func (r *release) file(p platform, ext string) string {
 }
 
 // output runs a command and returns its output without the last line end.
+// Settings of a server in the environment would change the pages.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "FOLIOT_") })
 	var failed strings.Builder
 	cmd.Stderr = &failed
 	out, err := cmd.Output()

@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,8 @@ import (
 )
 
 const repository = "../.."
+
+var platforms = flag.String("platforms", "all", "the platforms of the release that the tests build")
 
 // shared is the directory of built. It stays after a failure.
 var shared string
@@ -45,21 +48,22 @@ var built = sync.OnceValues(func() (string, error) {
 	if out, err := tool.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", tool, err, out)
 	}
+	source := exec.Command("git", "clone", "--quiet", repository, filepath.Join(dir, "source"))
+	if out, err := source.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", source, err, out)
+	}
 	return dir, build(dir, "first", "022", "TZ=UTC")
 })
 
-// build runs the program on HEAD. The first run may use the build cache.
+// build runs the program on the clone, which has one commit during the tests.
+// The first run may use the build cache.
 func build(dir, name, umask string, env ...string) error {
 	temp := filepath.Join(dir, "tmp-"+name)
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		return err
 	}
-	platforms := os.Getenv("FOLIOT_PLATFORMS")
-	if platforms == "" {
-		platforms = "all"
-	}
 	cmd := exec.Command("sh", "-c", `umask "$0" && exec "$@"`, umask, filepath.Join(dir, "release"),
-		"-repository", repository, "-out", filepath.Join(dir, name), "-snapshot", "-key", filepath.Join(dir, "key.pem"), "-platforms", platforms)
+		"-repository", filepath.Join(dir, "source"), "-out", filepath.Join(dir, name), "-snapshot", "-key", filepath.Join(dir, "key.pem"), "-platforms", *platforms)
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+temp), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
@@ -267,7 +271,7 @@ func TestTheProgramPrintsItsVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit, err := output(t.Context(), repository, "git", "rev-parse", "--short=12", "HEAD")
+	commit, err := output(t.Context(), filepath.Join(filepath.Dir(dir), "source"), "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
