@@ -29,7 +29,7 @@ const (
 	dataDir = volume + "/data"
 )
 
-// content is what an image is made of.
+// content holds the files and the description of an image.
 type content struct {
 	binary, certs         []byte
 	arch, version, commit string
