@@ -97,6 +97,7 @@ func (d *decoder) key(root *yaml.Node, namespace string) (k Key) {
 	case k.Kind == Namespace && in != nil:
 		d.refuse(in, "namespace: a namespace is in no other namespace: delete the line")
 	case in != nil:
+		d.lines["namespace"] = in.Line
 		k.Namespace = d.text(in, "namespace")
 		d.checkName(in, "namespace", k.Namespace)
 	case k.Kind != Namespace:
@@ -361,7 +362,7 @@ func (d *decoder) anyScalar(n *yaml.Node, path string) {
 		d.json.WriteString(strconv.FormatBool(b))
 	case "!!int", "!!float":
 		var f float64
-		if err := n.Decode(&f); err != nil {
+		if err := n.Decode(&f); err != nil && !json.Valid([]byte(n.Value)) { // JSON has larger numbers
 			d.refuse(n, "%s: %s is not a number of JSON", path, n.Value)
 		}
 		d.number(n, f, path)

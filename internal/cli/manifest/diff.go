@@ -32,9 +32,14 @@ func Diff(from, to Object) ([]Difference, error) {
 	maps.Copy(all, after)
 	var list []Difference
 	for _, field := range slices.Sorted(maps.Keys(all)) {
-		if !bytes.Equal(before[field], after[field]) {
-			list = append(list, Difference{field, orFalse(before[field], after[field]), orFalse(after[field], before[field])})
+		was, is := before[field], after[field]
+		if bytes.Equal(was, is) {
+			continue
 		}
+		if !isBody(field) {
+			was, is = orFalse(was, is), orFalse(is, was)
+		}
+		list = append(list, Difference{field, was, is})
 	}
 	return list, nil
 }

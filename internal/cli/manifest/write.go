@@ -108,6 +108,9 @@ func node(in *json.Decoder, path string, usual map[string]json.RawMessage) (*yam
 		n = text(v)
 	case json.Number:
 		n = &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+		if n.ShortTag() != "!!int" { // YAML reads some numbers as text, unless a tag says otherwise
+			n.Tag = "!!float"
+		}
 	default:
 		plain, err := json.Marshal(v)
 		if err != nil {
