@@ -107,7 +107,7 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 	if err := c.confirm(ctx, con, plan); err != nil {
 		return err
 	}
-	return plan.run(ctx, con)
+	return plan.run(ctx, con, p.server)
 }
 
 // refuseOutside returns an error for objects that are not in the scope of the

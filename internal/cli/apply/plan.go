@@ -27,8 +27,9 @@ type change struct {
 	Action action
 	Fields []manifest.Difference // of an object that is created or changed
 
-	tasks int64 // that a deleted queue has
-	make  func(ctx context.Context) error
+	to        manifest.Object  // that is written; unused if Action is deleted
+	condition client.Condition // holds while the server has the version that was read
+	tasks     int64            // that a deleted queue has
 }
 
 // plan is the list of all changes, in the order in which they are made.
@@ -129,20 +130,18 @@ func (p *planner) compare(ctx context.Context, o *manifest.Object, found *stored
 	if err != nil {
 		return nil, err
 	}
-	ch := &change{Key: o.Key, Action: changed}
-	to, condition := o.Complete(queue), client.IfNoneMatch()
+	ch := &change{Key: o.Key, Action: created, to: o.Complete(queue), condition: client.IfNoneMatch()}
 	from := manifest.Object{Key: o.Key}
-	if found == nil {
-		ch.Action = created
-	} else {
-		from, condition = found.Complete(queue), found.condition
+	if found != nil {
+		ch.Action, ch.condition = changed, found.condition
+		from = found.Complete(queue)
 	}
-	if ch.Fields, err = manifest.Diff(from, to); err != nil {
+	if ch.Fields, err = manifest.Diff(from, ch.to); err != nil {
 		return nil, err
 	}
 	own := found == nil || p.adopt && found.owner != p.owner
 	if own && !isDefault(o.Key) { // which is never deleted
-		setOwner(&to, p.owner)
+		setOwner(&ch.to, p.owner)
 		if found != nil {
 			ch.Fields = append(ch.Fields, ownerChange(found.owner, p.owner))
 		}
@@ -150,7 +149,6 @@ func (p *planner) compare(ctx context.Context, o *manifest.Object, found *stored
 	if found != nil && len(ch.Fields) == 0 {
 		return nil, nil
 	}
-	ch.make = func(ctx context.Context) error { return p.server.put(ctx, to, condition) }
 	return ch, nil
 }
 

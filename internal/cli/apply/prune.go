@@ -44,11 +44,10 @@ func (p *planner) prune(ctx context.Context, result *plan, namespace string, all
 			result.blocked = append(result.blocked, blockedDelete{s.Key, why})
 			continue
 		}
-		d := change{Key: s.Key, Action: deleted}
+		d := change{Key: s.Key, Action: deleted, condition: s.condition}
 		if s.Kind == manifest.Queue {
 			d.tasks = total(s.counts)
 		}
-		d.make = func(ctx context.Context) error { return p.server.remove(ctx, s.Key, s.condition) }
 		result.changes = append(result.changes, d)
 	}
 	return nil

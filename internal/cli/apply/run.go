@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliot/foliot/client"
@@ -108,20 +109,56 @@ func withoutSecret(d manifest.Difference) manifest.Difference {
 }
 
 // run makes the changes in their order, and stops at the first error.
-func (p *plan) run(ctx context.Context, con *console.Console) error {
-	made := map[action]int{}
+func (p *plan) run(ctx context.Context, con *console.Console, server *server) error {
+	made, last := map[action]int{}, []change(nil)
 	for _, ch := range p.changes {
-		if err := ch.make(ctx); err != nil {
+		suspend, err := p.make(ctx, server, ch)
+		if err != nil {
 			p.report(con, made)
 			return stopped(&ch, err)
 		}
 		made[ch.Action]++
+		last = append(last, suspend...)
+	}
+	for _, ch := range last {
+		if _, err := server.put(ctx, ch.to, ch.condition); err != nil {
+			p.report(con, made)
+			return stopped(&ch, err)
+		}
 	}
 	p.report(con, made)
 	if n := len(p.blocked); n > 0 {
 		return exit.With(exit.Conflict, fmt.Errorf("not deleted: %s: %s", p.blocked[0].Key, p.blocked[0].Why))
 	}
 	return nil
+}
+
+// make makes one change. If the change suspends a namespace that gets
+// schedules, make returns the suspension, to be made after them: no schedule
+// can be created in a suspended namespace.
+func (p *plan) make(ctx context.Context, server *server, ch change) (suspend []change, err error) {
+	if ch.Action == deleted {
+		return nil, server.remove(ctx, ch.Key, ch.condition)
+	}
+	now := ch.to
+	if p.suspendsLast(&ch) {
+		now.NamespaceSettings.Suspended = false
+		suspend = []change{ch}
+	}
+	next, err := server.put(ctx, now, ch.condition)
+	if suspend != nil {
+		suspend[0].condition = next
+	}
+	return suspend, err
+}
+
+// suspendsLast reports whether a change suspends a namespace in which the plan
+// writes a schedule.
+func (p *plan) suspendsLast(ch *change) bool {
+	isSuspension := func(d manifest.Difference) bool { return d.Field == "suspended" && string(d.To) == "true" }
+	return ch.Kind == manifest.Namespace && slices.ContainsFunc(ch.Fields, isSuspension) && slices.ContainsFunc(p.changes, func(c change) bool {
+		return c.Kind == manifest.Schedule && c.Namespace == ch.Name && c.Action != deleted
+	})
 }
 
 func (p *plan) report(con *console.Console, made map[action]int) {

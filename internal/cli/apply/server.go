@@ -99,17 +99,22 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// put creates or replaces an object if the condition holds.
-func (s *server) put(ctx context.Context, o manifest.Object, condition client.Condition) error {
+// put creates or replaces an object if the condition holds. It returns the
+// condition for the next put of a namespace.
+func (s *server) put(ctx context.Context, o manifest.Object, condition client.Condition) (next client.Condition, err error) {
 	api, err := s.in(o.Namespace)
 	if err != nil {
-		return err
+		return next, err
 	}
 	switch o.Kind {
 	case manifest.Namespace:
-		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
+		var n *client.Namespace
+		n, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
 			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
 		})
+		if err == nil {
+			next = client.IfMatch(n.ETag())
+		}
 	case manifest.Queue:
 		_, err = transfer.WithinRate(ctx, func() (*client.Queue, error) {
 			return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
@@ -117,7 +122,7 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	case manifest.Schedule:
 		_, err = transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
 	}
-	return err
+	return next, err
 }
 
 // remove deletes an object if the condition holds. The server deletes a
