@@ -407,3 +407,44 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 		t.Errorf("%s", errs)
 	}
 }
+
+// A user begins with the example of the page.
+func TestTheExampleOfThePageAboutApplyWorks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/apply.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	if example == nil {
+		t.Fatal("the page has no example")
+	}
+	s := newSession(t)
+	if out, _ := s.applied(exit.OK, string(example[1])); out != "+ namespace acme\n+ queue acme/mail\n+ schedule acme/nightly\n" {
+		t.Errorf("it prints %q", out)
+	}
+	s.applied(exit.OK, string(example[1]), "--dry-run", "--prune")
+}
+
+func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
+	m := newMoveTest(t)
+	const objects = "kind: queue\nname: mail\n---\nkind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n---\nkind: namespace\nname: acme\n"
+	m.from.applied(exit.OK, objects)
+	m.from.must("", "queue set mail --rate 3")
+	m.from.must("", "queue pause mail")
+	m.from.must("", "cron set s --every 2h")
+	m.from.must("", "cron pause s")
+	m.from.must("", "namespace set acme --max-pending 10")
+	m.move()
+	for _, c := range []struct {
+		s    *session
+		line string
+	}{{m.from, "queue get mail"}, {m.from, "cron get s"}, {m.to, "cron get s"}} {
+		if got := c.s.must("", c.line); !strings.Contains(got, "managed by\tapply\n") {
+			t.Errorf("%s prints no owner:\n%s", c.line, got)
+		}
+	}
+	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
+	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune"); out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+}
