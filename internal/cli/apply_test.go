@@ -6,11 +6,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -271,8 +274,14 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 }
 
 func TestTheDefaultNamespaceIsNeverDeleted(t *testing.T) {
-	s := newSession(t)
+	m := newMoveTest(t)
+	s := m.from
 	s.applied(exit.OK, "kind: namespace\nname: default\nmax_pending: 10\n", "--adopt")
+	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	m.post("PUT", "/v1/namespaces/default", "application/json", `{"max_pending": 10, "managed_by": "apply"}`)
+	s.must("", "queue rm mail")
 	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
 		t.Errorf("it prints %q", out)
 	}
@@ -446,5 +455,61 @@ func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
 	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
 	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune"); out != want {
 		t.Errorf("it prints %q, want %q", out, want)
+	}
+}
+
+func TestAnObjectInAMissingNamespaceIsRefusedBeforeAnyChange(t *testing.T) {
+	s := newSession(t)
+	_, errs := s.applied(exit.Usage, mailQueue+"---\nkind: queue\nname: q\nnamespace: acme\n")
+	if !strings.Contains(errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`") {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
+		t.Error("another object was changed")
+	}
+}
+
+// Without the bodies, an export would lose them, and apply would find
+// differences that do not exist.
+func TestATokenThatSeesNoBodiesCannotCompareSchedules(t *testing.T) {
+	s := newSession(t)
+	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: x}}\n"
+	s.applied(exit.OK, schedule)
+	s.must("", "namespace set default --hide-payloads")
+	admin := strings.TrimSpace(s.must("", "token create --for operator --scope admin"))
+	t.Setenv("FOLIOT_TOKEN", admin)
+	reader := strings.TrimSpace(s.must("", "token create --for default --scope read"))
+	t.Setenv("FOLIOT_TOKEN", reader)
+	if _, errs := s.applied(exit.Failure, schedule, "--dry-run"); !strings.Contains(errs, "use a token of scope write") {
+		t.Errorf("stderr %q", errs)
+	}
+	if out, errs, code := s.run("", "export", "--settings"); code == exit.OK || strings.Contains(out, "schedule") {
+		t.Errorf("the export ended with %d: %s%s", code, out, errs)
+	}
+}
+
+// A load balancer sends each request to another server. A server knows a new
+// namespace only when it reads the settings again.
+func TestApplyCreatesANamespaceWithQueuesBehindALoadBalancer(t *testing.T) {
+	url := "redis://" + redistest.New(t).Addr
+	var nodes []*httputil.ReverseProxy
+	for range 2 {
+		node, err := neturl.Parse(redisNode(t, url).url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(node) }})
+	}
+	var requests atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		nodes[requests.Add(1)%2].ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	for _, name := range []string{"a", "b", "c"} {
+		want := "+ namespace " + name + "\n+ queue " + name + "/q\n+ queue " + name + "/r\n"
+		if out, _ := s.applied(exit.OK, strings.ReplaceAll("kind: namespace\nname: NAME\n---\nkind: queue\nnamespace: NAME\nname: q\n---\nkind: queue\nnamespace: NAME\nname: r\n", "NAME", name)); out != want {
+			t.Errorf("it prints %q", out)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 		return usage.Errorf("--file", "%s has no objects", strings.Join(c.File, ", "))
 	}
 	p := planner{
-		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: &server{conn: conn, clients: map[string]*client.Client{}},
+		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
 		objects: map[manifest.Key]*manifest.Object{}, queues: map[manifest.Key]client.QueueSettings{},
 	}
 	plan, err := p.plan(ctx, objects)

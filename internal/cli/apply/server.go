@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/manifest"
 	"github.com/foliot/foliot/internal/cli/transfer"
 )
@@ -15,6 +17,11 @@ import (
 type server struct {
 	conn    *connect.Flags
 	clients map[string]*client.Client // by namespace
+	fresh   map[string]bool           // the namespaces that this run has put
+}
+
+func newServer(conn *connect.Flags) *server {
+	return &server{conn: conn, clients: map[string]*client.Client{}, fresh: map[string]bool{}}
 }
 
 // stored is an object of the server in the version that was read.
@@ -113,16 +120,42 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
 		})
 		if err == nil {
-			next = client.IfMatch(n.ETag())
+			next, s.fresh[o.Name] = client.IfMatch(n.ETag()), true
 		}
 	case manifest.Queue:
-		_, err = transfer.WithinRate(ctx, func() (*client.Queue, error) {
-			return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
+		err = s.whenKnown(ctx, o.Namespace, func() error {
+			_, err := transfer.WithinRate(ctx, func() (*client.Queue, error) {
+				return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
+			})
+			return err
 		})
 	case manifest.Schedule:
-		_, err = transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
+		err = s.whenKnown(ctx, o.Namespace, func() error {
+			_, err := transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
+			return err
+		})
 	}
 	return next, err
+}
+
+// The other servers of a Redis know a new namespace within a second.
+const (
+	knownPause = 100 * time.Millisecond
+	knownTries = 30
+)
+
+// whenKnown calls call until the server knows the namespace, if this run has
+// put it: a load balancer may send each request to another server.
+func (s *server) whenKnown(ctx context.Context, namespace string, call func() error) error {
+	for try := 1; ; try++ {
+		err := call()
+		if !errors.Is(err, client.ErrNamespace) || !s.fresh[namespace] || try == knownTries {
+			return err
+		}
+		if !console.Pause(ctx, knownPause) {
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // remove deletes an object if the condition holds. The server deletes a

@@ -253,16 +253,16 @@ func (d *decoder) text(n *yaml.Node, path string) string {
 
 // scalar converts a text, a number or a boolean.
 func (d *decoder) scalar(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
-	switch kind := t.Kind(); {
-	case kind == reflect.String:
+	switch t.Kind() {
+	case reflect.String:
 		d.string(d.checkText(n, tag, path))
-	case kind == reflect.Bool:
+	case reflect.Bool:
 		var b bool
 		if n.Tag != "!!bool" || n.Decode(&b) != nil {
 			d.refuse(n, "%s: must be true or false", path)
 		}
 		d.json.WriteString(strconv.FormatBool(b))
-	case kind == reflect.Float64:
+	case reflect.Float64:
 		var f float64
 		if n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&f) != nil {
 			d.refuse(n, "%s: must be a number", path)
