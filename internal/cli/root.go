@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/admin"
+	"github.com/foliot/foliot/internal/cli/apply"
 	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
@@ -58,6 +59,7 @@ type cli struct {
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
+	Apply     apply.Command    `cmd:"" group:"admin" help:"Make namespaces, queues and schedules equal to files."`
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`

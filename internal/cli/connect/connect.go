@@ -25,8 +25,9 @@ type Flags struct {
 	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
 	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	Notes     io.Writer       `kong:"-"` // standard error
-	transport *http.Transport // of the client; nil until one is created
+	Notes     io.Writer         `kong:"-"` // standard error
+	transport *http.Transport   // of all clients; nil until one is created
+	noted     http.RoundTripper // the transport with warnings on Notes
 }
 
 // cliRetries is short because a person waits. A server that cannot reach its
@@ -37,9 +38,13 @@ var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisec
 // Dialer returns a client for the server that the flags name.
 type Dialer func() (*client.Client, error)
 
-// Client returns a client for the server that the flags name. close ends its
+// Client returns a client for the server that the flags name. Close ends its
 // connections.
-func (f *Flags) Client() (*client.Client, error) {
+func (f *Flags) Client() (*client.Client, error) { return f.In(f.Namespace) }
+
+// In is Client for another namespace. The clients of one Flags share their
+// connections.
+func (f *Flags) In(namespace string) (*client.Client, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, usage.Errorf("--server", "invalid server URL %q: write a URL such as http://127.0.0.1:8750", f.Server)
@@ -48,22 +53,44 @@ func (f *Flags) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = f.tls(); err != nil {
-		return nil, err
+	if f.transport == nil {
+		if err := f.open(); err != nil {
+			return nil, err
+		}
 	}
 	api, err := client.New(f.Server, client.Options{
-		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}},
+		Token: token, Namespace: namespace,
+		HTTPClient: &http.Client{Transport: f.noted},
 		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
 	if err != nil {
 		return nil, usage.Errorf("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
-	f.transport = transport
 	return api, nil
+}
+
+// open creates the transport of all clients.
+func (f *Flags) open() (err error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
+	if transport.TLSClientConfig, err = f.tls(); err != nil {
+		return err
+	}
+	f.transport = transport
+	f.noted = &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
+	return nil
+}
+
+// Scope returns the namespaces in which a command acts that can act in all of
+// them: all if the caller is an operator and no flag names a namespace,
+// otherwise the one with the returned name.
+func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error) {
+	caller, err := api.Whoami(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	return caller.Namespace, caller.Operator && f.Namespace == "", nil
 }
 
 // HasPage returns the URL of the web page of the server. It fails if the server

@@ -24,6 +24,7 @@ const (
 	Unreachable = 5
 	Undelivered = 6
 	Denied      = 7
+	Differs     = 8
 	Interrupted = 130 // as a shell reports SIGINT
 )
 
@@ -38,6 +39,7 @@ const CodesHelp = `Exit codes:
   5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
+  8    apply --dry-run: the server differs from the files
   130  interrupted`
 
 // codedError is an error with an exit code of its own.
