@@ -214,11 +214,11 @@ battery: ## drive the binary from outside: kill -9 under load, and count lost ta
 	@$(GO) run ./test/battery $(ARGS)
 
 .PHONY: test-embed
-test-embed: ## programs that embed package foliot under 200 kill -9 on each store (5 minutes; KILLS=4)
+test-embed: ## kill programs that embed package foliot, 200 times on each store (5 minutes; KILLS=4)
 	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess' -v ./test/embed
 
 .PHONY: measure-embed
-measure-embed: ## 100,000 timers in a minute, and a million that stand, in a directory (4 minutes)
+measure-embed: ## measure 100,000 timers in a minute, and a million that wait, in a directory (4 minutes)
 	@FOLIOT_MEASURE=1 $(GO) test -count 1 -timeout 30m -run Measure -v ./test/embed
 
 .PHONY: bench-compare

@@ -32,8 +32,9 @@
 //
 // # Results
 //
-// A task starts at least once, and never before its due time. If Cancel returns
-// pending, it never starts. The result of a handler decides what happens next:
+// A task starts at least once, and never before its due time. If the result
+// pending of Cancel is true, the task never starts. The result of a handler
+// decides what happens next:
 //
 //	result                        the task
 //	nil                           is delivered

@@ -19,7 +19,7 @@ import (
 	"github.com/foliot/foliot/foliottest"
 )
 
-// order is the arguments of the kinds in these tests.
+// order holds the arguments of the kinds in these tests.
 type order struct {
 	ID    string `json:"id"`
 	Cents int    `json:"cents"`

@@ -17,9 +17,9 @@ type Kind[A any] struct {
 
 // NewKind returns a kind. The name is stored with each task, so it must not
 // change while tasks of the kind wait. The name has 1 to 128 characters:
-// letters, digits and . _ : - are allowed. The arguments are stored as JSON.
-// So, as with any stored JSON, a field of A can be added or removed while tasks
-// wait.
+// letters, digits and . _ : - are allowed, and the first must be a letter or a
+// digit. The arguments are stored as JSON. So, as with any stored JSON, a field
+// of A can be added or removed while tasks wait.
 func NewKind[A any](name string, defaults ...Default) Kind[A] {
 	return Kind[A]{name, defaults}
 }

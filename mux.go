@@ -42,7 +42,7 @@ func (m *Mux) Use(w ...Middleware) { m.middleware = append(m.middleware, w...) }
 type Limit func(*handler)
 
 // AtOnce limits how many handlers of the kind this process runs at the same
-// time. The least is 1. Without AtOnce, a kind can use all of
+// time. A value below 1 counts as 1. Without AtOnce, a kind can use all of
 // Options.Concurrency. To limit a kind in all processes together, set the
 // concurrency limit of its queue.
 func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }

@@ -304,7 +304,7 @@ func dead(name string) error {
 
 // notDead returns the error of a retry of a task that is not dead.
 func notDead(name string) error {
-	return &Error{Task: name, kind: ErrNotDead, detail: "only a dead task can be retried"}
+	return &Error{Task: name, kind: ErrNotDead, detail: "the task is not dead, so it cannot be retried: use Move if it waits, or Put if it has ended"}
 }
 
 // Retry implements Scheduler.
@@ -384,8 +384,9 @@ type Stats struct {
 	// Running is the number of handlers that run now. Hanging is the number of
 	// them that still run after the Timeout of their task.
 	Running, Hanging int
-	// LateP50, LateP99 and LateMax are percentiles and the maximum of how long
-	// after their due time handlers started.
+	// LateP50, LateP99 and LateMax are the median, the 99th percentile and the
+	// maximum of the lateness: the time from the due time of a task to the start
+	// of its handler.
 	LateP50, LateP99, LateMax time.Duration
 }
 

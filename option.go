@@ -18,7 +18,7 @@ type Option func(*request)
 // Default: "default".
 func Queue(name string) Option { return func(r *request) { r.queue = name } }
 
-// Priority is the order in which due tasks of a queue start.
+// Priority decides which due tasks of a queue start first.
 type Priority uint8
 
 // The priorities. If tasks of all three are due, 16 of 21 started tasks are

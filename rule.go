@@ -9,7 +9,7 @@ import (
 )
 
 // Rule describes when a schedule creates tasks. The functions Cron and Every
-// return one. Change its fields for other values than the defaults.
+// return a Rule with defaults. Set other fields to change the defaults.
 type Rule struct {
 	// Cron is a cron expression. It has five fields (minute, hour, day of
 	// month, month, day of week), or six with the second first, or is a word

@@ -13,7 +13,7 @@ type Scheduler interface {
 	// ErrRunning, ErrEnded. A dead task has ended too: see Retry.
 	Move(ctx context.Context, name string, w When) (Info, error)
 	// Touch restarts the delay of a task that was created with one: the task is
-	// due that delay from now, and has no used attempts. Errors: ErrNotFound,
+	// due that delay from now, with all its attempts again. Errors: ErrNotFound,
 	// ErrRunning, ErrEnded, and ErrNoDelay if the task was created with a time.
 	Touch(ctx context.Context, name string) (Info, error)
 	// Cancel cancels a task. If pending is true, no handler of the task runs,
@@ -22,7 +22,7 @@ type Scheduler interface {
 	// follows. Errors: ErrNotFound, and ErrEnded if the task was delivered or
 	// has expired.
 	Cancel(ctx context.Context, name string) (pending bool, err error)
-	// Retry makes a dead task due now, with no used attempts. Errors:
+	// Retry makes a dead task due now, with all its attempts again. Errors:
 	// ErrNotFound, and ErrNotDead if the task is in another state.
 	Retry(ctx context.Context, name string) (Info, error)
 	// Get returns a task. Errors: ErrNotFound.
