@@ -13,9 +13,9 @@ import (
 
 // Namespace has the commands of foliot namespace.
 type Namespace struct {
-	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces with their use and quotas."`
+	Ls  namespaceLsCmd  `cmd:"" aliases:"list" help:"List namespaces with their use and quotas."`
 	Set namespaceSetCmd `cmd:"" help:"Create a namespace, change its quotas, or suspend it."`
-	Rm  namespaceRmCmd  `cmd:"" help:"Remove an empty namespace."`
+	Rm  namespaceRmCmd  `cmd:"" aliases:"delete" help:"Remove an empty namespace."`
 }
 
 type namespaceLsCmd struct{}

@@ -14,13 +14,13 @@ import (
 
 // Queue has the commands of foliot queue.
 type Queue struct {
-	Ls     queueLsCmd     `cmd:"" help:"List queues with task counts and settings."`
-	Get    queueGetCmd    `cmd:"" help:"Show one queue."`
+	Ls     queueLsCmd     `cmd:"" aliases:"list" help:"List queues with task counts and settings."`
+	Get    queueGetCmd    `cmd:"" aliases:"show" help:"Show one queue."`
 	Set    queueSetCmd    `cmd:"" help:"Set the limits, defaults and retention of a queue."`
 	Pause  queuePauseCmd  `cmd:"" help:"Pause a queue: start only tasks that are run by hand."`
 	Resume queueResumeCmd `cmd:"" help:"Resume a paused queue."`
 	Purge  queuePurgeCmd  `cmd:"" help:"Cancel all tasks that are in a queue now."`
-	Rm     queueRmCmd     `cmd:"" help:"Remove the settings of a queue. Its tasks stay."`
+	Rm     queueRmCmd     `cmd:"" aliases:"delete" help:"Remove the settings of a queue. Its tasks stay."`
 }
 
 type queueLsCmd struct{}

@@ -14,8 +14,8 @@ import (
 // Secret has the commands of foliot secret.
 type Secret struct {
 	Create secretCreateCmd `cmd:"" help:"Create a signing secret. It is shown only once."`
-	Ls     secretLsCmd     `cmd:"" help:"List the signing secrets: ids and queues, without the secrets themselves."`
-	Rm     secretRmCmd     `cmd:"" help:"Remove secrets. They sign no callbacks any more."`
+	Ls     secretLsCmd     `cmd:"" aliases:"list" help:"List the signing secrets: ids and queues, without the secrets themselves."`
+	Rm     secretRmCmd     `cmd:"" aliases:"delete" help:"Remove secrets. They sign no callbacks any more."`
 }
 
 type secretCreateCmd struct {

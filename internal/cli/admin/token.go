@@ -25,8 +25,8 @@ import (
 // Token has the commands of foliot token.
 type Token struct {
 	Create tokenCreateCmd `cmd:"" help:"Create an access token. It is shown only once."`
-	Ls     tokenLsCmd     `cmd:"" help:"List tokens: ids, scopes and uses, without the tokens themselves."`
-	Revoke tokenRevokeCmd `cmd:"" help:"Revoke tokens at once."`
+	Ls     tokenLsCmd     `cmd:"" aliases:"list" help:"List tokens: ids, scopes and uses, without the tokens themselves."`
+	Revoke tokenRevokeCmd `cmd:"" aliases:"delete,rm" help:"Revoke tokens at once."`
 }
 
 type tokenCreateCmd struct {

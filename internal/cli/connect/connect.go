@@ -17,13 +17,14 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Flags choose the server that a command calls, and its credentials.
+// Flags choose the server that a command calls, and its credentials. The
+// command line declares the group of their help.
 type Flags struct {
-	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server. If the server answers 503, for example while its store is unavailable, the command retries for at most four seconds."`
-	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users of this machine can see a command line, so prefer the variable or --token-file."`
-	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
-	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
-	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
+	Server    string `group:"global" default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server."`
+	Token     string `group:"global" env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users can see a command line, so prefer the variable or --token-file."`
+	TokenFile string `group:"global" env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
+	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
+	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
 	Notes     io.Writer       `kong:"-"` // standard error
 	transport *http.Transport // of the client; nil until one is created

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// The exit codes. CodesHelp explains them to users.
+// The exit codes. CodesHelp explains them to users, and CodesSummary names them.
 const (
 	OK          = 0
 	Failure     = 1
@@ -27,7 +27,7 @@ const (
 	Interrupted = 130 // as a shell reports SIGINT
 )
 
-// CodesHelp lists the exit codes for help texts.
+// CodesHelp lists the exit codes for the manual page.
 const CodesHelp = `Exit codes:
   0    success
   1    failure: the message gives the reason and a remedy
@@ -39,6 +39,11 @@ const CodesHelp = `Exit codes:
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
   130  interrupted`
+
+// CodesSummary names the exit codes for the help of foliot itself, which must
+// stay short.
+const CodesSummary = `Exit codes: 0 success, 1 failure, 2 invalid input, 3 not found, 4 conflict, 5 server not reached,
+6 not delivered, 7 URL not allowed, 130 interrupted. "foliot man" explains them.`
 
 // codedError is an error with an exit code of its own.
 type codedError struct {

@@ -17,9 +17,9 @@ import (
 
 // Dead holds the commands for dead tasks.
 type Dead struct {
-	Ls    deadLsCmd    `cmd:"" help:"List dead tasks with the reasons."`
+	Ls    deadLsCmd    `cmd:"" aliases:"list" help:"List dead tasks with the reasons."`
 	Retry deadRetryCmd `cmd:"" help:"Retry dead tasks."`
-	Rm    deadRmCmd    `cmd:"" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
+	Rm    deadRmCmd    `cmd:"" aliases:"delete" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
 }
 
 // deadFilter selects dead tasks.
