@@ -75,8 +75,12 @@ func nearFlags(command *kong.Node, word string) string {
 			}
 		}
 	}
-	if same := meantFlags[word]; slices.Contains(known, same) {
+	same, hasMeaning := meantFlags[word]
+	switch {
+	case slices.Contains(known, same):
 		return didYouMean([]string{same})
+	case hasMeaning:
+		return ""
 	}
 	if near := spelling.Near(word, known, suggestions); len(near) > 0 {
 		return didYouMean(near)

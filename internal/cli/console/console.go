@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -19,6 +20,7 @@ type Console struct {
 	Out, Err io.Writer
 	JSON     bool // results as JSON, one object per line
 	OutTerm  bool // Out is a terminal: aligned tables with a heading
+	color    bool // Out is a terminal that shows states in colors
 	errTerm  bool // Err is a terminal: progress may be redrawn in place
 	CanAsk   bool // In and Err are terminals: a user can answer
 
@@ -29,6 +31,7 @@ type Console struct {
 // terminals.
 func New(in io.Reader, out, err io.Writer, asJSON bool) *Console {
 	c := &Console{In: in, Out: out, Err: err, JSON: asJSON, OutTerm: isTerminal(out), errTerm: isTerminal(err)}
+	c.color = c.OutTerm && !asJSON && wantsColor()
 	c.CanAsk = c.errTerm && isTerminal(in)
 	return c
 }
@@ -42,6 +45,18 @@ func isTerminal(stream any) bool {
 // Linef prints a result as a line of text.
 func (c *Console) Linef(format string, args ...any) {
 	fmt.Fprintln(c.Out, wording.PrintableLines(fmt.Sprintf(format, args...)))
+}
+
+// Instant formats t for a table. A terminal gets a time that is relative and
+// local, and other outputs get the format of the API. The zero time is "-".
+func (c *Console) Instant(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case c.OutTerm:
+		return wording.Near(t.Local(), time.Now())
+	}
+	return wording.Instant(t)
 }
 
 // Resultf prints the sentence, or v as an object with -o json.

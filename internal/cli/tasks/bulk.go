@@ -86,7 +86,7 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
 	out := con.Table(listHeading)
 	for _, t := range reply.Examples {
-		if err := out.Add(listRow(t)...); err != nil {
+		if err := out.Add(listRow(con, t)...); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
-	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -72,7 +71,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.Add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
+		return out.Add(t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
 	if err = errors.Join(err, out.End()); err == nil && more {
 		con.Notef("showing the first %d; --limit 0 lists all", shown)

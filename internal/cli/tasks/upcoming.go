@@ -66,7 +66,7 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 		if con.JSON {
 			err = con.Object(item)
 		} else {
-			err = out.Add(wording.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
+			err = out.Add(con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
 		}
 		if err != nil {
 			break
