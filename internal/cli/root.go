@@ -51,6 +51,7 @@ type cli struct {
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
+	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
