@@ -132,7 +132,7 @@ func typed(parsed *kong.Context, name string) string {
 }
 
 type contextUseCmd struct {
-	Name string `arg:"" help:"The name of the context; default: none."`
+	Name string `arg:"" complete:"context" help:"The name of the context; default: none."`
 }
 
 // Help shows examples below the usage line.
@@ -216,7 +216,7 @@ func orDash(text string) string {
 }
 
 type contextRmCmd struct {
-	Names []string `arg:"" name:"name" help:"The names of the contexts."`
+	Names []string `arg:"" name:"name" complete:"context" help:"The names of the contexts."`
 }
 
 // Help shows examples below the usage line.
