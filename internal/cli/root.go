@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -95,7 +94,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.Notes = stderr
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", exit.OneLine(rewordParseError(err), nil), commandOf(err))
+		con := console.New(stdin, stdout, stderr, asksJSON(args))
+		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
 		return exit.Usage
 	}
 	con := console.New(stdin, stdout, stderr, flags.Output == "json")
@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.Close()
 	if !errors.Is(err, exit.ErrReported) {
 		for _, one := range usage.Parts(err) {
-			fmt.Fprintf(stderr, "foliot: %s\n", con.ErrorText(one))
+			con.PrintError(one)
 		}
 	}
 	return exit.CodeOf(err)
@@ -187,6 +187,27 @@ func joinNegative(args []string) []string {
 		joined = append(joined, arg)
 	}
 	return joined
+}
+
+// asksJSON reports whether a command line that cannot be parsed asks for JSON.
+func asksJSON(args []string) bool {
+	format := os.Getenv("FOLIOT_OUTPUT")
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		isShort := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--")
+		value, joined := strings.CutPrefix(arg, "--output=")
+		switch {
+		case joined:
+			format = value
+		case isShort && strings.HasPrefix(arg, "-o") && len(arg) > len("-o"):
+			format = strings.TrimPrefix(arg[len("-o"):], "=")
+		case (arg == "--output" || isShort && strings.HasSuffix(arg, "o")) && i+1 < len(args):
+			format = args[i+1]
+		}
+	}
+	return format == "json"
 }
 
 // commandOf names the command for which parsing failed.

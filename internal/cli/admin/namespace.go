@@ -105,7 +105,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	flags.Set(&settings.HidePayloads, c.HidePayloads)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
+		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)
 	}
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
+		return exit.Reword(err, "put queue %s: another client has just changed it; check it with `foliot queue get`, and retry", c.Queue)
 	}
 	if err != nil {
 		return err

@@ -73,6 +73,30 @@ func (c *Console) Notef(format string, args ...any) {
 	fmt.Fprintln(c.Err, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
+// PrintError prints err to standard error: as a line, or as an object with
+// -o json.
+func (c *Console) PrintError(err error) {
+	if c.JSON {
+		c.printReport(exit.ReportOf(err, c.Command))
+		return
+	}
+	c.Notef("foliot: %s", c.ErrorText(err))
+}
+
+// PrintUsageError is PrintError for a command line that cannot be parsed. The
+// hint is the remedy.
+func (c *Console) PrintUsageError(err error, hint string) {
+	if c.JSON {
+		c.printReport(exit.UsageReport(err, hint))
+		return
+	}
+	c.Notef("foliot: %s; %s", exit.OneLine(err, nil), hint)
+}
+
+func (c *Console) printReport(r exit.Report) {
+	_ = WriteJSON(c.Err, r, c.errTerm) // there is no other place for an error
+}
+
 // ErrorText returns err as the line that is printed.
 func (c *Console) ErrorText(err error) string { return exit.OneLine(err, c.Command) }
 

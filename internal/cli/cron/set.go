@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -67,7 +66,7 @@ func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
+		return exit.Reword(err, "set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name)
 	}
 	if err != nil {
 		return exit.WithOp(err, "set "+c.Name)

@@ -3,14 +3,12 @@ package exit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -56,6 +54,20 @@ func With(code int, err error) error { return &codedError{code, err} }
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
+
+// Reword returns an error with another text. It keeps err as its cause, and the
+// exit code of err.
+func Reword(err error, format string, args ...any) error {
+	return &rewordedError{fmt.Sprintf(format, args...), err}
+}
+
+type rewordedError struct {
+	text  string
+	cause error
+}
+
+func (e *rewordedError) Error() string { return e.text }
+func (e *rewordedError) Unwrap() error { return e.cause }
 
 // ErrReported marks an error that was already printed. Only its exit code
 // still counts.
@@ -125,6 +137,5 @@ func OneLine(err error, command *kong.Node) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	text := rewordRefusal(err, command) + advice(err)
-	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
+	return clean(rewordRefusal(err, command) + advice(err))
 }
