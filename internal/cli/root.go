@@ -56,6 +56,7 @@ type cli struct {
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`
 	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
+	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
 	Bench          receive.Bench `cmd:"" group:"other" help:"Measure how late a server delivers tasks."`
