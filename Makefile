@@ -110,6 +110,11 @@ tooled:
 lint: ## golangci-lint, pinned in tools/lint.mod (the first run compiles it: minutes)
 	@$(GO) run -modfile=tools/lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run $(PKG)
 
+.PHONY: site
+site: ## build the docs site into dist/site and check its links (the first run compiles Hugo: minutes)
+	@CGO_ENABLED=0 $(GO) run -modfile=tools/site.mod github.com/gohugoio/hugo --source site --destination ../dist/site --cleanDestinationDir --quiet
+	@cd tools && $(GO) run ./site ../dist/site
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
 	@for dir in . examples; do \

@@ -123,7 +123,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	session := &session{t: t}
-	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exit.Usage || !strings.Contains(stderr, "foliot token create") {
+	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exit.Usage || !strings.Contains(stderr, "foliot token generate") {
 		t.Fatalf("without a token: %d: %s", code, stderr)
 	}
 	out, stderr, code := session.runBare("token", "create", "--data", data, "--for", "operator", "--scope", "admin")

@@ -16,7 +16,7 @@ func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "foliot.yaml")
 	servertest.WriteFile(t, file, []byte("store: redis+cluster://:sesame@a:7000,b:7001\n"))
 	commands := map[string]string{
-		"token create --data dir --for operator --scope admin": "foliot token create --for operator --scope admin",
+		"token create --data dir --for operator --scope admin": "foliot token generate",
 		"restore backup.tar --data dir":                        "foliot import",
 	}
 	for name, env := range map[string][]string{

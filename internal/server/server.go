@@ -43,7 +43,11 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
-	if err := cfg.CheckUnopened(); err != nil {
+	first, err := readBootstrap(cfg.BootstrapToken)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.CheckUnopened(first != ""); err != nil {
 		return nil, err
 	}
 	if cfg.TLS.Cert != "" {
@@ -58,8 +62,14 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 		s.listener.Close()
 		return nil, err
 	}
+	if first != "" {
+		err = s.bootstrap(ctx, first)
+	}
 	secured := s.Node.Store.Settings().Secured()
-	if err = cfg.CheckOpen(secured); err == nil {
+	if err == nil {
+		err = cfg.CheckOpen(secured)
+	}
+	if err == nil {
 		s.tracer, err = newTracer(cfg, log)
 	}
 	if err != nil {

@@ -76,13 +76,22 @@ type Service struct {
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, refusals: refusals{log: log}}
 	s.metrics = s.newMetrics()
+	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
+	onReap := func(left []*task.Task) {
+		if s.Node == nil {
+			early = append(early, left...)
+			return
+		}
+		s.reaped(left)
+	}
 	var err error
 	s.Node, err = node.Open(ctx, cfg.medium(), medium.Config{
-		Keep: cfg.Keep, AuditKeep: cfg.AuditKeep, OnReap: s.reaped, OnSync: s.metrics.Sync, Logger: log,
+		Keep: cfg.Keep, AuditKeep: cfg.AuditKeep, OnReap: onReap, OnSync: s.metrics.Sync, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.reaped(early)
 	return s, nil
 }
 

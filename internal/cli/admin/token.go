@@ -24,9 +24,10 @@ import (
 
 // Token has the commands of foliot token.
 type Token struct {
-	Create tokenCreateCmd `cmd:"" help:"Create an access token. It is shown only once."`
-	Ls     tokenLsCmd     `cmd:"" aliases:"list" help:"List tokens: ids, scopes and uses, without the tokens themselves."`
-	Revoke tokenRevokeCmd `cmd:"" aliases:"delete,rm" help:"Revoke tokens at once."`
+	Create   tokenCreateCmd   `cmd:"" help:"Create an access token. It is shown only once."`
+	Generate tokenGenerateCmd `cmd:"" help:"Print a token for foliot serve --bootstrap-token-file. No server knows it yet."`
+	Ls       tokenLsCmd       `cmd:"" aliases:"list" help:"List tokens: ids, scopes and uses, without the tokens themselves."`
+	Revoke   tokenRevokeCmd   `cmd:"" aliases:"delete,rm" help:"Revoke tokens at once."`
 }
 
 type tokenCreateCmd struct {
@@ -48,9 +49,9 @@ func (tokenCreateCmd) Help() string {
 As soon as a token exists, every request needs one, also on loopback. From then on, tasks may not call loopback, waiting tasks
 included, unless --egress-allow permits it.
 
-Create the first token on a server that listens on loopback, or with --data in the data directory of a stopped server. A server
-with a Redis has no data directory, so use loopback there. The first token should be an operator's of scope admin, because only
-such a token can create tokens for all namespaces.
+Create the first token on a server that listens on loopback, with --data in the data directory of a stopped server, or with
+foliot token generate and foliot serve --bootstrap-token-file. The first token must be an operator's of scope admin, because
+only such a token can create tokens for all namespaces.
 
 Examples:
 
@@ -97,7 +98,7 @@ func printToken(con *console.Console, made client.Token, first bool) error {
 }
 
 // withRedis is the remedy if the store has no data directory.
-const withRedis = "start the server with --listen 127.0.0.1:8750, create the first token there with `foliot token create --for operator --scope admin`, without --data, and then restart the server with its final --listen"
+const withRedis = "make a token with `(umask 077; foliot token generate > FILE)`, and pass it to each server with --bootstrap-token-file FILE"
 
 // offline creates the token in a data directory that no server has open.
 func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, parsed *kong.Context) (err error) {
@@ -157,6 +158,31 @@ func lifetime(expires time.Time) string {
 		return "valid until it is revoked"
 	}
 	return "valid until " + wording.Instant(expires)
+}
+
+type tokenGenerateCmd struct{}
+
+// Help shows examples below the usage line.
+func (tokenGenerateCmd) Help() string {
+	return `Calls no server. A new server that gets the token as a file makes it its first token, an operator's of scope admin. Containers
+get the file as a mounted secret.
+
+Examples:
+
+    (umask 077; foliot token generate > operator.token)
+    foliot serve --listen 0.0.0.0:8750 --tls-cert cert.pem --tls-key key.pem --bootstrap-token-file operator.token`
+}
+
+// Run prints a token.
+func (tokenGenerateCmd) Run(con *console.Console) error {
+	token, _ := settings.MintToken()
+	if con.JSON {
+		return con.Object(struct {
+			Token string `json:"token"`
+		}{token})
+	}
+	con.Linef("%s", token)
+	return nil
 }
 
 type tokenLsCmd struct{}

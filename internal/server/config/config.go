@@ -19,12 +19,13 @@ import (
 // Config is the checked meaning of serve's flags. Checks that must open a file
 // or a store come later.
 type Config struct {
-	Addr     string
-	Hosts    []string
-	TLS      httpserver.TLSFiles
-	Proxies  []netip.Prefix // trusted to name the client of a request
-	Idle     time.Duration  // the time after which a connection without a request is closed
-	Insecure bool           // the operator accepts to listen without tokens or TLS
+	Addr           string
+	Hosts          []string
+	TLS            httpserver.TLSFiles
+	Proxies        []netip.Prefix // trusted to name the client of a request
+	Idle           time.Duration  // the time after which a connection without a request is closed
+	BootstrapToken string         // the file with the first token, or ""
+	Insecure       bool           // the operator accepts to listen without tokens or TLS
 
 	Dir       string        // empty means that the tasks are not in a directory
 	Redis     *redisurl.URL // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
@@ -54,7 +55,7 @@ const MaxConcurrency = 1_000_000
 func (f *Flags) Resolve() (cfg Config, err error) {
 	cfg = Config{
 		Hosts: f.Host, TLS: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
-		Idle: f.IdleTimeout, Insecure: f.InsecureListen,
+		Idle: f.IdleTimeout, BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
 		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
 		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, BreakerMax: f.BreakerMax, Grace: f.Grace,
 		UI: f.UI, Metrics: f.Metrics, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
@@ -122,13 +123,8 @@ func LocalDir(flag, dir string) (string, error) {
 // InMemory reports whether the tasks are lost when the process ends.
 func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
 
-// firstToken returns the instructions to create the first token.
-func (c *Config) firstToken() string {
-	if c.Redis != nil {
-		return "start the server once with --listen 127.0.0.1:8750 and create one with `foliot token create --for operator --scope admin`"
-	}
-	return "create one with `foliot token create --for operator --scope admin --data " + c.Dir + "`"
-}
+// firstToken is the instruction to create the first token.
+const firstToken = "make one with `(umask 077; foliot token generate > operator.token)` and pass it with --bootstrap-token-file operator.token"
 
 // parsePrefixes parses CIDRs. A single address is a prefix of full length.
 func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
@@ -238,14 +234,10 @@ func (c *Config) CheckOpen(secured bool) error {
 	switch {
 	case c.Insecure, isLoopback(c.Addr) && (secured || len(c.Proxies) == 0):
 		return nil
-	case isLoopback(c.Addr) && c.InMemory():
-		return usage.Errorf("--trusted-proxy", "other machines can reach %s through the proxy, and a store in memory starts without an access token: pass --data with a directory, or pass --insecure-listen", c.Addr)
 	case isLoopback(c.Addr):
-		return usage.Errorf("--trusted-proxy", "other machines can reach %s through the proxy, and no access token exists yet: %s, or pass --insecure-listen", c.Addr, c.firstToken())
-	case !secured && c.InMemory():
-		return usage.Errorf("--listen", "other machines can reach %s, and a store in memory starts without an access token: listen on 127.0.0.1, pass --data with a directory, or pass --insecure-listen", c.Addr)
+		return usage.Errorf("--trusted-proxy", "other machines can reach %s through the proxy, and no access token exists yet: %s, or pass --insecure-listen", c.Addr, firstToken)
 	case !secured:
-		return usage.Errorf("--listen", "other machines can reach %s, and no access token exists yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.Addr, c.firstToken())
+		return usage.Errorf("--listen", "other machines can reach %s, and no access token exists yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.Addr, firstToken)
 	case c.TLS.Cert == "" && len(c.Proxies) == 0:
 		return usage.Errorf("--listen", "clients would send tokens to %s unencrypted: pass --tls-cert and --tls-key, name the proxy that handles TLS with --trusted-proxy, or pass --insecure-listen", c.Addr)
 	}
@@ -254,8 +246,9 @@ func (c *Config) CheckOpen(secured bool) error {
 
 // CheckUnopened runs CheckOpen before the store is opened, if the result is
 // certain already: a directory that does not exist holds no token, and this
-// check must not create it.
-func (c *Config) CheckUnopened() error {
+// check must not create it. first reports whether the server will make a first
+// token.
+func (c *Config) CheckUnopened(first bool) error {
 	if c.Redis != nil {
 		return nil
 	}
@@ -264,7 +257,7 @@ func (c *Config) CheckUnopened() error {
 			return nil
 		}
 	}
-	return c.CheckOpen(false)
+	return c.CheckOpen(first)
 }
 
 // isLoopback reports whether only this machine can reach a listen address.

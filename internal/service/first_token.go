@@ -1,0 +1,35 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// IsToken reports whether text has the form of an access token.
+func IsToken(text string) bool {
+	_, ok := settings.HashToken(text)
+	return ok
+}
+
+// FirstToken makes token an operator's token of scope admin, if the store never
+// had a token. It reports whether it did, and whether the token is valid now. by
+// is the actor in the audit log. Servers that share a Redis may call it at the
+// same time with the same token: one of them makes it.
+func (s *Service) FirstToken(ctx context.Context, token, by string) (made, valid bool, err error) {
+	hash, _ := settings.HashToken(token)
+	now := task.CeilMillis(s.Now())
+	if !s.Store.Settings().Secured() {
+		e := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Label: "bootstrap", Hash: hash, First: true}
+		replies, err := s.Store.Configure(settings.WithActor(ctx, settings.Actor{By: by}), now, []settings.Edit{e})
+		if err == nil {
+			err = replies[0].Err
+		}
+		if !errors.Is(err, settings.ErrSecured) { // otherwise another server was faster
+			return err == nil, err == nil, err
+		}
+	}
+	return false, s.Store.Settings().Token(hash, now) != nil, nil
+}
