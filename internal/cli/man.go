@@ -57,6 +57,10 @@ func manPage(root *kong.Node, version string) string {
 	p.macro("SH", "EXIT STATUS")
 	_, codes, _ := strings.Cut(exit.CodesHelp, "\n")
 	for line := range strings.Lines(codes) {
+		if strings.HasPrefix(line, "   ") { // it continues the meaning of the line before
+			p.text(strings.TrimSpace(line))
+			continue
+		}
 		code, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")
 		p.item(code, strings.TrimSpace(meaning))
 	}
