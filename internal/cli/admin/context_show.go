@@ -70,8 +70,12 @@ func (contextShowCmd) Run(con *console.Console, given *connect.Flags, parsed *ko
 		name string
 		of   settingReply
 	}{
-		{"context", reply.Context}, {"server", reply.Server}, {"namespace", reply.Namespace},
-		{"token", reply.Token}, {"token file", reply.TokenFile}, {"ca-cert", reply.CACert},
+		{"context", reply.Context},
+		{"server", reply.Server},
+		{"namespace", reply.Namespace},
+		{"token", reply.Token},
+		{"token file", reply.TokenFile},
+		{"ca-cert", reply.CACert},
 	} {
 		value := orDash(row.of.Value)
 		if row.of.Set {
