@@ -184,6 +184,31 @@ man: build ## bin/foliot.1, the man page
 run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
+.PHONY: image
+image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3); needs no Docker
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION))
+
+.PHONY: image-test
+image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
+	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+# The tool builds HEAD in a clean clone: changes that are not committed are left out.
+.PHONY: release
+release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; PLATFORMS=linux/amd64,...)
+	@cd tools/release && $(GO) build -buildvcs=false -o ../../bin/foliot-release .
+	@bin/foliot-release $(if $(SNAPSHOT),-snapshot) $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+.PHONY: release-test
+release-test: ## build the release twice and compare all bytes (RELEASE_TIME; PLATFORMS=linux/amd64,...)
+	@cd tools/release && $(GO) vet ./... && $(GO) test -count 1 -timeout 90m -v . $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+.PHONY: package-test
+package-test: ## install, upgrade and remove the deb and the rpm in a directory of debootstrap (as root, 8 minutes)
+	@packaging/test.sh
+
+.PHONY: test-cgo
+test-cgo: tooled ## builds with and without C open the data directories of each other (2 minutes)
+	@CGO_ENABLED=1 $(GO) test -count 1 -timeout 30m -v ./test/cgo
+
 .PHONY: battery
 battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)

@@ -349,6 +349,17 @@ var layers = []layer{
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{
+		path: "test/cgo",
+		why:  "two builds of the binary are driven from outside",
+	},
+	{
+		path: "test/formats", tests: []string{
+			"internal/redistest", "internal/settings", "internal/store", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/store/redisstore/identity", "internal/store/storetest", "internal/task",
+		}, tech: append([]string{"github.com/redis/rueidis"}, testTools...),
+		why: "stores of older versions are opened, and no program links them",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios, and knows no more of them",
 	},
@@ -439,11 +450,29 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"client", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks", "internal/cli/wording",
-			"internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
+			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "records are carried over the client; only restore writes a store",
+	},
+	{
+		path: "internal/cli/manifest",
+		may: []string{
+			"client", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
+			"internal/wire",
+		},
+		tech: []string{"go.yaml.in/yaml/v3"},
+		why:  "files are read and checked without a server: the commands compare the objects with those of one",
+	},
+	{
+		path: "internal/cli/apply",
+		may: []string{
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
+			"internal/cli/transfer", "internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "a command is a client of the server, and compares its objects with those of files",
 	},
 	{
 		path: "internal/cli/cron",

@@ -67,6 +67,22 @@ func TestACommandCallsTheServerOfItsContext(t *testing.T) {
 	}
 }
 
+// A command that can act in all namespaces must not do so if the context names
+// one.
+func TestTheNamespaceOfAContextIsTheOnlyOneOfACommand(t *testing.T) {
+	ownContexts(t)
+	s := newSession(t)
+	s.must("", "namespace set shop")
+	s.mustBare("context add all --server " + s.server)
+	s.mustBare("context add shop --namespace shop --server " + s.server)
+	for context, want := range map[string]bool{"all": true, "shop": false} {
+		out := s.mustBare("export --settings - --context " + context)
+		if got := strings.Contains(out, "kind: namespace"); got != want {
+			t.Errorf("with context %s it exports namespaces: %v\n%s", context, got, out)
+		}
+	}
+}
+
 // authorizations returns a server that records the tokens of its requests.
 func authorizations(t *testing.T) (url string, tokens *[]string) {
 	t.Helper()

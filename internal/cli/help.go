@@ -29,9 +29,10 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 }
 
 // firstSentence shortens the help of a flag for the help of foliot itself, which
-// must stay short.
+// must stay short. It leaves out the default.
 func firstSentence(v *kong.Value) string {
 	first, _, _ := strings.Cut(v.Help, ". ")
+	first, _, _ = strings.Cut(first, " (default")
 	return strings.TrimSuffix(first, ".") + "."
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/admin"
+	"github.com/foliot/foliot/internal/cli/apply"
 	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
@@ -32,6 +33,7 @@ type cli struct {
 
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
 	Config configCmd      `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Health healthCmd      `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
 	Listen receive.Listen `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
 
 	tasks.Commands                // also below task
@@ -52,6 +54,7 @@ type cli struct {
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
 	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
+	Apply     apply.Command    `cmd:"" group:"admin" help:"Make namespaces, queues and schedules equal to files."`
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`

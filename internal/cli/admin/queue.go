@@ -116,6 +116,7 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	rows.Add("keep finished", wording.Duration(q.KeepFinished))
 	rows.Add("keep dead", wording.Duration(q.KeepDead))
 	rows.Add("keep bodies", map[bool]string{true: "yes"}[q.KeepBodies])
+	rows.Add("managed by", q.ManagedBy)
 	rows.Add("scheduled", count(q.Counts.Scheduled))
 	rows.Add("running", count(q.Counts.Running))
 	rows.Add("delivered", count(q.Counts.Delivered))

@@ -26,9 +26,10 @@ type Flags struct {
 	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" complete:"namespace" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
 	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	Notes     io.Writer       `kong:"-"` // standard error
-	transport *http.Transport // of the client; nil until one is created
-	called    string          // its server
+	Notes     io.Writer         `kong:"-"` // standard error
+	target    *Target           // what the last client calls; nil until one is created
+	transport *http.Transport   // of all clients; nil until one is created
+	noted     http.RoundTripper // the transport with warnings on Notes
 }
 
 // cliRetries is short because a person waits. A server that cannot reach its
@@ -39,13 +40,27 @@ var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisec
 // Dialer returns a client for the server that the flags name.
 type Dialer func() (*client.Client, error)
 
-// Client returns a client for the server that the flags name. close ends its
+// Client returns a client for the server that the flags name. Close ends its
 // connections.
 func (f *Flags) Client() (*client.Client, error) {
 	t, err := f.Target()
 	if err != nil {
 		return nil, err
 	}
+	return f.clientOf(t, t.Namespace.Value)
+}
+
+// In is Client for another namespace. The clients of one Flags share their
+// connections.
+func (f *Flags) In(namespace string) (*client.Client, error) {
+	t, err := f.Target()
+	if err != nil {
+		return nil, err
+	}
+	return f.clientOf(t, namespace)
+}
+
+func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
 	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
 		return nil, err
 	}
@@ -53,22 +68,46 @@ func (f *Flags) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = t.tls(); err != nil {
-		return nil, err
+	if f.transport == nil {
+		if err := f.open(t); err != nil {
+			return nil, err
+		}
 	}
 	api, err := client.New(t.Server.Value, client.Options{
-		Token: token, Namespace: t.Namespace.Value,
-		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}},
+		Token: token, Namespace: namespace,
+		HTTPClient: &http.Client{Transport: f.noted},
 		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
 	if err != nil {
 		return nil, usage.Errorf("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
-	f.transport, f.called = transport, t.Server.Value
+	f.target = t
 	return api, nil
+}
+
+// open creates the transport of all clients.
+func (f *Flags) open(t *Target) (err error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
+	if transport.TLSClientConfig, err = t.tls(); err != nil {
+		return err
+	}
+	f.transport = transport
+	f.noted = &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
+	return nil
+}
+
+// Scope returns the namespaces in which a command acts that can act in all of
+// them: all if the caller is an operator and neither a flag, a variable nor the
+// context names a namespace, otherwise the one with the returned name. Call it
+// after Client.
+func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error) {
+	caller, err := api.Whoami(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
 }
 
 // With returns flags with other values, by the names of the flags, and without
@@ -89,7 +128,7 @@ func (f *Flags) With(values map[string]string) *Flags {
 // HasPage returns the URL of the web page of the server. It fails if the server
 // does not serve the page. Call it after Client.
 func (f *Flags) HasPage(ctx context.Context) (string, error) {
-	page := strings.TrimSuffix(f.called, "/") + "/ui/"
+	page := strings.TrimSuffix(f.target.Server.Value, "/") + "/ui/"
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, page, nil)
 	if err != nil {
 		return "", err

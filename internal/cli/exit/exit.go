@@ -22,6 +22,7 @@ const (
 	Unreachable = 5
 	Undelivered = 6
 	Denied      = 7
+	Differs     = 8
 	Interrupted = 130 // as a shell reports SIGINT
 )
 
@@ -36,12 +37,13 @@ const CodesHelp = `Exit codes:
   5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
+  8    apply --dry-run: the server differs from the files
   130  interrupted`
 
 // CodesSummary names the exit codes for the help of foliot itself, which must
 // stay short.
 const CodesSummary = `Exit codes: 0 success, 1 failure, 2 invalid input, 3 not found, 4 conflict, 5 server not reached,
-6 not delivered, 7 URL not allowed, 130 interrupted. "foliot man" explains them.`
+6 not delivered, 7 URL not allowed, 8 apply differs, 130 interrupted. "foliot man" explains them.`
 
 // codedError is an error with an exit code of its own.
 type codedError struct {
