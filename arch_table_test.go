@@ -423,8 +423,14 @@ var layers = []layer{
 		why:  "values are parsed here and used elsewhere",
 	},
 	{
+		path: "internal/cli/contexts",
+		may:  []string{"internal/fileaccess", "internal/usage"},
+		tech: []string{"go.yaml.in/yaml/v3"},
+		why:  "a file of the user is read and written here: the commands decide",
+	},
+	{
 		path: "internal/cli/connect",
-		may:  []string{"client", "internal/buildinfo", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
+		may:  []string{"client", "internal/buildinfo", "internal/cli/contexts", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
 		why:  "a client is opened here: the commands call it",
 	},
 	{
@@ -481,8 +487,8 @@ var layers = []layer{
 	{
 		path: "internal/cli/admin",
 		may: []string{
-			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
-			"internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
+			"internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
 			"internal/store/redisstore", "internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
@@ -498,9 +504,9 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/completion",
-		may:  []string{"internal/cli/console", "internal/cli/wording"},
+		may:  []string{"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/wording"},
 		tech: []string{"github.com/alecthomas/kong"},
-		why:  "completions are read from the model of the commands: no command is known by name",
+		why:  "completions are read from the model of the commands, and names from a server: no command is known by name",
 	},
 	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},
