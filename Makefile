@@ -54,6 +54,10 @@ test: checked ## vet, gofmt, build everything, race tests in their short form, 1
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
 	@cd tools && $(GO) run ./bundle ..
 
+.PHONY: clients
+clients: tooled ## write the types and the version of the client packages again, after a change of the API or a release
+	@cd tools && $(GO) run ./clients ..
+
 .PHONY: page-check
 page-check: ## check the types of the web page, with npm
 	@dir=$$(mktemp -d); trap 'rm -r "$$dir"' EXIT; cp -r internal/page/src internal/page/tsconfig.json "$$dir"; cd "$$dir"; \
