@@ -158,6 +158,10 @@ bench-test: tooled ## the tests of bench/
 examples-test: tooled ## the tests of examples/
 	@cd examples && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 5m ./...
 
+.PHONY: clients-test
+clients-test: tooled ## build the client packages, install them from the files, and use them against the server (downloads from npm)
+	@FOLIOT_CLIENTS=1 $(GO) test -count 1 -timeout 15m -v ./test/clients
+
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it
 	@UPDATE_GOLDEN=1 $(GO) test -short -count 1 -run '$(RUN)' $(PKG)

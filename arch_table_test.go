@@ -349,6 +349,10 @@ var layers = []layer{
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{
+		path: "test/clients",
+		why:  "the packages of other languages are driven from outside, as by a user",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios, and knows no more of them",
 	},

@@ -58,9 +58,6 @@ class Connection:
             self._headers["Authorization"] = "Bearer " + token
         if namespace:
             self._headers["Foliot-Namespace"] = namespace
-        self._reset()
-
-    def _reset(self) -> None:
         # A deque's append and pop are atomic, so no lock is needed.
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
         self._process = os.getpid()
@@ -119,7 +116,8 @@ class Connection:
     def _take(self, timeout: float) -> http.client.HTTPConnection:
         """Return an idle connection that the server has not closed, or a new one."""
         if self._process != os.getpid():  # after a fork the parent uses the connections
-            self._reset()
+            self.close()
+            self._process = os.getpid()
         while self._idle:
             try:
                 connection = self._idle.pop()

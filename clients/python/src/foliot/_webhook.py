@@ -6,9 +6,10 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,17 @@ class Webhook:
     """The time of this attempt."""
 
 
+class Headers(Protocol):
+    """The headers of a request: a dict, or those of a framework."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
+
+
 class WebhookError(Exception):
     """The callback must not be trusted: reply with 401, and do nothing."""
 
 
-def verify_webhook(secrets: str | Iterable[str], headers: Mapping[str, str], body: bytes, *, tolerance: float = 300) -> Webhook:
+def verify_webhook(secrets: str | Iterable[str], headers: Headers, body: bytes, *, tolerance: float = 300) -> Webhook:
     """Verify that a callback came from a server that knows one of the secrets, by Standard Webhooks.
 
     The body must have the bytes that arrived: no code may parse it before. tolerance has the
