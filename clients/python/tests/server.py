@@ -71,7 +71,7 @@ def listen(test: unittest.TestCase | type[unittest.TestCase], answer: Callable[[
     """Start an HTTP server on a free port, and return its URL. It ends with the test."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Request,), {"answer": answer}))
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop() -> None:
         server.shutdown()
