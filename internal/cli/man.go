@@ -30,14 +30,14 @@ Examples:
 
 // Run prints the page.
 func (manCmd) Run(con *console.Console, parsed *kong.Context) error {
-	_, _ = io.WriteString(con.Out, manPage(parsed.Model.Node, buildinfo.Version())) // an error means that the pager is gone
+	_, _ = io.WriteString(con.Out, manPage(parsed.Model.Node, buildinfo.Version(), buildinfo.Date())) // an error means that the pager is gone
 	return nil
 }
 
 // manPage returns the manual page of the model, in the man macros of roff.
-func manPage(root *kong.Node, version string) string {
+func manPage(root *kong.Node, version, date string) string {
 	p := &roff{}
-	p.macro("TH", "FOLIOT", "1", "", "foliot "+version, "User Commands")
+	p.macro("TH", "FOLIOT", "1", date, "foliot "+version, "User Commands")
 	p.macro("SH", "NAME")
 	p.text("foliot - call a URL at a time")
 	p.macro("SH", "SYNOPSIS")
