@@ -114,6 +114,11 @@ tooled:
 lint: ## golangci-lint, pinned in tools/lint.mod (the first run compiles it: minutes)
 	@$(GO) run -modfile=tools/lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run $(PKG)
 
+.PHONY: site
+site: ## build the docs site into dist/site and check its links (the first run compiles Hugo: minutes)
+	@CGO_ENABLED=0 $(GO) run -modfile=tools/site.mod github.com/gohugoio/hugo --source site --destination ../dist/site --cleanDestinationDir --quiet
+	@cd tools && $(GO) run ./site ../dist/site
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
 	@for dir in . examples; do \
@@ -187,16 +192,41 @@ man: build ## bin/foliot.1, the man page
 run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
+.PHONY: image
+image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3); needs no Docker
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION))
+
+.PHONY: image-test
+image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
+	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+# The tool builds HEAD in a clean clone: changes that are not committed are left out.
+.PHONY: release
+release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; PLATFORMS=linux/amd64,...)
+	@cd tools/release && $(GO) build -buildvcs=false -o ../../bin/foliot-release .
+	@bin/foliot-release $(if $(SNAPSHOT),-snapshot) $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+.PHONY: release-test
+release-test: ## build the release twice and compare all bytes (RELEASE_TIME; PLATFORMS=linux/amd64,...)
+	@cd tools/release && $(GO) vet ./... && $(GO) test -count 1 -timeout 90m -v . $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+.PHONY: package-test
+package-test: ## install, upgrade and remove the deb and the rpm in a directory of debootstrap (as root, 8 minutes)
+	@packaging/test.sh
+
+.PHONY: test-cgo
+test-cgo: tooled ## builds with and without C open the data directories of each other (2 minutes)
+	@CGO_ENABLED=1 $(GO) test -count 1 -timeout 30m -v ./test/cgo
+
 .PHONY: battery
 battery: ## drive the binary from outside: kill -9 under load, and count lost tasks
 	@$(GO) run ./test/battery $(ARGS)
 
 .PHONY: test-embed
-test-embed: ## programs that embed package foliot under 200 kill -9 on each store (5 minutes; KILLS=4)
+test-embed: ## kill programs that embed package foliot, 200 times on each store (5 minutes; KILLS=4)
 	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess' -v ./test/embed
 
 .PHONY: measure-embed
-measure-embed: ## 100,000 timers in a minute, and a million that stand, in a directory (4 minutes)
+measure-embed: ## measure 100,000 timers in a minute, and a million that wait, in a directory (4 minutes)
 	@FOLIOT_MEASURE=1 $(GO) test -count 1 -timeout 30m -run Measure -v ./test/embed
 
 .PHONY: bench-compare

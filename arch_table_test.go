@@ -353,6 +353,17 @@ var layers = []layer{
 		why:  "the packages of other languages are driven from outside, as by a user",
 	},
 	{
+		path: "test/cgo",
+		why:  "two builds of the binary are driven from outside",
+	},
+	{
+		path: "test/formats", tests: []string{
+			"internal/redistest", "internal/settings", "internal/store", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/store/redisstore/identity", "internal/store/storetest", "internal/task",
+		}, tech: append([]string{"github.com/redis/rueidis"}, testTools...),
+		why: "stores of older versions are opened, and no program links them",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios, and knows no more of them",
 	},
@@ -416,8 +427,14 @@ var layers = []layer{
 		why:  "values are parsed here and used elsewhere",
 	},
 	{
+		path: "internal/cli/contexts",
+		may:  []string{"internal/fileaccess", "internal/usage"},
+		tech: []string{"go.yaml.in/yaml/v3"},
+		why:  "a file of the user is read and written here: the commands decide",
+	},
+	{
 		path: "internal/cli/connect",
-		may:  []string{"client", "internal/buildinfo", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
+		may:  []string{"client", "internal/buildinfo", "internal/cli/contexts", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
 		why:  "a client is opened here: the commands call it",
 	},
 	{
@@ -437,11 +454,29 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"client", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks", "internal/cli/wording",
-			"internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
+			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "records are carried over the client; only restore writes a store",
+	},
+	{
+		path: "internal/cli/manifest",
+		may: []string{
+			"client", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
+			"internal/wire",
+		},
+		tech: []string{"go.yaml.in/yaml/v3"},
+		why:  "files are read and checked without a server: the commands compare the objects with those of one",
+	},
+	{
+		path: "internal/cli/apply",
+		may: []string{
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
+			"internal/cli/transfer", "internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong"},
+		why:  "a command is a client of the server, and compares its objects with those of files",
 	},
 	{
 		path: "internal/cli/cron",
@@ -456,8 +491,8 @@ var layers = []layer{
 	{
 		path: "internal/cli/admin",
 		may: []string{
-			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
-			"internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
+			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
+			"internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
 			"internal/store/redisstore", "internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
@@ -473,9 +508,9 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/completion",
-		may:  []string{"internal/cli/console", "internal/cli/wording"},
+		may:  []string{"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/wording"},
 		tech: []string{"github.com/alecthomas/kong"},
-		why:  "completions are read from the model of the commands: no command is known by name",
+		why:  "completions are read from the model of the commands, and names from a server: no command is known by name",
 	},
 	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},

@@ -1,13 +1,14 @@
 // Package foliot gives a Go program durable timers: named tasks with Go
 // handlers that start at their due time, to the millisecond, and survive a
-// crash. A task can be moved or cancelled until its handler starts. Use it for
-// timers: close an order in 30 minutes, expire a hold, remind on Friday, watch a
-// heartbeat, debounce an event. For jobs that a SQL transaction must enqueue,
-// use River (riverqueue.com) instead: it keeps its jobs in your database.
+// crash. Until its handler starts, a task can be moved or cancelled. Use the
+// package for timers: close an order in 30 minutes, expire a hold, remind on
+// Friday, watch a heartbeat, debounce an event. For jobs that a SQL transaction
+// must enqueue, use River (riverqueue.com) instead: it keeps its jobs in your
+// database.
 //
-// The tasks are kept in a directory of this machine (package foliot/dir) or in a
-// Redis that several processes share (package foliot/redis). A directory needs
-// no server:
+// The store of the tasks is a directory of this machine (package foliot/dir) or
+// a Redis that several processes share (package foliot/redis). A directory
+// needs no server:
 //
 //	var closeOrder = foliot.NewKind[Order]("close-order")
 //
@@ -23,44 +24,45 @@
 //
 // # Kinds
 //
-// A task has a kind: a name and a Go type for its arguments, which are stored as
-// JSON. Only a process with a handler for the kind starts the task. A task of
-// another kind waits, and is never failed for that: after a deployment that
-// renames a kind, the tasks of the old name wait until a process handles it
-// again. `foliot ls`, the web page and Node.Missing show them.
+// A task has a kind: a name and a Go type for its arguments, which are stored
+// as JSON. Only a process with a handler for the kind starts the task. A task
+// whose kind has no handler waits, and does not fail. So after a deployment
+// that renames a kind, the tasks with the old name wait until a process has a
+// handler for that name. `foliot ls`, the web page and Node.Missing show them.
 //
 // # Results
 //
-// A task starts at least once. It never starts before its due time, and after a
-// successful Cancel that returned pending it never starts. The result of a
-// handler decides what happens next:
+// A task starts at least once, and never before its due time. If the result
+// pending of Cancel is true, the task never starts. The result of a handler
+// decides what happens next:
 //
 //	result                        the task
 //	nil                           is delivered
-//	an error                      is tried again after a backoff, until its attempts or its age are used up; then it is dead
-//	Dead(err)                     is dead: no further attempt, until someone retries it
-//	RetryIn(d, err)               failed; the next attempt comes after exactly d
-//	Snooze(d)                     is moved: it is due after exactly d, and has used no attempt
-//	a panic, runtime.Goexit       as an error; the stack is logged, and the process goes on
-//	arguments that do not decode  as an error: a later deployment may read them
-//	its context ends by Timeout   the result of the handler decides as always, when it returns
-//	the handler ignores that      the task keeps running while Run does: no second attempt starts beside it, and Options.Hangs is called
-//	Cancel                        its context ends with ErrCancelled; if the handler returns nil the task is delivered, otherwise cancelled
-//	Run ends                      after Options.Grace its context ends with ErrStopping, and the task is due again at once
-//	the process dies              is due again: on a directory when it is opened, on a Redis within seconds. After three deaths tasks run one at a time, after ten the task is dead
-//	ErrLeaseLost                  the store was out of reach for too long: another process may have started the task
+//	an error                      is retried after a backoff, until MaxAttempts or MaxAge is used up; then it is dead
+//	Dead(err)                     is dead: no attempt follows, unless an operator retries the task
+//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d
+//	Snooze(d)                     is moved: it is due after exactly d, and no attempt is used
+//	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
+//	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
+//	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
+//	the handler ignores that      keeps running while Run does: no second attempt starts next to it, and Options.Hangs is called
+//	Cancel                        keeps running, but its context ends with ErrCancelled; it is delivered if the handler returns nil, and otherwise cancelled
+//	Run ends                      keeps running for Options.Grace; then its context ends with ErrStopping, and the task is due again at once
+//	the process dies              is due again: on a directory when it is opened, on a Redis after Options.Lease. After three deaths tasks run one at a time, after ten the task is dead
+//	the store is out of reach     keeps running, but its context ends with ErrLeaseLost: another process may start the task
 //
-// Handlers must therefore be idempotent: use the name of the task as a key.
+// Handlers must be idempotent: use the name of the task as the key.
 //
 // # Transactions
 //
 // To set a timer for a row of a database, create the task before the
-// transaction commits, under a name that derives from the row, and let the
-// handler read the row. After a rollback the timer finds nothing to do. The
-// other order could lose the timer: a crash between the commit and the create.
+// transaction commits. Derive its name from the row, and let the handler read
+// the row: after a rollback the handler finds no row, and has nothing to do. In
+// the other order, a crash between the commit and the create would lose the
+// timer.
 //
 // # Cost
 //
-// A waiting task costs no memory until a few seconds before its due time. All
-// functions of this package can be called by several goroutines.
+// A waiting task uses no memory until a few seconds before its due time.
+// Several goroutines can use a Node or another Scheduler at the same time.
 package foliot

@@ -9,9 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The errors of a Scheduler, for errors.Is.
+// The errors of a Scheduler, for errors.Is. After ErrUnavailable the call may
+// have been applied.
 var (
-	ErrNotFound    = errors.New("no such task")
+	ErrNotFound    = errors.New("no such task or schedule")
 	ErrExists      = errors.New("a task with that name exists")
 	ErrRunning     = errors.New("the task is running")
 	ErrEnded       = errors.New("the task has ended")
@@ -23,37 +24,38 @@ var (
 	ErrClosed      = errors.New("the node is closed")
 )
 
-// The causes (context.Cause) with which the context of a handler ends, besides
-// context.DeadlineExceeded after the task's Timeout. In rare cases there is
-// another cause: this process lost its share of a queue's limit on a Redis, or
-// another task that may end the process has its turn. With each cause except
-// ErrCancelled the task is due again, and the attempt does not count.
+// These are the causes (context.Cause) with which the context of a handler
+// ends. After the Timeout of the task, the cause is context.DeadlineExceeded.
+// There are two rare causes without a name: this process lost its share of a
+// queue's limit on a Redis, or a task that may crash the process must run
+// alone. After ErrStopping, ErrLeaseLost and the rare causes, the task is due
+// again, and the attempt does not count.
 var (
 	// ErrCancelled: the task was cancelled.
 	ErrCancelled = dispatch.ErrCancelled
-	// ErrStopping: Run is ending, and its grace period is over.
+	// ErrStopping: Run is ending, and Options.Grace has passed.
 	ErrStopping = dispatch.ErrStopped
-	// ErrLeaseLost: the store could not be reached for so long that another
-	// process may start the task.
+	// ErrLeaseLost: this process could not reach the store for so long that
+	// another process may start the task.
 	ErrLeaseLost = dispatch.ErrLeaseLost
 )
 
-// Error is the error of a call that the store has refused. It wraps one of the
-// errors above.
+// Error is the error of a call about one task or schedule. It wraps one of the
+// errors above, or another error of the store.
 type Error struct {
-	Task   string // its name
+	Task   string // the name of the task or schedule
 	kind   error
 	detail string
 }
 
-// Error returns the name of the task, the failure and the remedy.
+// Error returns the name of the task or schedule, the failure and the remedy.
 func (e *Error) Error() string { return fmt.Sprintf("task %q: %s", e.Task, e.detail) }
 
-// Unwrap returns one of the errors of this package.
+// Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.kind }
 
-// translate returns the error of a call about a task in the terms of this
-// package.
+// translate returns err as an *Error about the task or schedule, and nil if err
+// is nil.
 func translate(name string, err error) error {
 	var state *task.StateError
 	var field *task.FieldError
@@ -91,9 +93,10 @@ func kindOfState(code string) error {
 	return ErrEnded
 }
 
-// result is an error with which a handler decides how its task goes on.
+// result is an error that a handler returns to decide what happens next to its
+// task.
 type result struct {
-	outcome task.Outcome // with a Verdict, and with RetryAfter if that is Exact
+	outcome task.Outcome // has a Verdict, and a RetryAfter if Exact is set
 	err     error
 }
 
@@ -109,23 +112,24 @@ func (r *result) Error() string {
 
 func (r *result) Unwrap() error { return r.err }
 
-// Dead returns the result of a handler after which no further attempt follows.
-// The task stays in the store as dead, with err, and can be retried by hand.
+// Dead returns a result for a handler: the task is dead, and no attempt
+// follows. The task stays in the store with the text of err for
+// Options.KeepDead. Retry starts it again.
 func Dead(err error) error {
 	return &result{task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry}, err}
 }
 
-// RetryIn returns the result of a handler that failed with err: the next attempt
-// follows after d, instead of after the backoff. It counts as an attempt.
+// RetryIn returns a result for a handler that failed with err: the next attempt
+// starts after d, instead of after the backoff. This attempt counts.
 func RetryIn(d time.Duration, err error) error {
 	return &result{task.Outcome{Verdict: task.Failure, Exact: true, RetryAfter: bounded(d)}, err}
 }
 
-// Snooze returns the result of a handler that has moved its task: the task is
-// due after d, and this attempt does not count.
+// Snooze returns a result for a handler that moves its task: the task is due
+// after d, and this attempt does not count.
 func Snooze(d time.Duration) error {
 	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: bounded(d)}, nil}
 }
 
-// bounded returns d within the limits of a delay.
+// bounded returns d, limited to 0 at least and task.MaxDelay at most.
 func bounded(d time.Duration) time.Duration { return min(max(d, 0), task.MaxDelay) }

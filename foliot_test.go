@@ -19,7 +19,7 @@ import (
 	"github.com/foliot/foliot/foliottest"
 )
 
-// order is the arguments of the kinds in these tests.
+// order holds the arguments of the kinds in these tests.
 type order struct {
 	ID    string `json:"id"`
 	Cents int    `json:"cents"`
@@ -326,7 +326,7 @@ func TestArgumentsThatDoNotDecodeAreAFailureAndNotTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
-		if i := get(t, n, "a"); i.State != foliot.StateScheduled || !strings.Contains(i.LastError, "the arguments do not decode") || c.len() != 0 {
+		if i := get(t, n, "a"); i.State != foliot.StateScheduled || !strings.Contains(i.LastError, "cannot decode the arguments") || c.len() != 0 {
 			t.Errorf("%+v, %d calls", i, c.len())
 		}
 	})

@@ -12,28 +12,29 @@ type State = client.State
 
 // The states.
 const (
-	StateScheduled State = client.Scheduled // waits for its due time
+	StateScheduled State = client.Scheduled // the task waits for an attempt
 	StateRunning   State = client.Running   // its handler runs
 	StateDelivered State = client.Delivered // its handler returned nil
-	StateCancelled State = client.Cancelled
-	StateExpired   State = client.Expired // by ExpireAfter
-	StateDead      State = client.Dead    // no attempt follows, until someone retries it
+	StateCancelled State = client.Cancelled // it was cancelled
+	StateExpired   State = client.Expired   // ExpireAfter passed before it started
+	StateDead      State = client.Dead      // no attempt follows, unless it is retried
 )
 
-// Info is a task as the store has it.
+// Info is a copy of a task in the store.
 type Info struct {
 	Name  string
 	Kind  string // "": the task sends a request
 	Queue string
 	State State
-	// Due is the requested due time. Next is the start of the next attempt,
-	// which is later after a failure. It is zero if no attempt follows.
+	// Due is the requested due time. Next is the due time of the next attempt:
+	// after a failure it is later than Due. Next is zero if no attempt follows.
 	Due, Next time.Time
-	// Attempts is the number of attempts that have begun. LastError is the
-	// error of the last one that has ended.
+	// Attempts is the number of attempts that have started. LastError is the
+	// error of the last attempt that has ended.
 	Attempts  int
 	LastError string
-	// Reason is why a task is dead, cancelled or expired: a stable word.
+	// Reason is a stable word that gives the cause if the task is dead,
+	// cancelled or expired.
 	Reason string
 }
 

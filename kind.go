@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Kind is a sort of task: its name in the store and the type of its arguments.
-// It is usually a package variable, which both the code that creates tasks and
-// the code that handles them use.
+// Kind is a sort of task: a name in the store, and the Go type of the
+// arguments. A Kind is usually a package variable. The code that creates tasks
+// and the code that handles them use the same variable.
 type Kind[A any] struct {
 	name     string
 	defaults []Option
 }
 
-// NewKind returns a kind. The name is stored with each task: it must not change
-// while tasks of the kind wait. It has 1 to 128 letters, digits and . _ : -
-// characters. The arguments are stored as JSON. So a field of A can be added or
-// removed while tasks wait, as with any stored JSON.
+// NewKind returns a kind. The name is stored with each task, so it must not
+// change while tasks of the kind wait. The name has 1 to 128 characters:
+// letters, digits and . _ : - are allowed, and the first must be a letter or a
+// digit. The arguments are stored as JSON. So, as with any stored JSON, a field
+// of A can be added or removed while tasks wait.
 func NewKind[A any](name string, defaults ...Default) Kind[A] {
 	return Kind[A]{name, defaults}
 }
@@ -26,48 +27,50 @@ func NewKind[A any](name string, defaults ...Default) Kind[A] {
 // Name returns the name of the kind.
 func (k Kind[A]) Name() string { return k.name }
 
-// Task is one attempt of a task, as its handler gets it.
+// Task is one attempt of a task, as its handler receives it.
 type Task[A any] struct {
-	Name    string // unique in the namespace: a key for what must happen only once
+	Name    string // unique in the namespace: use it as the idempotency key
 	Args    A
-	Attempt int       // from 1; snoozed attempts count too
+	Attempt int       // starts at 1; snoozed attempts count too
 	Due     time.Time // the due time of this attempt; it has passed
 	Queue   string
 	Labels  map[string]string
 }
 
-// Handle sets the handler of the kind. A second handler of the same kind is a
-// mistake in the program, and Handle panics. The package documentation lists
-// the results of a handler.
+// Handle sets the handler of the kind. It must be called before Open. It panics
+// if m has a handler for the kind already. Several goroutines call the handler
+// at the same time. The package documentation lists the results of a handler.
 func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, limits ...Limit) {
 	m.handle(k.name, func(ctx context.Context, c *Call) error {
 		t := &Task[A]{Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
 		if len(c.Args) > 0 {
 			if err := json.Unmarshal(c.Args, &t.Args); err != nil {
-				return fmt.Errorf("the arguments do not decode: %w", err)
+				return fmt.Errorf("cannot decode the arguments: %w", err)
 			}
 		}
 		return handle(ctx, t)
 	}, limits)
 }
 
-// In creates a task that is due after d. The name has 1 to 256 letters, digits
-// and . _ : - characters, and begins with a letter or digit. Errors: ErrExists if the store still
-// has a task of that name, even if that has ended, and those of every call:
-// ErrInvalid, ErrFull, ErrUnavailable. After ErrUnavailable the task may have
-// been created: repeat the call, and take ErrExists as success.
+// In creates a task that is due after d. The name has 1 to 256 characters:
+// letters, digits and . _ : - are allowed, and the first must be a letter or a
+// digit. In returns ErrExists if the store has a task of that name, even one
+// that has ended. Its other errors are ErrInvalid, ErrFull and ErrUnavailable.
+// After ErrUnavailable the task may have been created: repeat the call, and
+// treat ErrExists as success.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, In(d), args, options, false)
 }
 
-// At is In with a due time.
+// At is like In, but creates a task that is due at the given time.
 func (k Kind[A]) At(ctx context.Context, s Scheduler, name string, at time.Time, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, At(at), args, options, false)
 }
 
 // Put creates a task, or replaces the task of that name. If a handler of the
-// replaced task runs, the new task starts after the handler has returned. So a
-// Put for each event, with a delay, debounces the events.
+// replaced task runs, the new task starts after that handler has returned. To
+// debounce events, call Put with a delay for each event. Put does not return
+// ErrExists, and its other errors are those of In.
 func (k Kind[A]) Put(ctx context.Context, s Scheduler, name string, w When, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, w, args, options, true)
 }
@@ -81,10 +84,11 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 	return s.create(ctx, r, replace)
 }
 
-// Schedule creates a schedule, or changes it to the rule r and these arguments.
-// At each instant of the rule it creates a task with the name of the schedule,
-// "@" and the instant. If nothing changes, Schedule writes nothing, so that a
-// program can call it at each start.
+// Schedule creates a schedule, or changes it to the rule r, these arguments and
+// these options. At each instant of the rule, the schedule creates a task. The
+// name of the task is the name of the schedule, "@" and the instant. If nothing
+// changes, Schedule writes nothing, so a program can call it at each start.
+// Errors: ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
 	q, err := k.request(name, args, options)
 	if err != nil {
@@ -93,13 +97,15 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 	return s.schedule(ctx, q, r)
 }
 
+// request returns the task of a call. It returns ErrInvalid if the kind has no
+// name or args has no JSON.
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
 	if k.name == "" {
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}
 	}
 	data, err := json.Marshal(args)
 	if err != nil {
-		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the arguments do not encode as JSON: " + err.Error()}
+		return nil, &Error{Task: name, kind: ErrInvalid, detail: "cannot encode the arguments as JSON: " + err.Error()}
 	}
 	return newRequest(name, k.name, data, k.defaults, options), nil
 }

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Mux holds the handlers of a process. The zero Mux is ready for use. Open reads
-// it: handlers that are added later have no effect.
+// Mux holds the handlers of a process. The zero Mux is ready for use. Handlers
+// and middleware that are added after Open have no effect. Only one goroutine
+// may add them at a time.
 type Mux struct {
 	handlers   map[string]handler
 	middleware []Middleware
@@ -18,7 +19,7 @@ type handler struct {
 	atOnce int
 }
 
-// Call is one attempt, as middleware sees it.
+// Call is one attempt, as middleware receives it. Its fields are those of Task.
 type Call struct {
 	Kind, Name, Queue string
 	Args              json.RawMessage
@@ -27,7 +28,8 @@ type Call struct {
 	Labels            map[string]string
 }
 
-// Handler runs one attempt. Its result is that of a handler of a kind.
+// Handler runs one attempt. Its results are those that the package
+// documentation lists for the handler of a kind.
 type Handler func(context.Context, *Call) error
 
 // Middleware wraps a handler: for logs, traces, metrics or transactions.
@@ -36,21 +38,21 @@ type Middleware func(Handler) Handler
 // Use adds middleware for all kinds. The first one is the outermost.
 func (m *Mux) Use(w ...Middleware) { m.middleware = append(m.middleware, w...) }
 
-// Limit limits the tasks of one kind.
+// Limit is a limit for the tasks of one kind, for Kind.Handle.
 type Limit func(*handler)
 
-// AtOnce is how many tasks of the kind this process runs at the same time. It
-// bounds what one kind can take of Options.Concurrency. Without it a kind can
-// take all. To limit a kind over all processes, set the concurrency of its
-// queue.
+// AtOnce limits how many handlers of the kind this process runs at the same
+// time. A value below 1 counts as 1. Without AtOnce, a kind can use all of
+// Options.Concurrency. To limit a kind in all processes together, set the
+// concurrency limit of its queue.
 func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }
 
 func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	if kind == "" {
-		panic("foliot: a kind without a name has a handler: make it with NewKind")
+		panic("foliot: a kind without a name cannot have a handler: make the kind with NewKind")
 	}
 	if _, twice := m.handlers[kind]; twice {
-		panic("foliot: the kind " + kind + " has two handlers")
+		panic("foliot: the kind " + kind + " already has a handler: call Handle once for each kind")
 	}
 	if m.handlers == nil {
 		m.handlers = map[string]handler{}
@@ -62,7 +64,8 @@ func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	m.handlers[kind] = h
 }
 
-// all returns the handlers with their middleware, and nil for a nil Mux.
+// all returns the handlers, wrapped in their middleware. It returns nil if m is
+// nil.
 func (m *Mux) all() map[string]handler {
 	if m == nil {
 		return nil

@@ -21,29 +21,30 @@ import (
 
 // Options configures a Node. The zero Options works.
 type Options struct {
-	// Namespace holds the tasks and schedules that this Node creates. It is made
-	// if it does not exist. The handlers run the tasks of all namespaces. Default:
-	// "default".
+	// Namespace holds the tasks and schedules that this Node creates. Open
+	// creates it if it does not exist. The handlers run the tasks of all
+	// namespaces. Default: "default".
 	Namespace string
-	// Concurrency is how many handlers run at once in this process. Default: 128.
+	// Concurrency is the maximum number of handlers that run at once in this
+	// process. Default: 128.
 	Concurrency int
-	// Grace is how long handlers may go on after the end of Run's context. A
-	// negative value means not at all. Default: 10s.
+	// Grace is how long handlers may keep running after the context of Run has
+	// ended. A negative value means no time at all. Default: 10s.
 	Grace time.Duration
 	// Lease is how long a task stays with a process that has died, on a store
-	// that processes share. At least 1s. Default: 15s.
+	// that several processes share. At least 1s. Default: 15s.
 	Lease time.Duration
-	// KeepEnded is how long a delivered, cancelled or expired task can be read,
-	// and blocks its name for In and At. KeepDead is the same for dead tasks.
-	// Defaults: 24h, 30 days.
+	// KeepEnded is how long a delivered, cancelled or expired task stays in the
+	// store. Until then it can be read, and its name is taken for In and At.
+	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
-	// Died is called with each task that becomes dead after an attempt in this
-	// process. Default: a warning in the log, which is written in any case. Calls
-	// of Died and Hangs come one after the other, on a goroutine of their own.
+	// Died is called for each task that becomes dead after an attempt in this
+	// process. The log has a warning too, even if Died is nil. One goroutine
+	// makes all calls of Died and Hangs, one after the other.
 	Died func(Info)
-	// Hangs is called when a handler still runs after the Timeout of its task.
-	// The task stays with it, and takes one of Concurrency. Default: a warning
-	// in the log.
+	// Hangs is called if a handler still runs after the Timeout of its task.
+	// The task stays with this handler, which counts against Concurrency.
+	// Default: a warning in the log.
 	Hangs func(i Info, running time.Duration)
 	// Logger receives failures and warnings. Default: slog.Default().
 	Logger *slog.Logger
@@ -65,17 +66,18 @@ func (o Options) withDefaults() Options {
 	if o.Hangs == nil {
 		log := o.Logger
 		o.Hangs = func(i Info, running time.Duration) {
-			log.Warn("a handler ignores the end of its context: its task stays with it until it returns", "kind", i.Kind, "task", i.Name, "running", running.String())
+			log.Warn("a handler ignores the end of its context: the task stays with the handler until it returns", "kind", i.Kind, "task", i.Name, "running", running.String())
 		}
 	}
 	return o
 }
 
 // Node is an open store with the handlers of this process. It is a Scheduler.
+// Several goroutines can use it at the same time.
 type Node struct {
 	core      *node.Node
 	options   Options
-	handlers  map[string]handler // nil: it has no Mux, and only creates tasks
+	handlers  map[string]handler // nil: the Node has no Mux, and only creates tasks
 	calls     callbacks
 	runs      sync.Mutex // held by Run
 	closeOnce sync.Once
@@ -88,15 +90,16 @@ func init() {
 	node.Of = func(embedded any) *node.Node { return embedded.(*Node).core }
 }
 
-// Open opens a store. The handlers of m run only while Run does: before it, this
-// process owns no part of a shared store. A program that only creates tasks
-// passes a nil Mux, and must not call Run. ctx ends the wait for a Redis that
-// loads its data. Call Close at the end.
+// Open opens a store. The handlers of m run only while Run does: before Run,
+// this process owns no part of a shared store. A program that only creates
+// tasks passes a nil Mux, and must not call Run. If a Redis still loads its
+// data, Open waits for it until ctx ends. Call Close when you no longer need
+// the Node.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{options: o, handlers: m.all(), calls: callbacks{some: make(chan struct{}, 1)}}
 	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
-		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, and at most %d can: limit the others by queues", limited, dispatch.MaxLimitedKinds)
+		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
 	core, err := node.Open(ctx, st, medium.Config{
 		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger,
@@ -141,7 +144,7 @@ func holder() string {
 	return host + "/" + strconv.Itoa(os.Getpid())
 }
 
-// makeNamespace makes the namespace unless it exists.
+// makeNamespace creates the namespace of the options unless it exists.
 func (n *Node) makeNamespace(ctx context.Context) error {
 	name := n.options.Namespace
 	if n.core.Store.Settings().Namespace(name) != nil {
@@ -153,31 +156,33 @@ func (n *Node) makeNamespace(ctx context.Context) error {
 		err = replies[0].Err
 	}
 	if err != nil {
-		return fmt.Errorf("make the namespace %q: %w", name, err)
+		return fmt.Errorf("create the namespace %q: %w", name, err)
 	}
 	return nil
 }
 
-// asActor names this program in the audit log.
+// asActor returns a ctx with which changes appear in the audit log as made by
+// this program.
 func (n *Node) asActor(ctx context.Context) context.Context {
 	return settings.WithActor(ctx, settings.Actor{By: "program"})
 }
 
-// now returns the time from which delays count: no delay is shortened.
+// now returns the time from which delays count. It is rounded up, so that no
+// delay is shortened.
 func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 
-// Run starts due tasks until ctx ends. Then it starts no more, waits for the
-// handlers that run, at most for Options.Grace, ends the contexts of the others
-// with ErrStopping, waits for them a few seconds more, and returns nil. It
-// returns an error if the store is gone, or if handlers ignored the end of their
-// contexts. Only one Run can be under way at a time, and a second one after that
-// returns an error.
+// Run starts due tasks until ctx ends. Then it starts no more tasks, and waits
+// up to Options.Grace for the handlers that run. After that it ends the
+// contexts of the remaining handlers with ErrStopping, and waits a few seconds
+// more. If all handlers have returned, Run returns nil. Otherwise, or if the
+// store fails for good, it returns an error. Run must be called once only: a
+// second call returns an error.
 func (n *Node) Run(ctx context.Context) error {
 	if n.handlers == nil {
-		return errors.New("foliot: this Node was opened without a Mux, so it runs nothing: pass a Mux to Open")
+		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open")
 	}
 	if !n.runs.TryLock() {
-		return errors.New("foliot: Run is under way")
+		return errors.New("foliot: this Node already runs: call Run once for each Node")
 	}
 	defer n.runs.Unlock()
 	work := context.WithoutCancel(ctx)
@@ -196,7 +201,7 @@ func (n *Node) Run(ctx context.Context) error {
 	case err := <-n.core.Fatal:
 		stop()
 		<-ended
-		return fmt.Errorf("foliot: the store is gone: %w", err)
+		return fmt.Errorf("foliot: the store failed: %w", err)
 	case err := <-ended:
 		return n.core.Failure(err)
 	}
@@ -208,8 +213,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the store. Call it after Run has returned. Further calls return
-// the result of the first.
+// Close closes the store. It must not be called before Run has returned.
+// Further calls return the result of the first.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() { n.closeErr = n.core.Close() })
 	return n.closeErr
@@ -223,6 +228,7 @@ func (n *Node) observe(e dispatch.Event) {
 	}
 }
 
+// hangs is called for a handler that still runs after the Timeout of its task.
 func (n *Node) hangs(t *task.Task, running time.Duration) {
 	i := infoOf(t)
 	n.calls.add(func() { n.options.Hangs(i, running) })
@@ -247,12 +253,12 @@ func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, erro
 	return n.apply(ctx, now, task.Create{Spec: spec})
 }
 
-// defaults returns a task with the defaults of a queue.
+// defaults returns a spec with the defaults of a queue.
 func (n *Node) defaults(queue string) task.Spec {
 	return n.core.Store.Settings().Queue(n.options.Namespace, queue).Spec()
 }
 
-// apply applies one change.
+// apply applies one change. Its error is an *Error.
 func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info, error) {
 	t, err := n.applied(ctx, now, c)
 	if err != nil {
@@ -261,6 +267,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 	return infoOf(t.Task), nil
 }
 
+// applied applies one change. Its error is the error of the store.
 func (n *Node) applied(ctx context.Context, now task.Millis, c task.Change) (task.Result, error) {
 	replies, err := n.core.Store.Apply(n.asActor(ctx), now, []task.Change{c})
 	if err != nil {
@@ -292,12 +299,12 @@ func (n *Node) Move(ctx context.Context, name string, w When) (Info, error) {
 
 // dead returns the error of a change that a dead task does not allow.
 func dead(name string) error {
-	return &Error{Task: name, kind: ErrEnded, detail: "it is dead, so it cannot be moved: retry it first"}
+	return &Error{Task: name, kind: ErrEnded, detail: "the task is dead, so it cannot be moved: use Retry or Put to start it again"}
 }
 
 // notDead returns the error of a retry of a task that is not dead.
 func notDead(name string) error {
-	return &Error{Task: name, kind: ErrNotDead, detail: "only a dead task can be retried"}
+	return &Error{Task: name, kind: ErrNotDead, detail: "the task is not dead, so it cannot be retried: use Move if it waits, or Put if it has ended"}
 }
 
 // Retry implements Scheduler.
@@ -358,8 +365,8 @@ func (n *Node) schedule(ctx context.Context, r *request, rule Rule) error {
 	return translate(r.name, err)
 }
 
-// changesNothing reports whether put would leave old, which has its body, as it
-// is. A schedule that is due now may be reported as changed.
+// changesNothing reports whether put would leave old unchanged. old must have
+// its body. For a schedule that is due now, changesNothing may report false.
 func changesNothing(now task.Millis, put task.PutSchedule, old *task.Task) bool {
 	r, err := put.Apply(now, old, task.Facts{})
 	if err != nil {
@@ -372,14 +379,18 @@ func changesNothing(now task.Millis, put task.PutSchedule, old *task.Task) bool 
 
 // Stats counts what this process has done since Open.
 type Stats struct {
-	Delivered, Failed, Snoozed, Dead, Interrupted uint64 // ended attempts, and tasks that died
-	Running                                       int    // handlers that run
-	Hanging                                       int    // those that have ignored the end of their context by Timeout
-	// LateP50, LateP99 and LateMax are how late handlers started.
+	// Dead counts tasks that became dead. The others count ended attempts.
+	Delivered, Failed, Snoozed, Dead, Interrupted uint64
+	// Running is the number of handlers that run now. Hanging is the number of
+	// them that still run after the Timeout of their task.
+	Running, Hanging int
+	// LateP50, LateP99 and LateMax are the median, the 99th percentile and the
+	// maximum of the lateness: the time from the due time of a task to the start
+	// of its handler.
 	LateP50, LateP99, LateMax time.Duration
 }
 
-// Stats returns the counts. It costs some microseconds.
+// Stats returns the counts. It takes a few microseconds.
 func (n *Node) Stats() Stats {
 	s := n.core.Stats()
 	return Stats{
@@ -389,8 +400,8 @@ func (n *Node) Stats() Stats {
 	}
 }
 
-// Missing returns the kinds that have due tasks in this process and no handler
-// in its Mux, in alphabetical order. Their tasks wait. An empty name stands for
-// tasks with a URL, which a Node never sends. On a Redis each process reports
-// only the part of the tasks that it owns.
+// Missing returns the kinds, in alphabetical order, that have due tasks in this
+// process but no handler in its Mux. Their tasks wait. An empty name stands for
+// tasks with a URL: a Node never sends these. On a Redis, each process reports
+// only the tasks that it owns.
 func (n *Node) Missing() []string { return n.core.Missing() }

@@ -8,19 +8,21 @@ import (
 )
 
 // Option sets a property of a task. Options of NewKind are the defaults of all
-// tasks of the kind. What no option sets has the default of the queue, and
-// otherwise the default that the option names.
+// tasks of the kind. If no option sets a property, the default of the queue
+// applies. If the queue has none, the default in the comment of the option
+// applies.
 type Option func(*request)
 
-// Queue puts the task into a queue. All tasks of a queue share its limits, which
-// package foliot/admin, `foliot queue` and the web page set. Default: "default".
+// Queue puts the task into a queue. All tasks of a queue share its limits. Set
+// them with `foliot queue` or on the web page, through package foliot/admin.
+// Default: "default".
 func Queue(name string) Option { return func(r *request) { r.queue = name } }
 
-// Priority is the order in which due tasks of a queue start.
+// Priority decides which due tasks of a queue start first.
 type Priority uint8
 
-// The priorities. If tasks of all three are due, 16 of 21 starts are of High, 4
-// of Normal and 1 of Low.
+// The priorities. If tasks of all three are due, 16 of 21 started tasks are
+// High, 4 are Normal and 1 is Low.
 const (
 	High   Priority = Priority(task.High)
 	Normal Priority = Priority(task.Normal)
@@ -30,7 +32,7 @@ const (
 // WithPriority sets the priority. Default: Normal.
 func WithPriority(p Priority) Option { return func(r *request) { r.priority = task.Priority(p) } }
 
-// Label sets a label, by which the task can be found.
+// Label sets a label of the task. Operators can find tasks by labels.
 func Label(key, value string) Option {
 	return func(r *request) {
 		r.labels = maps.Clone(r.labels) // the defaults of a kind are shared
@@ -41,33 +43,35 @@ func Label(key, value string) Option {
 	}
 }
 
-// Timeout is the time limit of one attempt, from 1ms to 1h: the context of the
-// handler ends after it. Default: 15s.
+// Timeout sets the time limit of one attempt, from 1ms to 1h: after it, the
+// context of the handler ends. Default: 15s.
 func Timeout(d time.Duration) Option { return func(r *request) { r.timeout = &d } }
 
-// ExpireAfter sets how long after its due time the first attempt may start.
-// After that the task expires. 0 means no limit, the default.
+// ExpireAfter sets how long after its due time the first attempt may start. If
+// it has not started by then, the task expires. 0 means no limit. Default: 0.
 func ExpireAfter(d time.Duration) Option { return func(r *request) { r.expireAfter = &d } }
 
-// MaxAttempts is the number of attempts after which a task is dead. 0 means that
-// only MaxAge limits them, the default.
+// MaxAttempts sets the number of failed attempts after which a task is dead. 0
+// means that only MaxAge limits the attempts. Default: 0.
 func MaxAttempts(n int) Option { return func(r *request) { r.maxAttempts = &n } }
 
-// Backoff sets the wait after the first failure, and the longest wait. Each wait
-// is twice as long as the one before, less a random part of at most half.
-// Defaults: 1s, 1h.
+// Backoff sets the wait after the first failure, and the longest wait. Each
+// further failure doubles the wait. A random part of at most half is taken off
+// each wait. Defaults: 1s, 1h.
 func Backoff(first, longest time.Duration) Option {
 	return func(r *request) { r.minBackoff, r.maxBackoff = &first, &longest }
 }
 
-// MaxAge limits the time of all attempts and of the waits between them. Time in
-// which no process ran does not count. 0 means no limit. Default: 24h.
+// MaxAge limits the total time of all attempts and of the waits between them.
+// After that the task is dead. Time during which no process ran does not count.
+// 0 means no limit. Default: 24h.
 func MaxAge(d time.Duration) Option { return func(r *request) { r.maxAge = &d } }
 
 // Default is an Option of NewKind.
 type Default = Option
 
-// request is a task that a caller wants, before the defaults of its queue.
+// request is a task that a caller wants to create, before the defaults of its
+// queue apply. A nil pointer is a property that no option sets.
 type request struct {
 	name, kind  string
 	args        []byte
@@ -94,7 +98,8 @@ func newRequest(name, kind string, args []byte, defaults, options []Option) *req
 	return r
 }
 
-// spec returns the task, with the defaults of its queue in spec.
+// spec returns the spec of the task. The argument spec has the defaults of its
+// queue.
 func (r *request) spec(spec task.Spec, namespace string, now task.Millis) task.Spec {
 	spec.Key, spec.ID = task.Key{Namespace: namespace, Name: r.name}, task.NewID(now)
 	spec.Queue, spec.Priority, spec.Labels, spec.When = r.queue, r.priority, r.labels, r.when.task()

@@ -12,11 +12,11 @@ import (
 )
 
 // Remote returns a Scheduler that creates tasks over HTTP, in a program that
-// serves package foliot/admin. Their handlers run there, or in a program that
-// shares its Redis. The namespace is that of the client.
+// serves package foliot/admin. The handlers run in that program, or in a
+// program that shares its Redis. The client sets the namespace.
 //
-// A create that the client repeats after a lost reply creates one task. A
-// schedule is written at each call of Kind.Schedule.
+// If the client repeats a create after a lost reply, only one task is created.
+// Each call of Kind.Schedule writes the schedule, even if nothing changes.
 func Remote(c *client.Client) Scheduler { return &remote{c} }
 
 type remote struct{ client *client.Client }
@@ -154,7 +154,8 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 	return i, nil
 }
 
-// remoteError returns an error of the client in the terms of this package.
+// remoteError returns an error of the client as an *Error about the task or
+// schedule. It returns other errors as they are, and nil if err is nil.
 func remoteError(name string, err error) error {
 	var refused *client.Error
 	var transport *client.TransportError

@@ -8,36 +8,37 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// Rule is when a schedule creates tasks. Cron and Every make one. Its fields
-// have defaults.
+// Rule describes when a schedule creates tasks. The functions Cron and Every
+// return a Rule with defaults. Set other fields to change the defaults.
 type Rule struct {
-	// Cron is the expression: minute, hour, day of month, month, day of week, or
-	// six fields with the second first, or a word such as @daily. Exactly one of
-	// Cron and Every is set.
+	// Cron is a cron expression. It has five fields (minute, hour, day of
+	// month, month, day of week), or six with the second first, or is a word
+	// such as @daily. Exactly one of Cron and Every must be set.
 	Cron string
 	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	Zone string
-	// SkipGaps skips a time of the day that a clock change leaves out. Default:
-	// the schedule fires when the gap ends. BothFolds fires twice at a time that
-	// a clock change repeats. Default: once.
+	// SkipGaps skips an instant at a time of day that a clock change leaves
+	// out. Default: the schedule fires when the gap ends. BothFolds fires twice
+	// at a time of day that a clock change repeats. Default: once.
 	SkipGaps, BothFolds bool
-	// Every is the time between instants, counted from Start, or from when the
-	// schedule was created. At least 1s.
+	// Every is the time between instants. It counts from Start, or from the
+	// creation of the schedule if Start is zero. At least 1s.
 	Every time.Duration
 
 	Start, End time.Time     // the first and the last possible instant; zero: no bound
 	MaxRuns    int64         // the number of tasks after which the schedule ends; zero: no limit
-	Jitter     time.Duration // each task is due up to this much after its instant
+	Jitter     time.Duration // each task is due at a random time up to this long after its instant
 
 	// Missed decides about instants that passed while no process ran. Default:
-	// FireOnce. CatchupWindow limits their age: zero means 24h, and a negative
-	// value that no missed instant creates a task. CatchupLimit is the number of
-	// tasks that FireAll creates. Default: 100.
+	// FireOnce. CatchupWindow is the maximum age of these instants: older ones
+	// create no tasks. Zero means 24h. With a negative value, no missed instant
+	// creates a task. CatchupLimit is the maximum number of tasks that FireAll
+	// creates. Default: 100.
 	Missed        Missed
 	CatchupWindow time.Duration
 	CatchupLimit  int
-	// Overlap decides about an instant at which a task of the schedule is
-	// unfinished. Default: AllowOverlap.
+	// Overlap decides about an instant at which an earlier task of the schedule
+	// has not ended. Default: AllowOverlap.
 	Overlap Overlap
 }
 
@@ -46,27 +47,27 @@ type Missed uint8
 
 // The decisions about missed instants.
 const (
-	FireOnce   Missed = Missed(recurrence.FireOnce)   // the latest of them creates a task
-	SkipMissed Missed = Missed(recurrence.SkipMissed) // none of them does
-	FireAll    Missed = Missed(recurrence.FireAll)    // each of them does, up to CatchupLimit
+	FireOnce   Missed = Missed(recurrence.FireOnce)   // the latest instant creates a task
+	SkipMissed Missed = Missed(recurrence.SkipMissed) // no missed instant creates a task
+	FireAll    Missed = Missed(recurrence.FireAll)    // each instant creates a task, up to CatchupLimit
 )
 
-// Overlap decides about an instant at which a task of the schedule is
-// unfinished.
+// Overlap decides about an instant at which an earlier task of the schedule has
+// not ended.
 type Overlap uint8
 
 // The decisions about overlaps.
 const (
 	AllowOverlap Overlap = Overlap(recurrence.AllowOverlap) // the tasks run side by side
 	SkipOverlap  Overlap = Overlap(recurrence.SkipOverlap)  // the instant creates no task
-	BufferOne    Overlap = Overlap(recurrence.BufferOne)    // one instant waits for the end; more create no task
+	BufferOne    Overlap = Overlap(recurrence.BufferOne)    // one instant waits for the end of the earlier task; further instants create no task
 )
 
 // Cron returns a rule with a cron expression in a time zone. An empty zone is
 // UTC.
 func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zone} }
 
-// Every returns a rule with an instant after each d.
+// Every returns a rule with an instant every d. See Rule.Every.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
 func (r Rule) rule() recurrence.Rule {

@@ -11,19 +11,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ending is how a handler has ended.
+// ending describes how a handler ended.
 type ending struct {
 	err      error
-	text     string  // of err
-	wish     *result // in err; nil: none
-	ended    bool    // err is about the end of a context
-	panicked any     // nil: it did not panic
-	stack    []byte  // of the panic
-	exited   bool    // it called runtime.Goexit
+	text     string  // the text of err
+	wish     *result // the result that err wraps; nil: none
+	ended    bool    // err reports the end of a context
+	panicked any     // the value of the panic; nil: the handler did not panic
+	stack    []byte  // the stack of the panic
+	exited   bool    // the handler called runtime.Goexit
 }
 
-// call runs a handler on a goroutine of its own, because runtime.Goexit ends
-// the goroutine. The methods of its error are the program's too: they can panic.
+// call runs a handler on its own goroutine, because runtime.Goexit ends the
+// goroutine. The goroutine also calls the methods of the handler's error: they
+// belong to the program, and can panic too.
 func call(ctx context.Context, run Handler, c *Call) ending {
 	ended := make(chan ending, 1)
 	go func() {
@@ -49,7 +50,7 @@ func call(ctx context.Context, run Handler, c *Call) ending {
 func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	t := d.Task
 	h, ok := n.handlers[t.Request.Kind]
-	if !ok { // the dispatcher claims no such task
+	if !ok { // does not happen: the dispatcher claims no task without a handler
 		return task.Outcome{Verdict: task.Unsent, Error: fmt.Sprintf("this process has no handler for the kind %q", t.Request.Kind)}
 	}
 	if err := d.Live(); err != nil {
@@ -67,8 +68,9 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	return o
 }
 
-// outcome translates the end of a handler. attempt is the context that the
-// dispatcher ends, and ctx the one that the handler had.
+// outcome returns the outcome of an attempt whose handler ended with e. attempt
+// is the context that the dispatcher ends. ctx is the context that the handler
+// received.
 func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) task.Outcome {
 	stopped := attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled)
 	switch {
@@ -80,7 +82,7 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 		return failure("the handler called runtime.Goexit")
 	case e.err == nil:
 		return task.Outcome{Verdict: task.Success}
-	case stopped && (e.ended || e.wish == nil): // the error is about the stop, also if Dead wraps it
+	case stopped && (e.ended || e.wish == nil): // the error reports the stop, even if Dead wraps it
 		return task.Outcome{Verdict: task.Interrupted, Error: clip(context.Cause(attempt).Error() + ": " + e.text)}
 	case e.wish != nil:
 		o := e.wish.outcome
@@ -92,7 +94,8 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 	return failure(e.text)
 }
 
-// describe returns the text of a panic's value, the methods of which can panic.
+// describe returns the text of the value of a panic. The methods of the value
+// can panic too: then the text is its type.
 func describe(v any) (text string) {
 	defer func() {
 		if recover() != nil {

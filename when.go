@@ -13,12 +13,13 @@ type When struct {
 	delay    time.Duration
 }
 
-// In returns a due time that counts from the moment at which the store accepts
-// the task. A negative delay is 0. Only such a task can be touched.
+// In returns a due time d after the store accepts the task. A negative d counts
+// as 0. Only a task with such a due time can be touched.
 func In(d time.Duration) When { return When{delay: max(d, 0)} }
 
 // At returns a due time, rounded up to the millisecond. A past time is due at
-// once. The zero time is an error: it is not a time that someone meant.
+// once. The zero time causes ErrInvalid: it is usually a value that the program
+// forgot to set.
 func At(t time.Time) When { return When{at: t, absolute: true} }
 
 func (w When) task() task.When {
@@ -28,10 +29,11 @@ func (w When) task() task.When {
 	return task.When{At: max(task.CeilMillis(w.at), 1)}
 }
 
-// valid returns an error if w is At of the zero time.
+// valid returns an error, about the task or schedule name, if w is At of the
+// zero time.
 func (w When) valid(name string) error {
 	if w.absolute && w.at.IsZero() {
-		return &Error{Task: name, kind: ErrInvalid, detail: "the due time is the zero time: set it, or write In(0) for a task that is due at once"}
+		return &Error{Task: name, kind: ErrInvalid, detail: "the due time is the zero time: set it, or use In(0) for a task that is due at once"}
 	}
 	return nil
 }

@@ -11,29 +11,32 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// Access is how much of the API a request may use. The rights apply to all
-// namespaces of the store.
+// Access is the set of rights of a request. The rights apply to all namespaces
+// of the store.
 type Access int
 
 // The rights. Each includes those before it.
 const (
 	None  Access = iota // the request is refused with status 401
-	Read                // see tasks, queues and schedules, with their arguments
-	Write               // create and change tasks and schedules
-	Admin               // change queues, namespaces and tokens, read the audit log, and copy the store
+	Read                // the request may read tasks, queues and schedules, with their arguments
+	Write               // it may create and change tasks and schedules
+	Admin               // it may change queues, namespaces and tokens, read the audit log, and copy the store
 )
 
-// Handler returns the whole API and the web page of a node. allow returns the
-// rights of a request, for example by the session of the program's user. It is
-// called on the goroutine of the request, and again during long requests. It
-// must check a secret, such as a cookie or a header, and never the address of
-// the client alone: a page of another site can make a browser of that client
-// send requests. A nil allow refuses all requests. Only the health routes, the
-// OpenAPI document and the files of the page need no rights. Access tokens of
-// the store have no effect here.
+// Handler returns a handler for the whole API and the web page of a Node. It
+// must be called only once for each Node.
 //
-// Handler can be called once for a Node. Create no tasks with a URL through it:
-// a Node sends no requests, so they wait.
+// allow returns the rights of a request, for example from the session of its
+// user. It is called on the goroutine of the request, and again during long
+// requests. Several goroutines call it at the same time. It must check a
+// secret, such as a cookie or a header, and never the address of the client
+// alone: a page of another site can make a browser of that client send
+// requests. If allow is nil, all requests are refused. Only the health routes,
+// the OpenAPI document and the files of the page need no rights. Access tokens
+// of the store have no effect here.
+//
+// Do not create tasks with a URL through the API: a Node sends no requests, so
+// such tasks wait.
 func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	core := node.Of(n)
 	server := api.New(api.Config{
@@ -55,7 +58,8 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	return server
 }
 
-// tokenOf returns the rights of a request as a token of an operator.
+// tokenOf returns the rights of a request as an access token. It returns nil if
+// the request has no rights.
 func tokenOf(allow func(*http.Request) Access, r *http.Request) *settings.AccessToken {
 	access := None
 	if allow != nil {

@@ -142,7 +142,7 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	task, err := t.wire()
 	return wire.ScheduleInput{
 		ScheduleRule: s.rule(),
-		Paused:       s.Paused, Runs: s.SetRuns,
+		Paused:       s.Paused, Runs: s.SetRuns, ManagedBy: s.ManagedBy,
 		Task: wire.ScheduledTask{
 			Queue: task.Queue, HTTP: task.HTTP, Work: task.Work, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
 			Priority: task.Priority, Labels: task.Labels, Retry: task.Retry, OnDead: task.OnDead,
@@ -168,7 +168,7 @@ func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {
 		Cron: w.Cron, TimeZone: w.Timezone, DSTGap: w.DSTGap, DSTOverlap: w.DSTOverlap, Every: d.duration(w.Every),
 		Start: d.instant(w.Start), End: d.instant(w.End), Anchor: d.instant(w.Anchor), MaxRuns: w.MaxRuns, SetRuns: w.Runs, Jitter: d.duration(w.Jitter),
 		Misfire: Misfire(w.Misfire), CatchupWindow: d.window(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
-		Paused: w.Paused,
+		Paused: w.Paused, ManagedBy: w.ManagedBy,
 		Task: d.spec(wire.TaskInput{
 			Queue: w.Task.Queue, HTTP: w.Task.HTTP, Work: w.Task.Work, Timeout: w.Task.Timeout, ExpireAfter: w.Task.ExpireAfter,
 			Priority: w.Task.Priority, Labels: w.Task.Labels, Retry: w.Task.Retry, OnDead: w.Task.OnDead,

@@ -40,7 +40,7 @@ func (s QueueSettings) wire() wire.QueueInput {
 	return wire.QueueInput{
 		Rate: s.Rate, Burst: s.Burst, Concurrency: s.Concurrency, PerDestination: s.PerDestination,
 		Retry: s.Retry.wire(), Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter), OnDead: s.OnDead,
-		KeepFinished: duration(s.KeepFinished), KeepDead: duration(s.KeepDead), KeepBodies: s.KeepBodies,
+		KeepFinished: duration(s.KeepFinished), KeepDead: duration(s.KeepDead), KeepBodies: s.KeepBodies, ManagedBy: s.ManagedBy,
 	}
 }
 
@@ -48,7 +48,7 @@ func (d *decoder) queueSettings(w wire.QueueInput) QueueSettings {
 	return QueueSettings{
 		Rate: w.Rate, Burst: w.Burst, Concurrency: w.Concurrency, PerDestination: w.PerDestination,
 		Retry: d.retry(w.Retry), Timeout: d.duration(w.Timeout), ExpireAfter: d.limit(w.ExpireAfter), OnDead: w.OnDead,
-		KeepFinished: d.duration(w.KeepFinished), KeepDead: d.duration(w.KeepDead), KeepBodies: w.KeepBodies,
+		KeepFinished: d.duration(w.KeepFinished), KeepDead: d.duration(w.KeepDead), KeepBodies: w.KeepBodies, ManagedBy: w.ManagedBy,
 	}
 }
 

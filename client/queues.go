@@ -31,6 +31,8 @@ type QueueSettings struct {
 	KeepFinished time.Duration // time to keep finished tasks. Default: the server's
 	KeepDead     time.Duration // time to keep dead tasks. Default: the server's
 	KeepBodies   bool          // finished tasks keep their bodies as long, so that Retry can send them again
+
+	ManagedBy string // the owner for foliot apply --prune. A Put without it keeps the present owner
 }
 
 // Queue is a queue as the server returns it. Version is 0 if its settings were

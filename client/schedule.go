@@ -55,6 +55,9 @@ type ScheduleSpec struct {
 	// Paused stops the schedule from creating tasks. nil means unchanged. A new
 	// schedule is not paused.
 	Paused *bool
+	// ManagedBy is the owner for foliot apply --prune. A Put without it keeps
+	// the present owner.
+	ManagedBy string
 	// Task is the template for the tasks this schedule creates. A Task with a
 	// Name, At or Delay is refused: the schedule sets them. Zero fields get the
 	// queue's defaults at the Put.

@@ -65,10 +65,10 @@ type HTTP struct {
 	Body Body
 }
 
-// Work is the call of a handler, which a Go program that embeds Foliot runs.
+// Work is the call of a handler. A Go program that embeds Foliot runs the handler.
 type Work struct {
-	// Kind is the kind of the task: at most 128 letters, digits and . _ : -
-	// characters.
+	// Kind selects the handler. It has 1 to 128 characters: letters, digits and
+	// . _ : - are allowed, and the first must be a letter or a digit.
 	Kind string
 	// Args are the arguments: the result of JSON. A null means no arguments.
 	// Default: no arguments.
@@ -133,7 +133,7 @@ type Task struct {
 	ID              string // new for each task that gets the name, and never reused; the webhook-id of every attempt
 	State           State
 	HeldBy          string    // of a held task: "suspended" (its namespace), "purge" or "pause"
-	LimitedBy       string    // "runner": it is due, and the server that replied has no handler for its kind, or sends no requests; empty: no such limit
+	LimitedBy       string    // "runner": the task is due, but the server that replied has no handler for its kind, or sends no requests; empty: no such limit
 	Reason          string    // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time // the latest requested due time; retries do not move it
 	NextAt          time.Time // start of the next attempt; zero: none follows, or one is under way

@@ -1,6 +1,6 @@
 // Package dir keeps the tasks of package foliot in a directory of this machine.
-// It needs no server. One process at a time can open a directory. Each change is
-// on the disk (fsync) before its call returns.
+// It needs no server. Only one process at a time can open a directory. A call
+// that changes the store returns after the change is on the disk (fsync).
 package dir
 
 import (
@@ -8,6 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/medium/directory"
 )
 
-// Store returns the store in a directory, which foliot.Open makes if it does
-// not exist. `foliot serve --data` uses the same format.
+// Store returns the store in the directory at path. foliot.Open creates the
+// directory if it does not exist. `foliot serve --data` uses the same format.
 func Store(path string) foliot.Store { return directory.Medium{Path: path} }

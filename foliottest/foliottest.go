@@ -1,6 +1,6 @@
-// Package foliottest runs package foliot in tests: in memory, and in a bubble of
-// testing/synctest with fake time. So a test of "closed after half an hour, and
-// not a millisecond earlier" takes milliseconds:
+// Package foliottest runs package foliot in tests. The tasks are in memory. In
+// a bubble of testing/synctest, time is fake: so a test of "closed after half
+// an hour, and not a millisecond earlier" takes milliseconds:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		node := foliottest.Start(t, mux)
@@ -22,11 +22,14 @@ import (
 	"github.com/foliot/foliot/internal/medium/memory"
 )
 
-// Store returns a store in memory, for foliot.Open. It ends with its Node.
+// Store returns a store in memory, for foliot.Open. Each Open gets an empty
+// store, which is lost when its Node is closed.
 func Store() foliot.Store { return memory.Medium{} }
 
-// Start returns a running Node in memory, with the handlers of mux. The end of
-// the test stops it. Start can be called in a synctest bubble and outside one.
+// Start returns a running Node in memory, with the handlers of mux. At the end
+// of the test, the Node is stopped and closed. The test fails if the Node
+// cannot be opened, ends with an error, or cannot be closed. Start can be
+// called inside or outside a bubble of testing/synctest.
 func Start(t testing.TB, mux *foliot.Mux) *foliot.Node {
 	t.Helper()
 	return StartWith(t, mux, foliot.Options{})

@@ -1,6 +1,6 @@
-// Package redis keeps the tasks of package foliot in a Redis or Valkey, which
-// several processes share. docs/redis.md lists the settings that the servers
-// need, and the losses that a failover can cause.
+// Package redis keeps the tasks of package foliot in a Redis or Valkey that
+// several processes share. docs/redis.md lists the settings that the Redis
+// needs, and explains which tasks a failover can lose.
 package redis
 
 import (
@@ -15,17 +15,20 @@ import (
 )
 
 // Store returns the store at a URL: redis://host:6379/0, rediss:// with TLS, or
-// one of the forms for Sentinel and Cluster that docs/redis.md has. All
-// processes that use the URL share the tasks. If a URL ends with ?prefix=shop, all
-// its keys begin with shop: instead of foliot:, so several programs can use one
-// Redis, or one Cluster, without sharing tasks.
+// one of the forms for Sentinel and Cluster that docs/redis.md lists. All
+// processes with the same URL share the tasks. If the URL ends with
+// ?prefix=shop, all keys begin with "shop:" instead of "foliot:". So several
+// programs can use one Redis, or one Cluster, without sharing tasks.
+// foliot.Open returns an error if the URL is invalid.
 //
 // Each process that runs owns a part of the tasks, and runs only those. So all
-// processes must handle all kinds. Tasks without a handler in the process that
-// owns them wait, the log of that process says so, and they are shown with the
-// reason runner. A process owns nothing before foliot.Node.Run. A `foliot serve`
-// sends only requests, so it must not use the same database of the Redis with the same prefix:
-// package foliot/admin serves its API and page.
+// processes must handle all kinds. If the owner of a task has no handler for
+// its kind, the task waits. The log of the owner reports it, and operators see
+// the task with the reason runner. A process owns nothing before
+// foliot.Node.Run.
+//
+// A `foliot serve` sends only requests, so it must not use the same database
+// with the same prefix. For its API and page, use package foliot/admin instead.
 func Store(url string) foliot.Store { return store{url} }
 
 type store struct{ url string }

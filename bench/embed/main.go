@@ -31,8 +31,9 @@ var self = program.Program{
 
 const help = `usage: make bench-embed [ARGS='flags']      (from the root of the repository)
 
-Compares libraries that keep timers durably for a Go program. It starts a redis-server and a PostgreSQL of its own on
-loopback, and ends them. Without a server its libraries are left out. It measures one library after another and prints the results:
+Compares libraries that keep timers durably for a Go program. It starts its own redis-server and PostgreSQL on loopback, and
+stops them at the end. If a server is not installed, it omits the libraries that need that server. It measures one library
+after another and writes the results:
 
   all measurements  bench/embed/results/latest.json, docs/embed-benchmarks.md    about 25 minutes
   some of them      the same files below bin/bench-embed/; their paths are printed
@@ -62,8 +63,8 @@ const full = 100_000
 func parse(args []string) (s settings, err error) {
 	flags := self.Flags(&s.Settings, "few tasks: some minutes, to check that everything works")
 	flags.BoolVar(&s.Quick, "small", false, "the same as -quick")
-	flags.IntVar(&s.n, "n", full, "how many tasks wait; 10 % of it are a backlog, 6 % have their lateness measured")
-	flags.IntVar(&s.rounds, "rounds", 3, "how often rates are measured; the page has the medians")
+	flags.IntVar(&s.n, "n", full, "how many tasks wait; a backlog has 10 % of them, and a measurement of lateness 6 %")
+	flags.IntVar(&s.rounds, "rounds", 3, "how often each rate is measured; the page shows the medians")
 	var contenders, parts string
 	flags.StringVar(&contenders, "contender", "", "measure only these, separated by commas: "+strings.Join(contender.Names(), ", "))
 	flags.StringVar(&parts, "part", "", "run only these parts, separated by commas: "+strings.Join(report.Parts, ", "))

@@ -27,7 +27,8 @@ import (
 // tooLong is the time limit of a process.
 const tooLong = 4 * time.Minute
 
-// bench has the servers of all steps. One that is nil is not installed.
+// bench has the servers of all steps. A server is nil if it is not installed, or
+// if no contender needs it.
 type bench struct {
 	redis    *redisserver.Server
 	postgres *server.Postgres
@@ -123,7 +124,7 @@ func (b *bench) describe(ctx context.Context, s *settings, r *report.Run) {
 	}
 }
 
-// step runs one measurement on an empty store.
+// step runs one measurement on an empty store, and removes its directory.
 func (b *bench) step(ctx context.Context, x *report.Step) (trial.Outcome, error) {
 	info, err := contender.Find(x.Contender)
 	if err != nil {
@@ -151,7 +152,8 @@ func (b *bench) step(ctx context.Context, x *report.Step) (trial.Outcome, error)
 	return inProcess(ctx, &order, (*child.Process).End)
 }
 
-// empty empties the store of a contender.
+// empty empties the store of a contender, and returns its address. dir is an
+// empty directory.
 func (b *bench) empty(ctx context.Context, info *contender.Info, dir string) (s contender.Stores, err error) {
 	switch info.Store {
 	case contender.Directory:
@@ -168,7 +170,7 @@ func (b *bench) empty(ctx context.Context, info *contender.Info, dir string) (s 
 	return s, err
 }
 
-// inProcess runs an order in a new process, and ends that.
+// inProcess runs an order in a new process, and ends the process with end.
 func inProcess(ctx context.Context, order *trial.Order, end func(*child.Process) error) (out trial.Outcome, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
 	defer cancel()
@@ -183,7 +185,7 @@ func inProcess(ctx context.Context, order *trial.Order, end func(*child.Process)
 // kill ends a process like kill -9.
 func kill(p *child.Process) error {
 	err := syscall.Kill(p.PID(), syscall.SIGKILL)
-	_ = p.End() // it only waits
+	_ = p.End() // the process is dead, so End only waits for it
 	return err
 }
 
@@ -193,7 +195,7 @@ func (b *bench) killed(ctx context.Context, info *contender.Info, order *trial.O
 	if out, err := inProcess(ctx, order, kill); err != nil {
 		return out, err
 	}
-	if order.Kind == trial.Plant { // for the other kind a crash of the server would add to the delay
+	if order.Kind == trial.Plant { // after trial.Hold a crash of the server would add to the measured delay
 		if err := b.crash(ctx, info); err != nil {
 			return trial.Outcome{}, err
 		}
@@ -241,9 +243,8 @@ func (b *bench) standing(ctx context.Context, info *contender.Info, order *trial
 	return out, err
 }
 
-// onDisk returns the bytes of the blocks of all files in a directory: of those
-// with data, and of write-ahead logs, which do not grow with the number of
-// tasks.
+// onDisk returns the bytes of the blocks of all files in a directory. It counts
+// the write-ahead logs apart, because they do not grow with the number of tasks.
 func onDisk(dir string) (data, logs float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -75,6 +75,7 @@ func stepsOf(s *settings, info *contender.Info, part string, round int) []report
 	return []report.Step{x}
 }
 
+// expectedOf returns about how long all steps take.
 func expectedOf(list []report.Step) (all time.Duration) {
 	for i := range list {
 		all += expected(&list[i])
@@ -82,9 +83,9 @@ func expectedOf(list []report.Step) (all time.Duration) {
 	return all
 }
 
-// expected is about how long a step takes.
+// expected returns about how long a step takes.
 func expected(x *report.Step) time.Duration {
-	const around = 2 * time.Second // an empty store, and processes
+	const around = 2 * time.Second // to empty the store and to start processes
 	lead := time.Duration(x.N) * time.Millisecond / 2
 	switch x.Kind {
 	case trial.Standing:

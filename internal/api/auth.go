@@ -75,7 +75,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, curren
 		if token := s.cfg.Authorize(r); token != nil {
 			return token, nil
 		}
-		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "the program that serves this API does not allow the request"))
+		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "the program that serves this API does not allow the request: pass credentials that it accepts"))
 	}
 	if _, given := r.Header["Authorization"]; !given {
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server requires a token: authorization: Bearer foliot_…"))

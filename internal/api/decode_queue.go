@@ -4,8 +4,9 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// decodeQueue reads the settings of a queue. Absent fields leave q unchanged.
-func (r *reader) decodeQueue(q *settings.QueueSettings) error {
+// decodeQueue reads the settings of a queue. Absent fields leave q
+// and owner unchanged.
+func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -32,6 +33,8 @@ func (r *reader) decodeQueue(q *settings.QueueSettings) error {
 			q.KeepDead, err = r.duration()
 		case "keep_bodies":
 			q.KeepBodies, err = r.Bool()
+		case "managed_by":
+			*owner, err = r.owner()
 		case "paused", "paused_until", "purging", "version", "created_at", "counts":
 			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
 		default:
@@ -39,6 +42,12 @@ func (r *reader) decodeQueue(q *settings.QueueSettings) error {
 		}
 		return err
 	})
+}
+
+// owner reads the owner of a setting. An empty text removes it.
+func (r *reader) owner() (settings.Owner, error) {
+	name, err := r.Text()
+	return settings.Owner{Name: name, Set: true}, err
 }
 
 const pauseIt = "to stop the queue, pause it"

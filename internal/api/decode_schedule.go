@@ -38,6 +38,8 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 			err = r.decodeScheduled(&s.Spec, defaults, bodyLimit)
 		case "runs":
 			s.Runs, err = pointed(r.Int64())
+		case "managed_by":
+			s.ManagedBy, err = pointed(r.Text())
 		default:
 			var known bool
 			if known, err = r.decodeRuleField(rule, key); !known {

@@ -57,7 +57,7 @@ func FuzzTraceparent(f *testing.F) {
 // status. Accepted values are in their ranges.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
-		`{"name": "q", "rate": 0.5, "burst": 5, "concurrency": 20, "per_destination": 4, "timeout": "5s", "expire_after": "30m", "on_dead": "https://a/", "keep_dead": "48h", "keep_finished": "1h",
+		`{"name": "q", "rate": 0.5, "managed_by": "team", "burst": 5, "concurrency": 20, "per_destination": 4, "timeout": "5s", "expire_after": "30m", "on_dead": "https://a/", "keep_dead": "48h", "keep_finished": "1h",
 		  "retry": {"max_attempts": 3, "min_backoff": "2s", "max_backoff": "2m", "max_age": "2h"}}`,
 		`{"for": "10m"}`, `{"until": "2100-01-01T00:00:00Z"}`, `{"for": "1ns", "until": "x"}`,
 		`{"scope": "read", "namespace": "*", "label": "x", "expires_in": "1h"}`, `{"scope": "admin", "expires_at": "2100-01-01T00:00:00+02:00"}`,
@@ -66,13 +66,13 @@ func FuzzSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		q, n := settings.QueueSettings{Name: "q"}, settings.NamespaceSettings{Name: "q"}
+		q, n, owner := settings.QueueSettings{Name: "q"}, settings.NamespaceSettings{Name: "q"}, settings.Owner{}
 		now := func() task.Millis { return task.CeilMillis(time.Now()) }
 		token, secret, pause := settings.AddToken{}, settings.AddSecret{}, end{now: now}
 		at := now()
 		errs := []error{
-			document(data, func(r *reader) error { return r.decodeQueue(&q) }),
-			document(data, func(r *reader) error { return r.decodeNamespace(&n) }),
+			document(data, func(r *reader) error { return r.decodeQueue(&q, &owner) }),
+			document(data, func(r *reader) error { return r.decodeNamespace(&n, &owner) }),
 			document(data, func(r *reader) error { return r.decodeToken(&token, now) }),
 			document(data, func(r *reader) error { return r.decodeSecret(&secret) }),
 			document(data, pause.decodePause),

@@ -77,10 +77,11 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n) }); err != nil {
+	var owner settings.Owner
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n, &owner) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "namespace", settings.PutNamespace{Settings: n, If: cond})
+	changes, err := s.configure(w, r, "namespace", settings.PutNamespace{Settings: n, Owner: owner, If: cond})
 	if err != nil {
 		return err
 	}
@@ -116,8 +117,9 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[n.Name]))
 }
 
-// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit.
-func (r *reader) decodeNamespace(n *settings.NamespaceSettings) error {
+// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit. An
+// absent owner leaves owner unchanged.
+func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.Owner) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -140,6 +142,8 @@ func (r *reader) decodeNamespace(n *settings.NamespaceSettings) error {
 			n.Suspended, err = r.Bool()
 		case "hide_payloads":
 			n.HidePayloads, err = r.Bool()
+		case "managed_by":
+			*owner, err = r.owner()
 		default:
 			err = noSuchField(key, namespaceFields)
 		}
@@ -168,6 +172,7 @@ func showNamespace(n *settings.NamespaceSettings, has holdings) wire.Namespace {
 		NamespaceInput: wire.NamespaceInput{
 			MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,
 			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended, HidePayloads: n.HidePayloads,
+			ManagedBy: n.ManagedBy,
 		},
 		Name: n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),
 		Schedules: has.schedules,

@@ -84,10 +84,11 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	q := settings.QueueSettings{Namespace: r.namespace, Name: name}
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q) }); err != nil {
+	var owner settings.Owner
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q, &owner) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "queue", settings.PutQueue{Queue: q, If: cond})
+	changes, err := s.configure(w, r, "queue", settings.PutQueue{Queue: q, Owner: owner, If: cond})
 	if err != nil {
 		return err
 	}
@@ -209,6 +210,7 @@ func showQueue(q *settings.QueueSettings, name string, counts task.Counts, now t
 			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
 			Retry: showDefaults(q.Retry), Timeout: showDuration(q.Timeout), ExpireAfter: showDuration(q.ExpireAfter), OnDead: q.OnDead,
 			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead), KeepBodies: q.KeepBodies,
+			ManagedBy: q.ManagedBy,
 		},
 		Name: name, Paused: q.PausedAt(now), Purging: q.PurgeBefore != 0,
 		Version: q.Version, CreatedAt: showOptional(q.CreatedAt), Counts: showCounts(counts),

@@ -157,7 +157,8 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 	return shown
 }
 
-// handlerFailed takes the place of the error of a handler.
+// handlerFailed replaces the error of a handler for callers who must not see
+// payloads.
 const handlerFailed = "the handler returned an error"
 
 // errorWithoutReply returns the error of an attempt without texts of the

@@ -32,7 +32,7 @@ func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 		PausedAt: showOptional(r.PausedAt), WaitingAt: showOptional(r.Waiting),
 		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
 	}
-	shown.Paused, shown.Runs = &r.Paused, &r.Runs
+	shown.Paused, shown.Runs, shown.ManagedBy = &r.Paused, &r.Runs, r.ManagedBy
 	shown.Task, shown.Hidden = showScheduled(t, c.blind()), c.blind()
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)

@@ -68,8 +68,9 @@ type Config struct {
 
 	// Authorize returns the rights of a request, as a token with a namespace and a
 	// scope, or nil if the request is refused. It replaces the access tokens and
-	// the check of the Host, for a program that has users of its own. It is called
-	// again during long requests. Default: the access tokens.
+	// the check of the Host, for a program that authenticates its own users.
+	// Several goroutines call it at the same time, and a long request calls it
+	// again. Default: the access tokens.
 	Authorize func(*http.Request) *settings.AccessToken
 
 	// Authenticated is called with the namespace and the token id of a request before
@@ -103,8 +104,8 @@ type Config struct {
 	// or later. The empty
 	// namespace means all of them. Default: the route replies 501.
 	History func(namespace string, from task.Millis) wire.History
-	// Attempts returns recent attempts, the latest first. Errors with addresses of
-	// the internal network are shown if detailed is set. Default: the route
+	// Attempts returns recent attempts, the latest first. If detailed is set, their
+	// errors can contain addresses of the internal network. Default: the route
 	// replies 501.
 	Attempts func(f activity.Filter, detailed bool) wire.AttemptList
 	// Near returns the number of timers on the timing wheel of this server, and the

@@ -25,14 +25,21 @@ func Version() string {
 
 // Commit returns the first 12 characters of the commit of this build, or "" if it
 // is unknown.
-func Commit() string {
+func Commit() string { return setting("vcs.revision", 12) }
+
+// Date returns the day of that commit in UTC, such as 2026-11-27, or "" if it is
+// unknown.
+func Date() string { return setting("vcs.time", len("2026-11-27")) }
+
+// setting returns at most n characters of a setting that the Go tool recorded.
+func setting(key string, n int) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(12, len(s.Value))]
+		if s.Key == key {
+			return s.Value[:min(n, len(s.Value))]
 		}
 	}
 	return ""

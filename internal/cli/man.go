@@ -13,6 +13,9 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
+// taskNoun groups the commands of tasks, which are commands of foliot too.
+const taskNoun = "task"
+
 type manCmd struct{}
 
 // Help shows examples below the usage line.
@@ -27,31 +30,37 @@ Examples:
 
 // Run prints the page.
 func (manCmd) Run(con *console.Console, parsed *kong.Context) error {
-	_, _ = io.WriteString(con.Out, manPage(parsed.Model.Node, buildinfo.Version())) // an error means that the pager is gone
+	_, _ = io.WriteString(con.Out, manPage(parsed.Model.Node, buildinfo.Version(), buildinfo.Date())) // an error means that the pager is gone
 	return nil
 }
 
 // manPage returns the manual page of the model, in the man macros of roff.
-func manPage(root *kong.Node, version string) string {
+func manPage(root *kong.Node, version, date string) string {
 	p := &roff{}
-	p.macro("TH", "FOLIOT", "1", "", "foliot "+version, "User Commands")
+	p.macro("TH", "FOLIOT", "1", date, "foliot "+version, "User Commands")
 	p.macro("SH", "NAME")
 	p.text("foliot - call a URL at a time")
 	p.macro("SH", "SYNOPSIS")
 	p.text("foliot COMMAND [ARGUMENT...] [FLAG...]")
 	p.macro("SH", "DESCRIPTION")
-	about, _, _ := strings.Cut(description, exit.CodesHelp)
+	about, _, _ := strings.Cut(description, exit.CodesSummary)
 	p.prose(strings.ReplaceAll(about, "\n  ", "\n    "))
-	p.macro("SH", "FLAGS OF EVERY COMMAND")
-	p.flags(root.Flags)
 	p.macro("SH", "COMMANDS")
 	p.commands(root)
+	p.macro("SH", "FLAGS OF EVERY COMMAND")
+	p.flags(root.Flags)
+	p.macro("PP")
+	p.text("If the server answers 503, for example while its store is unavailable, a command retries for at most four seconds.")
 	p.macro("SH", "ENVIRONMENT")
 	p.prose("If a flag names a variable and is not on the command line, its value comes from that variable. " +
 		"foliot serve and foliot config also read a file: see their flag --config, and foliot config --example.")
 	p.macro("SH", "EXIT STATUS")
 	_, codes, _ := strings.Cut(exit.CodesHelp, "\n")
 	for line := range strings.Lines(codes) {
+		if strings.HasPrefix(line, "   ") { // it continues the meaning of the line before
+			p.text(strings.TrimSpace(line))
+			continue
+		}
 		code, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")
 		p.item(code, strings.TrimSpace(meaning))
 	}
@@ -122,6 +131,9 @@ func (p *roff) commands(node *kong.Node) {
 	for _, c := range node.Children {
 		switch {
 		case c.Hidden:
+		case c.Name == taskNoun:
+			p.macro("SS", nameOf(c)+" COMMAND")
+			p.text("Runs the command of that name: foliot task ls is foliot ls. " + otherNames(c))
 		case c.Leaf():
 			p.command(c)
 		default:
@@ -131,11 +143,15 @@ func (p *roff) commands(node *kong.Node) {
 }
 
 func (p *roff) command(c *kong.Node) {
-	p.macro("SS", c.FullPath()+strings.TrimPrefix(c.Summary(), c.Path()))
+	p.macro("SS", nameOf(c)+strings.TrimPrefix(c.Summary(), c.Path()))
 	p.text(c.Help)
 	if c.Detail != "" {
 		p.macro("PP")
 		p.prose(c.Detail)
+	}
+	if names := otherNames(c); names != "" {
+		p.macro("PP")
+		p.text(names)
 	}
 	for _, a := range c.Positional {
 		p.item(a.Summary(), helpOf(a))

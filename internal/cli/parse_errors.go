@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/spelling"
 )
 
 // parserWordings rewords errors of kong about values.
@@ -36,31 +37,100 @@ var (
 		"--port": "--listen", "--addr": "--listen", "--address": "--listen", "--bind": "--listen",
 	}
 	meantCommands = map[string]string{
-		"delete": "cancel", "rm": "cancel", "remove": "cancel", "create": "add", "new": "add", "list": "ls", "tasks": "ls",
-		"status": "doctor", "schedule": "cron", "schedules": "cron", "start": "serve", "server": "serve",
+		"remove": "cancel", "new": "add", "status": "doctor", "schedule": "cron", "schedules": "cron", "start": "serve", "server": "serve",
 	}
 )
 
-// meant returns the text of an error about an unknown word, with a suggestion if
-// the word has the meaning of a flag or a command of Foliot.
-func meant(text string, parsed *kong.Context) string {
+// suggestions is the largest number of flags or commands that an error suggests.
+const suggestions = 3
+
+// unknown rewords the error of kong for an unknown flag or command, and suggests
+// known ones. It returns other errors unchanged.
+func unknown(text string, parsed *kong.Context) string {
 	m := unknownWord.FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}
-	known := meantCommands[m[2]]
-	if m[1] == "unknown flag" {
-		known = meantFlags[m[2]]
-		if !slices.ContainsFunc(parsed.Flags(), func(f *kong.Flag) bool { return "--"+f.Name == known }) {
-			known = ""
+	at, word := parsed.Selected(), m[2]
+	if at == nil {
+		at = parsed.Model.Node
+	}
+	switch {
+	case m[1] == "unknown flag":
+		return m[1] + " " + word + nearFlags(at, word)
+	case at.Leaf():
+		return m[1] + " " + word
+	}
+	return "unknown command " + word + didYouMean(nearCommands(at, word))
+}
+
+// nearFlags returns the end of the error for an unknown flag of a command.
+func nearFlags(command *kong.Node, word string) string {
+	var known []string
+	for _, group := range command.AllFlags(true) {
+		for _, f := range group {
+			known = append(known, "--"+f.Name)
+			if f.Tag.Negatable != "" {
+				known = append(known, "--no-"+f.Name)
+			}
 		}
-	} else if parsed.Selected() != nil {
-		known = ""
 	}
-	if known == "" {
-		return text
+	same, hasMeaning := meantFlags[word]
+	switch {
+	case slices.Contains(known, same):
+		return didYouMean([]string{same})
+	case hasMeaning:
+		return ""
 	}
-	return fmt.Sprintf("%s %s, did you mean %q?", m[1], m[2], known)
+	if near := spelling.Near(word, known, suggestions); len(near) > 0 {
+		return didYouMean(near)
+	}
+	isFlag := func(f *kong.Flag) bool { return "--"+f.Name == word || "-"+string(f.Short) == word }
+	for _, c := range command.Leaves(true) {
+		if slices.ContainsFunc(c.Flags, isFlag) {
+			return ": it is a flag of single commands, so write it after the command"
+		}
+	}
+	return ""
+}
+
+// nearCommands returns the commands below a node that a word probably means:
+// one with the same meaning, those of a similar name, and those of the same
+// name in a group.
+func nearCommands(node *kong.Node, word string) []string {
+	if same := meantCommands[word]; same != "" && node.Parent == nil {
+		return []string{same}
+	}
+	var names []string
+	for _, c := range node.Children {
+		if !c.Hidden {
+			names = append(append(names, c.Name), c.Aliases...)
+		}
+	}
+	near := spelling.Near(word, names, suggestions)
+	if len(near) > 0 {
+		return near
+	}
+	for _, c := range node.Leaves(true) {
+		if c.Name == word && len(near) < suggestions {
+			near = append(near, strings.TrimPrefix(nameOf(c), nameOf(node)+" "))
+		}
+	}
+	return near
+}
+
+func didYouMean(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	switch len(words) {
+	case 0:
+		return ""
+	case 1:
+		return ", did you mean " + quoted[0] + "?"
+	}
+	return ", did you mean one of " + strings.Join(quoted, ", ") + "?"
 }
 
 // notOneOf matches the error of kong for a value that is not in an enum.
@@ -78,8 +148,8 @@ func rewordParseError(err error) error {
 	for _, w := range parserWordings {
 		text = w.from.ReplaceAllString(text, w.to)
 	}
-	text = meant(text, parse.Context)
-	if node := parse.Context.Selected(); node != nil && node.FullPath() == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
+	text = unknown(text, parse.Context)
+	if node := parse.Context.Selected(); node != nil && nameOf(node) == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
 		text += `; write the expression as one argument, in quotes: "0 21 * * *"`
 	}
 	if m := notOneOf.FindStringSubmatch(text); m != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/admin"
+	"github.com/foliot/foliot/internal/cli/apply"
 	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
@@ -28,23 +28,19 @@ import (
 type cli struct {
 	connect.Flags
 
-	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
+	Version versionFlag `group:"global" help:"Print the version."`
+	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
 
-	Serve    serveCmd        `cmd:"" group:"server" help:"Run the server."`
-	Config   configCmd       `cmd:"" group:"server" help:"Check and print the configuration of the server."`
-	Listen   receive.Listen  `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
-	Add      tasks.Add       `cmd:"" group:"tasks" help:"Create a task: call a URL at a given time."`
-	Get      tasks.Get       `cmd:"" group:"tasks" help:"Show one task and its attempts."`
-	Ls       tasks.Ls        `cmd:"" group:"tasks" help:"List tasks."`
-	Due      tasks.Due       `cmd:"" group:"tasks" help:"Count the tasks that come due, by time."`
-	Upcoming tasks.Upcoming  `cmd:"" group:"tasks" help:"List what is due next: tasks, and instants of schedules."`
-	Cancel   tasks.Cancel    `cmd:"" group:"tasks" help:"Cancel tasks."`
-	Move     tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
-	Touch    tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
-	Run      tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry    tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
-	Import   transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file with one JSON object per line."`
-	Export   transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
+	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
+	Config configCmd      `cmd:"" group:"server" help:"Check and print the configuration of the server."`
+	Health healthCmd      `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
+	Listen receive.Listen `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
+
+	tasks.Commands                // also below task
+	Task           tasks.Commands `cmd:"" group:"tasks" aliases:"tasks" help:"The commands above, as task add, task ls …"`
+
+	Import transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file of JSON lines."`
+	Export transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
 	Cron cron.Commands `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 
@@ -56,18 +52,21 @@ type cli struct {
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
+	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
+	Apply     apply.Command    `cmd:"" group:"admin" help:"Make namespaces, queues and schedules equal to files."`
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
-	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, a data directory, a Redis or a URL."`
+	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`
 	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
+	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
-	Bench   receive.Bench `cmd:"" group:"other" help:"Measure a server: create tasks, receive their callbacks, report how late they came."`
-	Version versionCmd    `cmd:"" group:"other" help:"Print the version."`
+	Bench          receive.Bench `cmd:"" group:"other" help:"Measure how late a server delivers tasks."`
+	VersionCommand versionCmd    `cmd:"" name:"version" group:"other" help:"Print the version."`
 
 	Completion completion.Script  `cmd:"" group:"other" help:"Print a completion script for a shell."`
-	Complete   completion.Command `cmd:"" hidden:"" help:"List the completions of a command line."`
+	Complete   completion.Command `cmd:"" hidden:"" group:"other" help:"List the completions of a command line."`
 	Man        manCmd             `cmd:"" group:"other" help:"Print the manual page."`
 }
 
@@ -77,11 +76,7 @@ A first callback:
   foliot serve                                          start the server
   foliot listen --try 3s                                in a second terminal: start a receiver, create a task for it
 
-The same in single steps:
-  foliot listen                                         start a receiver
-  foliot add http://127.0.0.1:9000/hello --in 5s        in a third terminal: create a task
-
-` + exit.CodesHelp
+` + exit.CodesSummary
 
 // helpShown unwinds the parser after it printed a help text. Otherwise kong
 // would continue to parse and report missing arguments.
@@ -103,7 +98,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.Notes = stderr
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", exit.OneLine(rewordParseError(err), nil), commandOf(err))
+		con := console.New(stdin, stdout, stderr, asksJSON(args))
+		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
 		return exit.Usage
 	}
 	con := console.New(stdin, stdout, stderr, flags.Output == "json")
@@ -120,7 +116,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.Close()
 	if !errors.Is(err, exit.ErrReported) {
 		for _, one := range usage.Parts(err) {
-			fmt.Fprintf(stderr, "foliot: %s\n", con.ErrorText(one))
+			con.PrintError(one)
 		}
 	}
 	return exit.CodeOf(err)
@@ -139,12 +135,13 @@ func checkLine(parsed *kong.Context) error {
 }
 
 func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
-	return kong.Must(line, append([]kong.Option{
+	parser := kong.Must(line, append([]kong.Option{
 		kong.Name("foliot"),
 		kong.Description(description),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { panic(helpShown{}) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoAppDescFormat: true, WrapUpperBound: 110}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 110}),
+		kong.Help(printHelp),
 		kong.ValueFormatter(helpOf),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "server", Title: "Server:"},
@@ -152,6 +149,7 @@ func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "admin", Title: "Operations:"},
 			{Key: "other", Title: "Other:"},
 			{Key: "filter", Title: "Filter:"},
+			globalFlags,
 			{Key: "serve-file", Title: "Configuration:"},
 			{Key: "serve-listen", Title: "Clients and access:"},
 			{Key: "serve-store", Title: "Storage and retention:"},
@@ -161,17 +159,8 @@ func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
 		}),
 		kong.Bind(new(config.Values)),
 	}, flags.Readers...)...)
-}
-
-// helpOf returns the help text of a value with its variable, and with its
-// default unless the text already names it.
-func helpOf(v *kong.Value) string {
-	if v.HasDefault && v.Default != "" && !v.IsBool() && !strings.Contains(v.Help, "(default: ") {
-		return kong.DefaultHelpValueFormatter(&kong.Value{
-			Help: strings.TrimSuffix(v.Help, ".") + fmt.Sprintf(" (default: %s).", v.Default), OrigHelp: v.OrigHelp, Tag: v.Tag,
-		})
-	}
-	return kong.DefaultHelpValueFormatter(v)
+	parser.Model.HelpFlag.Group = &globalFlags
+	return parser
 }
 
 // helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help
@@ -204,11 +193,32 @@ func joinNegative(args []string) []string {
 	return joined
 }
 
+// asksJSON reports whether a command line that cannot be parsed asks for JSON.
+func asksJSON(args []string) bool {
+	format := os.Getenv("FOLIOT_OUTPUT")
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		isShort := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--")
+		value, joined := strings.CutPrefix(arg, "--output=")
+		switch {
+		case joined:
+			format = value
+		case isShort && strings.HasPrefix(arg, "-o") && len(arg) > len("-o"):
+			format = strings.TrimPrefix(arg[len("-o"):], "=")
+		case (arg == "--output" || isShort && strings.HasSuffix(arg, "o")) && i+1 < len(args):
+			format = args[i+1]
+		}
+	}
+	return format == "json"
+}
+
 // commandOf names the command for which parsing failed.
 func commandOf(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-		return parse.Context.Selected().FullPath()
+		return nameOf(parse.Context.Selected())
 	}
 	return "foliot"
 }

@@ -296,7 +296,7 @@ func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exit.OK || sums.Created == 0 {
 		t.Fatalf("import ended with %d and printed %q; it must reach the limit, and not at once", code, out)
 	}
-	if code, log := p.exit(); code != exit.Failure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
+	if code, log := p.exit(); code != exit.Failure || !strings.Contains(log, `"message":"the data directory `+dir+" failed: ") {
 		t.Errorf("the server ended with %d:\n%s", code, log)
 	}
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)

@@ -13,10 +13,10 @@ import (
 	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
-// The unit of docs/operations.md must have a valid command line. It must not
+// The unit must have a valid command line. It must not
 // kill the server before the grace of the attempts has ended.
 func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../packaging/foliot.service")
 	if err != nil {
 		t.Fatal(err)
 	}

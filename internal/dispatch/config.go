@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// MaxLimitedKinds is how many kinds can have a limit of their own.
+// MaxLimitedKinds is the maximum number of kinds that can have a limit.
 const MaxLimitedKinds = planner.MaxLimitedKinds
 
 // Config configures a Dispatcher. The zero Config works.
@@ -30,24 +30,25 @@ type Config struct {
 
 	// Slots is how many requests can be under way. More slots serve more slow
 	// receivers, and cost a connection each. One lane gets at most half of
-	// them. Default: 1024. A negative value means none: tasks with a URL wait
-	// for another process.
+	// them. Default: 1024. If Slots is negative, there are none: tasks with a
+	// URL wait for another process.
 	Slots int
 
-	// Kinds are the kinds that Deliver can run, and how many tasks of each can
-	// run at once. Zero means as many as Handlers, which is how many handlers
-	// can run in all. Handlers have no slot in common with requests. Tasks of
-	// other kinds wait for another process. Defaults: none.
-	Kinds    map[string]int
+	// Kinds has the kinds that Deliver can run. Each has the maximum number of
+	// its tasks that run at once, or zero for no limit except Handlers. Tasks
+	// of other kinds wait for another process. Default: no kinds.
+	Kinds map[string]int
+	// Handlers is the maximum number of handlers that run at once, of all kinds
+	// together. Handlers and requests share no slots. Default: none.
 	Handlers int
 
 	// Holder names this process in the leases of tasks that have a kind.
 	Holder string
 
 	// Hangs is called once for each handler that still runs one tick of the
-	// renewer (a sixth of LeaseFor) after its timeout. Its lease is extended as
-	// long as it runs. It must return quickly, because the renewer calls it.
-	// Default: no call.
+	// renewer (a sixth of LeaseFor) after its timeout. The renewer extends the
+	// lease of such a handler until the handler returns. Hangs must return
+	// quickly, because the renewer calls it. Default: no call.
 	Hangs func(t *task.Task, running time.Duration)
 
 	// LeaseFor is how long a claim holds without an extension. A claim is

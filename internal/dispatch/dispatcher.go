@@ -62,7 +62,7 @@ type Dispatcher struct {
 	surveys  chan struct{}  // to the poller: a resumed queue has not been read yet
 	asks     chan struct{}  // to the permit requesters: a part of a limit must be requested
 	quiet    chan struct{}  // to returnPermits: no such request is left
-	outcomes chan *attempt  // to the settler: has room for every slot and for the nil that ends it, so a send never blocks
+	outcomes chan *attempt  // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
 	running  sync.WaitGroup // the goroutines of attempts
 	starting chan *attempt  // to a goroutine that has ended its attempt and waits for the next one
 	waiting  atomic.Int32   // such goroutines
@@ -231,9 +231,10 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	})
 }
 
-// cancelLocked ends the context of the handler that runs a task, if it runs
-// here. Its cost is O(attempts under way). If the notice was lost, or came
-// before launch had noted the attempt, the renewer finds out.
+// cancelLocked ends the context of the handler that runs a task, if this process
+// runs it. The cost is O(attempts under way). If the notice is lost, or comes
+// before launch has recorded the attempt, the renewer ends the context when it
+// next extends the lease. d.mu must be held.
 func (d *Dispatcher) cancelLocked(k task.Key) {
 	for a := range d.held {
 		if a.Key == k {

@@ -51,7 +51,8 @@ func (d *Dispatcher) aged() []*attempt {
 	return aged
 }
 
-// reportHanging reports the handlers that have just been found to hang.
+// reportHanging finds the handlers that have begun to hang, and calls
+// Config.Hangs for each of them.
 func (d *Dispatcher) reportHanging() {
 	var found []*attempt
 	monotonic := d.monotonic()

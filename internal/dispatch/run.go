@@ -23,9 +23,8 @@ const (
 // attempts, settles all outcomes, and returns nil. It returns an error if the
 // store was closed or has failed for good, if outcomes could not be settled, or
 // if handlers ignored the end of their contexts. Such a handler keeps its lease
-// until that ends.
-// When the store fails, the attempts under way are aborted at once. Run must be
-// called only once.
+// until the lease expires. When the store fails, the attempts under way are
+// aborted at once. Run must be called only once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	stopping, stop := context.WithCancel(ctx)
 	defer stop()
@@ -81,8 +80,8 @@ func (d *Dispatcher) start(stop context.CancelFunc) bool {
 	return true
 }
 
-// awaitAttempts waits until all attempts have returned, at most until abortLimit
-// after it has ended their contexts.
+// awaitAttempts waits until all attempts have returned. After the grace period
+// it ends their contexts, and then it waits at most abortLimit.
 func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
@@ -119,7 +118,7 @@ func (d *Dispatcher) result() error {
 	case d.failed != nil:
 		return fmt.Errorf("dispatch: the store is closed: %w", d.failed)
 	case running > 0:
-		return fmt.Errorf("dispatch: %d handlers still run although their contexts have ended; their tasks will be tried again when their leases are reaped", running)
+		return fmt.Errorf("dispatch: %d handlers still run although their contexts have ended: make them return when that happens; their tasks will be tried again when their leases are reaped", running)
 	case n > 0:
 		return fmt.Errorf("dispatch: %d attempts could not be settled before the end; their tasks will be tried again when their leases are reaped", n)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // settler settles the outcomes that have come since its last call. After a quiet
-// time a single outcome is settled at once, and under load many share a call. It
-// ends at the nil in outcomes.
+// time a single outcome is settled at once, and under load many share a call.
+// settler ends when it receives nil from outcomes.
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()

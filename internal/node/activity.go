@@ -28,7 +28,8 @@ func (n *Node) watchOverdue(ctx context.Context) {
 	}
 }
 
-// History returns the figures of a namespace, or of all.
+// History returns the figures of a namespace since from. An empty namespace
+// stands for all namespaces.
 func (n *Node) History(namespace string, from task.Millis) wire.History {
 	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
 	h := wire.History{
@@ -43,8 +44,8 @@ func (n *Node) History(namespace string, from task.Millis) wire.History {
 	return h
 }
 
-// RecentAttempts returns recent attempts. If detailed is set, their errors can name
-// addresses of the internal network.
+// RecentAttempts returns recent attempts that match f. If detailed is set,
+// their errors can contain addresses of the internal network.
 func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
 	kept, since := n.Attempts.Recent(f)
 	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Since: wire.FormatTime(since.Time())}

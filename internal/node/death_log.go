@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// In each deathWindow, at most deathLines deaths of a kind have a log line of
-	// their own, and at most deathKinds kinds are counted separately.
+	// In each deathWindow, at most deathLines deaths of a deathKind are logged
+	// one by one, and at most deathKinds of these kinds are counted separately.
 	deathWindow = 10 * time.Second
 	deathLines  = 5
 	deathKinds  = 20
 )
 
 // deaths logs tasks that died, with the reason. A receiver that is down can
-// cause thousands of deaths a second. To keep the log short and complete, only the
-// first deaths of a window have lines of their own. At the end of the window, one
-// line per kind has the number of the remaining deaths.
+// cause thousands of deaths a second. To keep the log short, only the first
+// deaths of a window are logged one by one. To keep it complete, one line per
+// deathKind gives the number of the other deaths at the end of the window. The
+// methods can be called concurrently.
 type deaths struct {
 	log *slog.Logger
 
@@ -34,6 +35,7 @@ type deaths struct {
 // for all kinds beyond the first deathKinds.
 type deathKind struct{ namespace, queue, reason string }
 
+// deathCount counts the deaths with a line, and those without.
 type deathCount struct{ lines, silent int }
 
 // note logs t if it died.
@@ -46,8 +48,7 @@ func (d *deaths) note(t *task.Task) {
 	}
 }
 
-// turn counts a death of a kind, and reports whether the death gets a line of its
-// own.
+// turn counts a death of a kind, and reports whether it must be logged now.
 func (d *deaths) turn(kind deathKind) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,6 +72,7 @@ func (d *deaths) turn(kind deathKind) bool {
 	return true
 }
 
+// write logs the death of t.
 func (d *deaths) write(t *task.Task) {
 	attrs := []any{
 		"namespace", t.Namespace, "queue", t.Queue, "task", t.Name, "id", t.ID, "reason", t.Reason,

@@ -1,4 +1,4 @@
 // Package node connects a store, the dispatcher and the maintenance to one
-// node, for `foliot serve` and for package foliot. It knows neither the API nor
-// who runs the tasks.
+// node, for `foliot serve` and for package foliot. It depends neither on the
+// API nor on the code that runs tasks.
 package node

@@ -8,7 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Live returns the present work of the node.
+// Live returns the current work of the node. It omits idle queues, and idle
+// destinations with a closed breaker.
 func (n *Node) Live() wire.Live {
 	now := n.Now()
 	s := n.dispatch.Stats()
@@ -43,9 +44,10 @@ func (n *Node) Live() wire.Live {
 	return l
 }
 
+// msOf returns d in milliseconds.
 func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// lateness converts l for the API. It returns nil if no task was sent.
+// lateness converts l for the API. It returns nil if l counts no attempts.
 func lateness(l dispatch.Lateness) *wire.Lateness {
 	if l.Count == 0 {
 		return nil

@@ -9,15 +9,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The first look for tasks that no part of this node runs, and the interval of
-// the others.
 const (
-	missingFirst = 5 * time.Second
-	missingEvery = time.Minute
+	missingFirst = 5 * time.Second // the wait before the first call of Missing
+	missingEvery = time.Minute     // the wait before each further call
 )
 
-// Missing returns the kinds that have due tasks in this node and that it does
-// not run, in alphabetical order. The empty kind stands for requests.
+// Missing returns the kinds, in alphabetical order, that have due tasks in this
+// node, but that the node does not run. The empty kind stands for requests.
 func (n *Node) Missing() []string {
 	found := map[string]bool{}
 	for _, d := range n.dispatch.Destinations() {
@@ -28,7 +26,8 @@ func (n *Node) Missing() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// watchMissing logs each of them once, until ctx ends.
+// watchMissing calls Missing at intervals until ctx ends, and logs each missing
+// kind once.
 func (n *Node) watchMissing(ctx context.Context) {
 	logged := map[string]bool{}
 	for wait := missingFirst; ; wait = missingEvery {

@@ -20,14 +20,15 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Node is a store with the parts that work on it. After Open, call Connect once,
-// then Deliver and Maintain in goroutines of their own, then Close.
+// Node is a store with the parts that work on it. After Open, call Connect
+// once. Then call Deliver and Maintain, each in its own goroutine. Call Close
+// at the end.
 type Node struct {
 	Store    store.Store
 	Clock    func() time.Time   // see Now
 	Trusted  func() time.Time   // the time for irreversible decisions, such as expiry; see package trustedclock
 	Fatal    chan error         // receives at most one error, if the medium has failed for good
-	Attempts *activity.Recorder // all attempts of this node, by figures and the recent ones in full
+	Attempts *activity.Recorder // figures of all attempts of this node, and the recent attempts in full
 
 	opened      *medium.Opened
 	config      Config
@@ -38,8 +39,8 @@ type Node struct {
 	maintenance *maintenance.Worker
 }
 
-// Open opens the store. ctx ends the wait for a medium that is not ready. Open
-// replaces c.OnFatal.
+// Open opens the store. If the medium is not ready, Open waits for it until ctx
+// ends. Open replaces c.OnFatal.
 func Open(ctx context.Context, m medium.Medium, c medium.Config) (*Node, error) {
 	n := &Node{log: c.Logger, Fatal: make(chan error, 1), deaths: deaths{log: c.Logger}}
 	reap := c.OnReap
@@ -66,10 +67,10 @@ func Open(ctx context.Context, m medium.Medium, c medium.Config) (*Node, error) 
 
 // Config connects the parts of a Node.
 type Config struct {
-	// Dispatch configures the dispatcher. Connect sets the fields that follow
-	// from the store. Observe is called after the node has noted the attempt.
+	// Dispatch configures the dispatcher. Connect sets the fields that depend
+	// on the store. Observe is called after the node has recorded the attempt.
 	Dispatch dispatch.Config
-	Deliver  dispatch.Deliver
+	Deliver  dispatch.Deliver // runs an attempt
 	// Queue is the store of the dispatcher. Default: the store of the node.
 	Queue store.LeaseStore
 	// Maintenance configures the maintenance. Connect sets its clocks and its
@@ -98,8 +99,8 @@ func (n *Node) Connect(c Config) {
 }
 
 // Now reads the clock that decides when tasks are due. All callers of the store
-// use it: the clock of the Redis servers, if there are any, otherwise the wall
-// clock of this machine.
+// must use this clock. It is the clock of the Redis servers if the store has
+// any, and otherwise the wall clock of this machine.
 func (n *Node) Now() time.Time { return n.Clock() }
 
 // Latest reads the same clock for times that count from a request, such as a
@@ -112,10 +113,11 @@ func (n *Node) Latest() time.Time {
 	return n.Clock()
 }
 
-// OnChange sets the function that is called with the keys of tasks that the
+// OnChange sets a function. It is called with the keys of tasks that the
 // dispatcher has changed, after the change is durable.
 func (n *Node) OnChange(notify func(...task.Key)) { n.notify.Store(&notify) }
 
+// changed calls the function of OnChange, if there is one.
 func (n *Node) changed(keys ...task.Key) {
 	if notify := n.notify.Load(); notify != nil {
 		(*notify)(keys...)
@@ -137,7 +139,8 @@ func (n *Node) configured(s *settings.Settings) {
 	n.maintenance.Wake()
 }
 
-// Deliver runs the dispatcher until ctx ends, and returns its error.
+// Deliver joins the store if several nodes share it. Then it runs the
+// dispatcher until ctx ends, and returns the error of the dispatcher.
 func (n *Node) Deliver(ctx context.Context) error {
 	if n.opened.Join != nil {
 		n.opened.Join()
@@ -183,16 +186,15 @@ func (n *Node) Backup() func(context.Context, io.Writer) error { return n.opened
 func (n *Node) Examine() func(context.Context) []wire.Finding { return n.opened.Examine }
 
 // Release leaves the tasks that this node has not started to other nodes on the
-// same store. Call it before you wait for the attempts under way.
+// same store. Call it before you wait for the running attempts.
 func (n *Node) Release() {
 	if n.opened.Release != nil {
 		n.opened.Release()
 	}
 }
 
-// Failure returns the reason why Deliver ended. If the medium reported an error
-// of its own, that is the cause, and the dispatcher's error is only the
-// consequence.
+// Failure returns the reason why Deliver ended with err. If the medium has
+// reported an error, Failure returns that error: err is only its consequence.
 func (n *Node) Failure(err error) error {
 	select {
 	case cause := <-n.Fatal:
@@ -202,7 +204,8 @@ func (n *Node) Failure(err error) error {
 	}
 }
 
-// Close closes the store. Call it after Deliver and Maintain have returned.
+// Close closes the store. It must not be called before Deliver and Maintain
+// have returned.
 func (n *Node) Close() error {
 	n.deaths.flush()
 	return n.Store.Close()

@@ -27,7 +27,8 @@ func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []ta
 	return replies, err
 }
 
-// Claim claims tasks, and notifies the API of those that it found expired.
+// Claim claims tasks. It notifies the API of each task that it could not claim,
+// because the task may have expired.
 func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
 	replies, err := q.LeaseStore.Claim(ctx, now, claims)
 	for i := range replies {

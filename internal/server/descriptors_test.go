@@ -33,10 +33,9 @@ func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 	}
 }
 
-// The systemd unit of docs/operations.md leaves room for the default of
-// --concurrency.
+// The systemd unit leaves room for the default of --concurrency.
 func TestTheUnitLeavesRoomForTheAttempts(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../packaging/foliot.service")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// LookupTimeout is the time limit for the resolution of a name.
+// LookupTimeout is the time limit of egress for resolving a host name.
 const LookupTimeout = 10 * time.Second
 
-// egress explains to an operator whether this server's guard allows tasks to call
-// a URL.
+// egress explains to an operator whether the guard of this server allows tasks
+// to call a URL.
 func (s *Service) egress(ctx context.Context, url string) wire.Egress {
 	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
 	defer cancel()

@@ -14,10 +14,11 @@ func IsToken(text string) bool {
 	return ok
 }
 
-// FirstToken makes token an operator's token of scope admin, if the store never
-// had a token. It reports whether it did, and whether the token is valid now. by
-// is the actor in the audit log. Servers that share a Redis may call it at the
-// same time with the same token: one of them makes it.
+// FirstToken adds token to the store, with scope admin for all namespaces, if
+// the store never had a token. It reports whether it added the token, and
+// whether the token is valid now. by is the actor in the audit log. Servers
+// that share a Redis may call it at the same time with the same token: only one
+// of them adds the token.
 func (s *Service) FirstToken(ctx context.Context, token, by string) (made, valid bool, err error) {
 	hash, _ := settings.HashToken(token)
 	now := task.CeilMillis(s.Now())

@@ -17,7 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
-// newMetrics returns the metrics of a service. The store need not be open yet.
+// newMetrics returns the metrics of a service. It can be called before the
+// store is open.
 func (s *Service) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  buildinfo.Version(),
@@ -37,7 +38,7 @@ func (s *Service) metricsHandler() http.Handler {
 }
 
 // settled is called for each attempt after its settlement and after the node has
-// noted it.
+// recorded it.
 func (s *Service) settled(e dispatch.Event) {
 	s.refusals.note(e, time.Now())
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
@@ -74,7 +75,8 @@ func (s *Service) sources() metrics.Sources {
 	return from
 }
 
-// diskUsage measures a directory and the file system it is on.
+// diskUsage returns the bytes that the files of a directory use, and the free
+// and total bytes of its file system.
 func diskUsage(dir string) (metrics.Disk, error) {
 	space, err := pebblestore.SpaceOf(dir)
 	if err != nil {
@@ -102,8 +104,9 @@ func diskUsage(dir string) (metrics.Disk, error) {
 	return d, nil
 }
 
-// closeTracer exports the last spans within the time limit of the tracer. It
-// only logs an error: lost spans are no reason for a failed exit.
+// closeTracer exports the last spans within the time limit of the tracer. If
+// that fails, it only logs the error: the exit must not fail because spans are
+// lost.
 func (s *Service) closeTracer() {
 	if err := s.tracer.Close(context.Background()); err != nil {
 		s.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)

@@ -20,17 +20,18 @@ const (
 	ownNameEvery   = 10 * time.Second // the interval at which the host name of a service is resolved
 	ownNameTimeout = 3 * time.Second  // the time limit of a resolution
 
-	// ownKeep is the time for which an address stays closed after the last list
-	// that contained it. A replaced master can come back, and a lookup of a name
-	// with many addresses returns only a few of them.
+	// ownKeep is how long an address stays closed after the last list that
+	// contained it. A replaced master can come back. A lookup of a name with
+	// many addresses returns only a few of them.
 	ownKeep = 10 * time.Minute
 )
 
-// OwnAddresses are the addresses of the server's own services, which tasks must
-// not reach: its API, its store, the other nodes, the collector. They change: a
-// failover promotes another master, or a name gets another address.
+// OwnAddresses is the set of addresses that tasks must not reach, because they
+// belong to the server's own services: its API, its store, the other nodes, the
+// collector. These addresses change: a failover promotes another master, or a
+// name gets another address.
 //
-// The goroutine of run keeps the set up to date. Any goroutine can read the set.
+// The goroutine of run keeps Set up to date. Any goroutine can read Set.
 type OwnAddresses struct {
 	fixed   []netip.AddrPort
 	sources []func() []string // each returns host:port of services; duplicates are allowed
@@ -43,17 +44,17 @@ type OwnAddresses struct {
 	// The goroutine of run owns these fields.
 	names map[string]resolution
 	seen  map[netip.AddrPort]time.Time // the time of the last list that contained it
-	blind bool                         // the addresses of this machine cannot be read, and this was logged
+	blind bool                         // the last attempt to read the addresses of this machine failed
 }
 
 // resolution is the result of resolving a name.
 type resolution struct {
 	addrs []netip.Addr
-	at    time.Time // the time of the last lookup
+	at    time.Time // the start of the last lookup
 }
 
-// NewOwnAddresses returns the set of the fixed addresses and those of the
-// sources.
+// NewOwnAddresses returns the set of the fixed addresses and of the addresses
+// that the sources return. Set holds nil before the first Refresh.
 func NewOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *OwnAddresses {
 	return &OwnAddresses{
 		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
@@ -61,7 +62,7 @@ func NewOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func()
 	}
 }
 
-// run refreshes the set until ctx ends.
+// run refreshes the set every ownEvery until ctx ends.
 func (o *OwnAddresses) run(ctx context.Context) {
 	tick := time.NewTicker(ownEvery)
 	defer tick.Stop()
@@ -75,8 +76,9 @@ func (o *OwnAddresses) run(ctx context.Context) {
 	}
 }
 
-// Refresh lists the services again. It closes their addresses before it resolves
-// names, so a slow resolver delays only the addresses of names.
+// Refresh lists the services again, and publishes their addresses. It resolves
+// host names only after that, so a slow resolver delays only the addresses of
+// names. Only one goroutine may call it at a time.
 func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	byName := map[string][]uint16{}
 	for _, source := range o.sources {
@@ -99,7 +101,8 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces Set with a set of all addresses that are known now.
+// publish replaces Set with a set of all known addresses. byName has the ports
+// of each host name.
 func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
@@ -112,11 +115,11 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	o.Set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
 }
 
-// here returns one wildcard address for each port at which a service runs on
-// this machine. It closes the port at all addresses of the machine. A service can
-// listen on more addresses than the server knows: a Redis at 127.0.0.1 usually
-// listens on ::1 too, and a Redis in a container listens on every address of the
-// machine.
+// here returns one wildcard address for each port of a service on this machine.
+// The wildcard address closes the port at all addresses of the machine. A
+// service can listen on more addresses than the server knows: a Redis at
+// 127.0.0.1 usually listens on ::1 too, and a Redis in a container listens on
+// every address of the machine.
 func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {
@@ -134,8 +137,9 @@ func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	return all
 }
 
-// resolve looks up the names that are due, and reports whether there were any.
-// A name keeps its addresses if it does not resolve.
+// resolve looks up the names whose last lookup is older than ownNameEvery. It
+// reports whether it looked up any. If the lookup of a name fails, the name
+// keeps its addresses.
 func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
 	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {

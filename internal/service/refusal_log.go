@@ -14,8 +14,9 @@ import (
 // can cause thousands a second.
 const refusalEvery = time.Second
 
-// refusals logs the addresses that the egress guard refused. The errors of the
-// tasks name them only for operators.
+// refusals logs the addresses that the egress guard refused. The errors of
+// tasks show these addresses to operators only. Its methods can be called
+// concurrently.
 type refusals struct {
 	log *slog.Logger
 
@@ -23,7 +24,8 @@ type refusals struct {
 	lines sparselog.Window
 }
 
-// note logs e if it is a refusal by the egress guard.
+// note logs e if the egress guard refused its attempt, at most once in each
+// refusalEvery.
 func (r *refusals) note(e dispatch.Event, now time.Time) {
 	if e.Outcome.Verdict != task.Refusal || e.Outcome.Reason != task.ReasonEgressDenied {
 		return

@@ -26,10 +26,13 @@ import (
 
 // Config holds the settings of a service.
 type Config struct {
-	Dir       string             // empty means that the tasks are not in a directory
-	Redis     *redisstore.Config // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory. Open sets the fields that the node decides
-	Keep      task.Policy
-	AuditKeep time.Duration
+	// The tasks are in Redis if that is not nil, otherwise in Dir if that is
+	// not empty, otherwise in memory. Open sets the fields of Redis that depend
+	// on the node.
+	Dir       string
+	Redis     *redisstore.Config
+	Keep      task.Policy   // how long ended tasks are kept
+	AuditKeep time.Duration // how long entries of the audit log are kept
 
 	Listen    netip.AddrPort  // the address of the API
 	Collector func() []string // host:port of the trace collector
@@ -40,13 +43,13 @@ type Config struct {
 	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
 
 	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
-	Private     bool           // as long as there is no token, only users of this machine can create tasks
+	Private     bool           // only users of this machine can create tasks, as long as there is no token
 
 	Slots           int // the maximum number of attempts at once
 	MaxIdle         int // the maximum number of connections kept open between attempts
 	Lease           time.Duration
-	Grace           time.Duration
-	BreakerFailures int // zero means no breaker
+	Grace           time.Duration // zero means no grace
+	BreakerFailures int           // zero means no breaker
 	BreakerMax      time.Duration
 
 	Metrics     bool         // serve /metrics
@@ -56,8 +59,8 @@ type Config struct {
 }
 
 // Service is a node with an API, a sender of requests, metrics and traces. It
-// does not listen: the API is a handler. After Open, call Connect once, then
-// Deliver and Maintain in goroutines of their own, then Close.
+// does not listen: the API is a handler. After Open, call Connect once. Then
+// call Deliver and Maintain, each in its own goroutine. Call Close at the end.
 type Service struct {
 	*node.Node
 
@@ -72,21 +75,31 @@ type Service struct {
 	sender   *webhook.Sender
 }
 
-// Open opens the store. ctx ends the wait for a Redis that is loading its file.
+// Open opens the store. If a Redis is still loading its file, Open waits for it
+// until ctx ends.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, refusals: refusals{log: log}}
 	s.metrics = s.newMetrics()
+	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
+	onReap := func(left []*task.Task) {
+		if s.Node == nil {
+			early = append(early, left...)
+			return
+		}
+		s.reaped(left)
+	}
 	var err error
 	s.Node, err = node.Open(ctx, cfg.medium(), medium.Config{
-		Keep: cfg.Keep, AuditKeep: cfg.AuditKeep, OnReap: s.reaped, OnSync: s.metrics.Sync, Logger: log,
+		Keep: cfg.Keep, AuditKeep: cfg.AuditKeep, OnReap: onReap, OnSync: s.metrics.Sync, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.reaped(early)
 	return s, nil
 }
 
-// medium returns the place of the tasks.
+// medium returns the place that keeps the tasks.
 func (c *Config) medium() medium.Medium {
 	switch {
 	case c.Redis != nil:
@@ -162,8 +175,8 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 	s.metrics.Ask(s.sources())
 }
 
-// unlessZero converts a zero of Config, which means none, to -1, which means none
-// in the configurations of the parts.
+// unlessZero returns v, or -1 if v is zero. Zero means none in Config. In the
+// configurations of the parts, -1 means none.
 func unlessZero[T int | time.Duration](v T) T {
 	if v == 0 {
 		return -1
@@ -171,8 +184,8 @@ func unlessZero[T int | time.Duration](v T) T {
 	return v
 }
 
-// Maintain does the background work until ctx ends: that of the node, and the
-// list of own addresses.
+// Maintain does the background work until ctx ends. That is the work of the
+// node, and the updates of the server's own addresses.
 func (s *Service) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
@@ -180,8 +193,8 @@ func (s *Service) Maintain(ctx context.Context) {
 	working.Wait()
 }
 
-// storeEndpoints returns host:port of the store's servers and of the other
-// nodes' APIs, or nil if no servers hold the store.
+// storeEndpoints returns host:port of the servers of the store and of the APIs
+// of the other nodes. It returns nil if the store has no servers.
 func (s *Service) storeEndpoints() []string {
 	if shared, ok := s.Store.(interface{ Endpoints() []string }); ok {
 		return shared.Endpoints()
@@ -189,8 +202,8 @@ func (s *Service) storeEndpoints() []string {
 	return nil
 }
 
-// Close releases the remaining parts and closes the store. Call it after
-// Deliver and Maintain have returned.
+// Close closes the sender, the tracer and the store. It must not be called
+// before Deliver and Maintain have returned.
 func (s *Service) Close() error {
 	s.sender.Close()
 	s.closeTracer()

@@ -5,9 +5,9 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// signingKeys returns the keys that sign a queue's callbacks now, the newest key
-// first. It reads the settings for each attempt: a new secret signs at once, and
-// an ended secret no longer signs.
+// signingKeys returns the keys that sign the callbacks of a queue now, the
+// newest key first. It is called for each attempt, and reads the settings each
+// time. So a new secret is used at once, and an ended secret is no longer used.
 func (s *Service) signingKeys(namespace, queue string) [][]byte {
 	secrets := s.Store.Settings().Secrets(namespace, queue, task.FloorMillis(s.Now()))
 	keys := make([][]byte, 0, len(secrets))
@@ -22,7 +22,7 @@ func (s *Service) signingKeys(namespace, queue string) [][]byte {
 	return keys
 }
 
-// LoopbackOpen reports whether tasks are allowed to call loopback addresses. They
-// are allowed only while every client that can create tasks could call loopback
-// itself.
+// LoopbackOpen reports whether tasks are allowed to call loopback addresses.
+// They are allowed only while every client that can create tasks could also
+// call these addresses without Foliot.
 func (s *Service) LoopbackOpen() bool { return s.cfg.Private && !s.Store.Settings().Secured() }

@@ -39,6 +39,8 @@ type NamespaceSettings struct {
 	// HidePayloads hides bodies, headers and replies from tokens of scope read.
 	HidePayloads bool `json:"hide_payloads,omitempty"`
 
+	ManagedBy string `json:"managed_by,omitempty"` // see Owner
+
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
 
 	Former *FormerRetention `json:"former_retention,omitempty"` // nil: none
@@ -53,6 +55,9 @@ func (n *NamespaceSettings) ETag() string { return fmt.Sprintf("%d.%d", n.Create
 // Validate checks the fields that a client may set. Errors: *FieldError.
 func (n *NamespaceSettings) Validate() error {
 	if err := task.ValidateName("namespace", n.Name); err != nil {
+		return err
+	}
+	if err := task.ValidateOwner(n.ManagedBy); err != nil {
 		return err
 	}
 	switch {
@@ -87,7 +92,8 @@ func (n *NamespaceSettings) Quota(have task.Counts) task.Quota {
 
 // PutNamespace makes a namespace or sets its quotas.
 type PutNamespace struct {
-	Settings NamespaceSettings
+	Settings NamespaceSettings // its ManagedBy is ignored
+	Owner    Owner
 	If       task.Precondition
 }
 
@@ -99,11 +105,15 @@ func (e PutNamespace) Target() SettingKey { return e.Settings.Key() }
 
 // Apply implements Edit. Errors: *FieldError, ErrPrecondition.
 func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
-	n := e.Settings
+	n, had := e.Settings, ""
+	old, _ := s.Get(e.Target()).(*NamespaceSettings)
+	if old != nil {
+		had = old.ManagedBy
+	}
+	n.ManagedBy = e.Owner.after(had)
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	old, _ := s.Get(e.Target()).(*NamespaceSettings)
 	exists, tag := old != nil && old.Version != 0, "" // a client has set nothing in version 0
 	if exists {
 		tag = old.ETag()

@@ -41,6 +41,8 @@ type QueueSettings struct {
 	// end from now on.
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
+	ManagedBy string `json:"managed_by,omitempty"` // see Owner
+
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
 
@@ -122,6 +124,9 @@ func (q *QueueSettings) Validate() error {
 	if err := task.ValidateName("queue", q.Name); err != nil {
 		return err
 	}
+	if err := task.ValidateOwner(q.ManagedBy); err != nil {
+		return err
+	}
 	if err := validateRate("rate", q.Rate, "pause the queue"); err != nil {
 		return err
 	}
@@ -162,7 +167,8 @@ func (q *QueueSettings) validateDefaults() error {
 // PutQueue sets all fields of a queue that a client can set. It changes neither
 // the pause nor the purge, which have edits of their own.
 type PutQueue struct {
-	Queue QueueSettings
+	Queue QueueSettings // its ManagedBy is ignored
+	Owner Owner
 	If    task.Precondition
 }
 
@@ -178,10 +184,11 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(q.Namespace) == nil {
 		return nil, &MissingError{"namespace", q.Namespace}
 	}
+	old := s.Queue(q.Namespace, q.Name)
+	q.ManagedBy = e.Owner.after(old.ManagedBy)
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	old := s.Queue(q.Namespace, q.Name)
 	if err := s.roomForQueue(old, q.Namespace); err != nil {
 		return nil, err
 	}

@@ -38,9 +38,9 @@ type LeaseStore interface {
 	// been reaped, or is as if never made.
 	Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]Reply, error)
 
-	// Extend extends leases and returns one error for each: nil, ErrStale, or
-	// ErrCancelRequested, with which the lease was extended too. An extension is
-	// as durable as a claim.
+	// Extend extends leases and returns one error for each: nil, ErrStale or
+	// ErrCancelRequested. After ErrCancelRequested the lease was extended too.
+	// An extension is as durable as a claim.
 	Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error)
 
 	// Fire makes schedules create the occurrences of due instants, each by
@@ -70,8 +70,9 @@ type LeaseStore interface {
 
 	// Watch sets the function that is called with tasks that were created,
 	// moved or returned, after they became durable, and with the notices of
-	// task.Notice. The function must not block. Some calls can be missing: they are hints, and Lanes and Peek
-	// return the truth. There is at most one watcher; nil removes it.
+	// task.Notice. The function must not block. Some calls can be missing: they
+	// are hints, and Lanes and Peek return the truth. There is at most one
+	// watcher; nil removes it.
 	Watch(hint func([]task.Entry))
 }
 

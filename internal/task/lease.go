@@ -92,7 +92,7 @@ type Extension struct {
 }
 
 // Apply moves the lease's end. If the task was cancelled, Apply returns
-// ErrCancelRequested, and the result must be written too. Errors: ErrStale,
+// ErrCancelRequested with a result, which must be written. Errors: ErrStale,
 // ErrCancelRequested.
 func (e Extension) Apply(_ Millis, old *Task, _ Facts) (Result, error) {
 	if !old.holds(e.Token) {

@@ -3,10 +3,10 @@ package task
 // Notice returns the entry that a store passes to its watcher when old becomes
 // t, in addition to the entry of a task that waits. There are two reasons:
 //
-//   - An occurrence ends, and its schedule can wait for that. The entry is the
-//     schedule's, with the hint OccurrenceEnded.
-//   - A task of a kind is cancelled during an attempt, and its handler must be
-//     told. The hint is CancelRequested.
+//   - An occurrence ends, and its schedule may wait for that. The entry is that
+//     of the schedule, with the hint OccurrenceEnded.
+//   - A task with a kind is cancelled during an attempt, and the context of its
+//     handler must end. The hint is CancelRequested.
 //
 // Notice returns false if there is no reason.
 func Notice(old, t *Task) (Entry, bool) {

@@ -55,6 +55,8 @@ type Recurrence struct {
 
 	Queue    string // of its occurrences
 	Priority Priority
+
+	ManagedBy string // the owner that foliot apply compares; "" means none
 }
 
 // Instants is recurrence.Rule.Instants. Errors: *FieldError.

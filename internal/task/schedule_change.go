@@ -16,6 +16,8 @@ type ScheduleSpec struct {
 	Rule   recurrence.Rule
 	Paused *bool  // nil means that the pause does not change
 	Runs   *int64 // the first Recurrence.Runs of a schedule that was moved from another installation; nil means 0
+
+	ManagedBy *string // nil means that the owner does not change; "" removes it
 }
 
 // Validate checks all fields that can be checked without a store. It returns a
@@ -32,6 +34,11 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	}
 	if s.Runs != nil && *s.Runs < 0 {
 		return &FieldError{"runs", "out_of_range", "must be 0 or more"}
+	}
+	if s.ManagedBy != nil {
+		if err := ValidateOwner(*s.ManagedBy); err != nil {
+			return err
+		}
 	}
 	t := s.record(now)
 	return within("task", t.validate())
@@ -127,6 +134,10 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 		effect = Updated
 		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
 		r.Inherit(now, &old.Recur.Progress)
+		r.ManagedBy = old.Recur.ManagedBy
+	}
+	if owner := c.Spec.ManagedBy; owner != nil {
+		r.ManagedBy = *owner
 	}
 	if r.Anchor == 0 {
 		r.Anchor = cmp.Or(r.Start, now)

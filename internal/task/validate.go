@@ -141,6 +141,15 @@ func ValidateName(path, name string) error {
 	return nil
 }
 
+// ValidateOwner checks the name of an owner. The empty name means that there is
+// none.
+func ValidateOwner(name string) error {
+	if name == "" {
+		return nil
+	}
+	return ValidateName("managed_by", name)
+}
+
 // ValidateRecordName checks the name of a record: one that a client gave, or
 // one derived from it by an @ and a suffix.
 func ValidateRecordName(path, name string) error {

@@ -29,6 +29,8 @@ type ScheduleInput struct {
 	Paused *bool         `json:"paused,omitempty" doc:"true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused."`
 	Task   ScheduledTask `json:"task" doc:"The template of its tasks."`
 	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"The number of instants that created a task, including one that waits. Triggers and backfills do not count. Only a PUT that creates the schedule sets it, as export writes it; absent: 0. An existing schedule keeps its count."`
+
+	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 
 // ScheduledTask is the template of the tasks of a schedule. The PUT fills

@@ -16,7 +16,9 @@ import (
 	"github.com/foliot/foliot/foliottest"
 )
 
-// shop is a program with package admin below /timers, and the command line.
+// shop starts a node with package admin below /timers, and builds the command
+// line. run runs the command line with the token of an operator, and returns its
+// output.
 func shop(t *testing.T) (url string, n *foliot.Node, run func(args ...string) string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "foliot")

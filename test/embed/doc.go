@@ -1,3 +1,3 @@
-// Package embed tests programs that embed package foliot, from outside: they are
-// killed and started again. `make test-embed` runs the long form.
+// Package embed tests programs that embed package foliot from outside: it kills
+// them and starts them again. `make test-embed` makes more kills.
 package embed

@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/dir"
 )
 
-// exited waits for the end of the process by itself, and returns its status. If
-// the process still runs after a while, exited kills it and returns -1.
+// exited waits until the process ends by itself, and returns its exit status. If
+// the process still runs after within, exited kills it and returns -1.
 func (c *child) exited(within time.Duration) int {
 	ended := make(chan int, 1)
 	go func() { _ = c.cmd.Wait(); ended <- c.cmd.ProcessState.ExitCode() }()
@@ -25,8 +25,8 @@ func (c *child) exited(within time.Duration) int {
 	}
 }
 
-// A task that ends the process takes its neighbours with it, until it runs
-// alone. It is dead after ten such ends.
+// A task that ends the process interrupts all tasks that run at the same time.
+// So after some ends it runs alone. After ten ends it is dead.
 func TestATaskThatEndsTheProcessDiesAfterTenTimesAndItsNeighboursDoNot(t *testing.T) {
 	place, journal := t.TempDir(), filepath.Join(t.TempDir(), "journal")
 	names := "a b-exits c d-exits-twice e"
@@ -36,7 +36,7 @@ func TestATaskThatEndsTheProcessDiesAfterTenTimesAndItsNeighboursDoNot(t *testin
 		if code := c.exited(4 * time.Second); code == -1 {
 			break
 		} else if code != 4 {
-			t.Fatalf("it ended with status %d", code)
+			t.Fatalf("the process ended with status %d, want 4", code)
 		}
 	}
 	n, err := foliot.Open(t.Context(), dir.Store(place), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})

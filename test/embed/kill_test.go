@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
+// ignoreEnded returns err, or nil if err means that the task runs or has ended.
 func ignoreEnded(err error) error {
 	if errors.Is(err, foliot.ErrEnded) || errors.Is(err, foliot.ErrRunning) || errors.Is(err, foliot.ErrNotFound) {
 		return nil
@@ -33,6 +34,7 @@ type child struct {
 	open  chan bool // receives true when the store is open
 }
 
+// start starts a process in the given mode. The cleanup of t kills it.
 func start(t *testing.T, mode, place, journal, run string) *child {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), os.Args[0])
@@ -75,7 +77,7 @@ func (c *child) kill() {
 	_ = c.stdin.Close()
 }
 
-// kills is the number of kills of each test.
+// kills returns the number of kills of each test.
 func kills() int {
 	if n, err := strconv.Atoi(os.Getenv("FOLIOT_KILLS")); err == nil {
 		return n
@@ -88,7 +90,7 @@ func TestAKilledProgramLosesNoTaskOnADirectory(t *testing.T) {
 	for i := range kills() {
 		c := start(t, "load", place, journal, fmt.Sprint(i))
 		c.ready(t)
-		time.Sleep(time.Duration(100+rand.IntN(500)) * time.Millisecond) // of work before the kill, not a wait for an event
+		time.Sleep(time.Duration(100+rand.IntN(500)) * time.Millisecond) // the process works until the kill; there is no event to wait for
 		c.kill()
 	}
 	drain(t, place, journal)
@@ -104,7 +106,7 @@ func TestKilledProgramsLoseNoTaskOnARedis(t *testing.T) {
 		running[i].ready(t)
 	}
 	for i := range kills() {
-		time.Sleep(time.Duration(100+rand.IntN(500)) * time.Millisecond) // of work before the kill
+		time.Sleep(time.Duration(100+rand.IntN(500)) * time.Millisecond) // the processes work until the kill
 		at := rand.IntN(len(running))
 		running[at].kill()
 		running[at] = start(t, "load", place, journal, fmt.Sprint(i))
@@ -117,22 +119,23 @@ func TestKilledProgramsLoseNoTaskOnARedis(t *testing.T) {
 	judge(t, journal)
 }
 
-// drain runs the program without load until all tasks have been handled, and 5
-// seconds more.
+// drain runs the program without load until all tasks have been handled, but at
+// most a minute, and then 2 seconds more.
 func drain(t *testing.T, place, journal string) {
 	t.Helper()
 	c := start(t, "drain", place, journal, "")
 	c.ready(t)
 	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) && len(open(read(t, journal))) > 0 {
-		time.Sleep(100 * time.Millisecond) // between two looks
+		time.Sleep(100 * time.Millisecond) // between two reads of the journal
 	}
 	time.Sleep(2 * time.Second) // for attempts that must not come
 	c.kill()
 }
 
-// open returns the tasks that were confirmed and have not been handled. It leaves
-// out those that a client wanted to cancel: a kill may have hidden the reply.
+// open returns the tasks that were confirmed and have not been handled. It omits
+// the tasks that the program tried to cancel, because a kill may have hidden the
+// result.
 func open(events []event) map[string]bool {
 	left := map[string]bool{}
 	for _, e := range events {
@@ -183,7 +186,7 @@ func judge(t *testing.T, journal string) {
 	}
 	lost := open(events)
 	for name := range lost {
-		t.Errorf("%s is lost", name)
+		t.Errorf("%s was created and never handled", name)
 	}
 	twice := 0
 	for _, n := range times {

@@ -18,7 +18,8 @@ import (
 	"github.com/foliot/foliot/dir"
 )
 
-// measuring skips a test that only measures. `make measure-embed` runs them.
+// measuring skips a test that only measures, unless `make measure-embed` runs
+// it.
 func measuring(t *testing.T) {
 	t.Helper()
 	if os.Getenv("FOLIOT_MEASURE") == "" {
@@ -36,7 +37,7 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// create creates n tasks from 64 goroutines.
+// create creates count tasks from 64 goroutines.
 func create(t *testing.T, n *foliot.Node, count int, due func(i int) time.Time) {
 	t.Helper()
 	var next atomic.Int64
@@ -54,7 +55,8 @@ func create(t *testing.T, n *foliot.Node, count int, due func(i int) time.Time) 
 	work.Wait()
 }
 
-// TestMeasureAHundredThousandTimersInAMinute: handlers do nothing.
+// TestMeasureAHundredThousandTimersInAMinute measures the lateness and the
+// processor time of tasks whose handlers do nothing.
 func TestMeasureAHundredThousandTimersInAMinute(t *testing.T) {
 	measuring(t)
 	const count, over = 100_000, time.Minute
@@ -99,8 +101,8 @@ func TestMeasureAHundredThousandTimersInAMinute(t *testing.T) {
 		late[len(late)/2], late[len(late)*99/100], late[len(late)-1], early, used/count, 100*used.Seconds()/over.Seconds())
 }
 
-// TestMeasureAMillionStandingTimers: none is due, and the process that made them
-// is killed.
+// TestMeasureAMillionStandingTimers measures the memory and the files of tasks
+// that are not due, and the time to open them after a kill.
 func TestMeasureAMillionStandingTimers(t *testing.T) {
 	measuring(t)
 	const count = 1_000_000
@@ -109,7 +111,7 @@ func TestMeasureAMillionStandingTimers(t *testing.T) {
 	c := start(t, "stand", place, filepath.Join(t.TempDir(), "journal"), fmt.Sprint(count))
 	c.ready(t)
 	for c.exists() && !fileExists(filepath.Join(place, "..", "stood")) {
-		time.Sleep(100 * time.Millisecond) // between two looks
+		time.Sleep(100 * time.Millisecond) // between two checks
 	}
 	t.Logf("created in %v", time.Since(began).Round(time.Second))
 	t.Logf("memory of the process with them: %d MiB", c.rss(t)>>20)

@@ -28,8 +28,8 @@ import (
 // milliseconds.
 var note = foliot.NewKind[int64]("note", foliot.Backoff(50*time.Millisecond, time.Second))
 
-// mode selects the part that a process of this test binary plays. "": it runs
-// the tests.
+// mode selects what a process of this test binary does. An empty mode runs the
+// tests. The others run program.
 var mode = os.Getenv("FOLIOT_EMBED_MODE")
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ func (j *journal) note(what, name string, args ...int64) {
 	}
 }
 
-// storeOf returns the store of a URL of Redis, or of a directory.
+// storeOf returns the store at place, which is the URL of a Redis or a directory.
 func storeOf(place string) foliot.Store {
 	if strings.Contains(place, "://") {
 		return redis.Store(place)
@@ -71,8 +71,8 @@ func storeOf(place string) foliot.Store {
 	return dir.Store(place)
 }
 
-// program runs tasks of the kind note, and notes each start. In the mode
-// "load" it also creates, moves and cancels tasks, until it is killed.
+// program runs tasks of the kind note, and writes each start to the journal. In
+// the mode "load" it also creates, moves and cancels tasks, until it is killed.
 func program(place, run string) error {
 	f, err := os.OpenFile(os.Getenv("FOLIOT_EMBED_JOURNAL"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -81,7 +81,7 @@ func program(place, run string) error {
 	j := &journal{f: f}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	go func() { // the test has ended, however that happened
+	go func() { // standard input ends with the test, even if the test crashes
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(3)
 	}()
@@ -104,9 +104,9 @@ func program(place, run string) error {
 	switch mode {
 	case "load":
 		go load(ctx, n, j, run)
-	case "stand": // so many tasks that are due in a year
+	case "stand": // run is the number of tasks
 		return stand(ctx, n, place, run)
-	case "seed": // of the tasks with these names
+	case "seed": // run has the names of tasks that are due at once
 		for _, name := range strings.Fields(run) {
 			if _, err := note.In(ctx, n, name, 0, 0); err != nil && !errors.Is(err, foliot.ErrExists) {
 				return err
@@ -116,8 +116,8 @@ func program(place, run string) error {
 	return <-ended
 }
 
-// stand creates tasks that are due in a year, and says so in a file next to the
-// store. Then it waits for the kill.
+// stand creates tasks that are due in a year, and then the file "stood" next to
+// the store. Then it waits for the kill.
 func stand(ctx context.Context, n *foliot.Node, place, count string) error {
 	most, err := strconv.Atoi(count)
 	if err != nil {
@@ -159,7 +159,7 @@ func load(ctx context.Context, n *foliot.Node, j *journal, run string) {
 	work.Wait()
 }
 
-// one creates a task, and perhaps moves it or cancels it.
+// one creates a task. It moves one task in five, and cancels one task in five.
 func one(ctx context.Context, n *foliot.Node, j *journal, name string) error {
 	due := time.Now().Add(time.Duration(rand.IntN(600)) * time.Millisecond)
 	j.note("creating", name, due.UnixMilli())
@@ -195,6 +195,7 @@ type event struct {
 	due        int64 // milliseconds; 0: none
 }
 
+// read returns the events of a journal.
 func read(t *testing.T, path string) (events []event) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -205,11 +206,11 @@ func read(t *testing.T, path string) (events []event) {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		parts := strings.Fields(lines.Text())
 		if len(parts) < 3 {
-			continue // a kill cut it
+			continue // a kill has cut the line
 		}
 		at, err := strconv.ParseInt(parts[0], 10, 64)
 		if err != nil {
-			t.Fatalf("a line of the journal: %q", lines.Text())
+			t.Fatalf("a line of the journal has no time: %q", lines.Text())
 		}
 		e := event{at: at, what: parts[1], name: parts[2]}
 		if len(parts) > 3 {

@@ -1,5 +1,5 @@
-// Package contender has the compared libraries behind one interface. Each keeps
-// timers durably for a Go program and calls a handler in that program.
+// Package contender gives all compared libraries the same interface. Each library
+// keeps timers durably for a Go program and calls a handler in that program.
 package contender
 
 import (
@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// workers is how many handlers of a library run at once, as Foliot's default.
+// workers is the maximum number of handlers of a library that run at once. It is
+// the default of Foliot.
 const workers = 128
 
-// ErrExists is the error of a create under a name that is taken.
+// ErrExists means that the name of a new task is taken.
 var ErrExists = errors.New("the name is taken")
 
 // Task is one timer. Its arguments are stored with it.
@@ -42,7 +43,7 @@ func (a args) task() Task { return Task{a.I, time.UnixMilli(a.Due)} }
 // Handle is the handler of all tasks.
 type Handle func(ctx context.Context, t Task) error
 
-// Stores has the places that libraries can keep tasks in. Each is empty at the
+// Stores has the places where libraries can keep tasks. Each is empty at the
 // start of a measurement.
 type Stores struct {
 	Dir      string // a directory
@@ -70,8 +71,8 @@ type Running struct {
 	Stop  func() error
 	// Close closes the library, after Stop.
 	Close func() error
-	// Clues lists the calls that could move a task, found in the types of the
-	// library: a method or an option with a time for a task that exists.
+	// Clues lists the calls of the library that could move a task. For asynq and
+	// River, timed finds these calls in the types of the library.
 	Clues []string
 }
 
@@ -83,8 +84,8 @@ type Info struct {
 	Many  string // the call for many tasks, or empty
 	Ours  bool
 	Store string // Directory, Redis or Postgres
-	// Tuned is true unless the contender only shows other settings of a library
-	// that is measured already. Then only its timing is measured.
+	// Tuned is false if another contender is the same library with better
+	// settings. Then only the timing of this one is measured.
 	Tuned bool
 
 	open func(ctx context.Context, s Stores, h Handle) (*Running, error)

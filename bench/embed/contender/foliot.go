@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/redis"
 )
 
-// quiet drops log lines below errors.
+// quiet returns a logger that drops all lines.
 func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError}))
 }
@@ -55,7 +55,8 @@ func openFoliot(ctx context.Context, st foliot.Store, h Handle) (*Running, error
 	return r, nil
 }
 
-// running makes Start and Stop of a function that runs until its context ends.
+// running returns Start and Stop for a function that runs until its context
+// ends.
 func running(run func(context.Context) error) (start func(context.Context) error, stop func() error) {
 	ended := make(chan error, 1)
 	var cancel context.CancelFunc

@@ -20,8 +20,8 @@ import (
 	_ "modernc.org/sqlite" // the database/sql driver
 )
 
-// fast is how often a tuned River fetches due jobs: as often as it allows. With
-// 5 and 20 ms its handlers start later.
+// fast lets River fetch due jobs as often as it allows. With 5 and 20 ms, its
+// handlers start later.
 var fast = river.Config{FetchCooldown: river.FetchCooldownMin, FetchPollInterval: river.FetchPollIntervalMin}
 
 func openRiverPostgres(ctx context.Context, s Stores, h Handle) (*Running, error) {
@@ -125,8 +125,8 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], config 
 }
 
 // uniqueKey marks a context in which River checks that names are unique. The
-// others check always. River does it only on request, since it costs an index
-// entry, and so its rates are measured without.
+// other libraries always check. River checks only on request, because the check
+// costs an index entry. So its rates are measured without the check.
 type uniqueKey struct{}
 
 // Unique returns a context in which creates refuse a name that is taken.

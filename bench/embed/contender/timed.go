@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// timed lists the methods of a type that take the id of a task and a time, or
-// options with a time: only such a method can move a task that exists.
+// timed lists the methods of library that take an id and a time, or an id and
+// options with a time. Only such a method can move a task that exists.
 func timed(library, id reflect.Type) (list []string) {
 	for i := range library.NumMethod() {
 		m := library.Method(i)
@@ -22,7 +22,7 @@ func timed(library, id reflect.Type) (list []string) {
 	return list
 }
 
-// hasTime reports whether a value of the type can say a time.
+// hasTime reports whether a value of the type can contain a time or a duration.
 func hasTime(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

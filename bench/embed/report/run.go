@@ -32,7 +32,7 @@ type Step struct {
 	Each      int           `json:"each"` // tasks in a call, if the library has such a call
 	For       time.Duration `json:"for,omitempty"`
 	Over      time.Duration `json:"over,omitempty"`
-	Limit     time.Duration `json:"limit"` // how long missing handlers are waited for
+	Limit     time.Duration `json:"limit"` // how long the step waits for handlers
 }
 
 // Result is the outcome of a step.
@@ -84,7 +84,7 @@ func (r *Run) Versions() string {
 	return strings.Join(list, ", ")
 }
 
-// SyncTime is the time of a sync, for the page.
+// SyncTime returns the time of a sync, for the page.
 func (r *Run) SyncTime() string { return page.Figure(r.Sync) + " ms" }
 
 // Contenders lists the compared libraries.
@@ -100,7 +100,7 @@ func (r *Run) Contenders() (list []string) {
 	return list
 }
 
-// Of returns the results of one kind for one contender.
+// of returns the results of one kind for one contender, without failures.
 func (r *Run) of(name, kind string) (list []*Result) {
 	for i := range r.Results {
 		if x := &r.Results[i]; x.Contender == name && x.Kind == kind && x.Failed == "" {
@@ -135,16 +135,16 @@ func (r *Run) first(kind string) Step {
 	return Step{}
 }
 
-// Tasks is the number of tasks of a kind of measurement.
+// Tasks returns the number of tasks of a kind of measurement.
 func (r *Run) Tasks(kind string) string { return page.Plural(r.first(kind).N, "task") }
 
-// Over is the time that a kind of measurement spreads its tasks over.
+// Over returns the time over which a kind of measurement spreads its due times.
 func (r *Run) Over(kind string) string { return r.first(kind).Over.String() }
 
-// Limit is how long a kind of measurement waits for handlers.
+// Limit returns how long a kind of measurement waits for handlers.
 func (r *Run) Limit(kind string) string { return r.first(kind).Limit.String() }
 
-// Rounds is how often rates were measured.
+// Rounds returns how often each rate was measured.
 func (r *Run) Rounds() string {
 	rounds := 0
 	for i := range r.Results {

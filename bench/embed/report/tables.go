@@ -39,8 +39,8 @@ func figure(head, kind, value string) column {
 	return column{Head: head, Cell: func(x row) string { return page.Figure(median(x.of(kind), value)) }}
 }
 
-// count is a column of whole numbers. A value that is not there is 0 if the
-// measurement was made.
+// count is a column of whole numbers. A missing value is 0 if the measurement was
+// made.
 func count(head, kind, value string) column {
 	return column{Head: head, Cell: func(x row) string {
 		list := x.of(kind)
@@ -127,7 +127,7 @@ func (r *Run) Idles() string {
 func (r *Run) Facts() string {
 	return page.Table(r.rows(trial.Facts, trial.Plant, trial.Hold), titles,
 		text("a name is unique", trial.Unique), text("move", trial.Moves), text("cancel", trial.Cancels),
-		column{Head: "cancels that promised, of these the handler ran", Text: true, Cell: func(x row) string {
+		column{Head: "cancels that were promises, promises broken", Text: true, Cell: func(x row) string {
 			list := x.of(trial.Facts)
 			if len(list) == 0 {
 				return page.Missing

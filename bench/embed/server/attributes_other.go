@@ -4,7 +4,8 @@ package server
 
 import "syscall"
 
-// attributes request no signal: if this program is killed, its servers stay.
+// attributes returns attributes without such a signal: if this program is
+// killed, its servers keep running.
 func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as}
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrMissing is the error if no PostgreSQL is installed.
+// ErrMissing means that no PostgreSQL is installed.
 var ErrMissing = errors.New("PostgreSQL is not installed (Debian: apt-get install postgresql)")
 
-// Arguments are the settings that differ from those of initdb. None changes
-// how durable a commit is.
+// Arguments are the settings that differ from those of initdb. None of them
+// changes the durability of a commit.
 var Arguments = []string{"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=100"}
 
 // Postgres is a cluster in a new directory, with a server on loopback.
@@ -37,8 +37,9 @@ type Postgres struct {
 	databases          int
 }
 
-// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to
-// run as root: then the user postgres runs it, or the user "nobody".
+// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to run
+// as root. So if this process is root, the user postgres runs the server, or the
+// user nobody if there is no such user. Errors: ErrMissing.
 func StartPostgres(ctx context.Context) (*Postgres, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -69,6 +70,8 @@ func binaries() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
+// unprivileged returns the user that runs the server if this process is root,
+// and otherwise nil.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -122,7 +125,7 @@ func (p *Postgres) start(ctx context.Context) error {
 			return fmt.Errorf("find a port for PostgreSQL: %w", err)
 		}
 		p.port = l.Addr().(*net.TCPAddr).Port
-		_ = l.Close() // the port is all that is needed
+		_ = l.Close() // only its port is needed
 	}
 	args := append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "unix_socket_directories=" + p.dir}, Arguments...)
 	p.cmd = p.command(context.WithoutCancel(ctx), "postgres", args...)
@@ -132,7 +135,7 @@ func (p *Postgres) start(ctx context.Context) error {
 	p.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan struct{}) {
 		defer close(done)
-		_ = cmd.Wait() // its end is all that matters
+		_ = cmd.Wait() // the exit status does not matter
 	}(p.cmd, p.done)
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -197,7 +200,8 @@ func (p *Postgres) Size(ctx context.Context) (float64, error) {
 	return float64(bytes), err
 }
 
-// Version returns the server's version and its settings of durability.
+// Version returns the version of the server and its durability settings, or
+// "unknown".
 func (p *Postgres) Version(ctx context.Context) string {
 	c, err := pgx.Connect(ctx, p.url("postgres"))
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 const tick = 10 * time.Millisecond
 
 // Processor returns the processor time of a process and of all its children,
-// also of those that have ended. It returns 0 if pid is 0 or the time is
-// unknown. PostgreSQL has a child for each connection.
+// including children that have ended. It returns 0 if pid is 0 or the time is
+// unknown. (PostgreSQL has a child for each connection.)
 func Processor(pid int) time.Duration {
 	if pid == 0 {
 		return 0
 	}
-	// The time of a child that ends while the processes are read can be missing.
-	// Then the next reading has other processes.
+	// A reading can miss the time of a child that ends during it. Then the next
+	// reading finds other processes. So two readings must find the same ones.
 	_, before := reading(pid)
 	for range 10 {
 		all, ids := reading(pid)

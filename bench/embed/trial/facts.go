@@ -22,9 +22,9 @@ const (
 	Clues   = "clues"
 )
 
-// facts tries the abilities of the library. The tasks from 0 on are cancelled
-// while they become due. The tasks of the other experiments have numbers from N
-// on.
+// facts finds out by experiment what the library can do. races cancels the tasks
+// with the numbers below N while they become due. The tasks of the other
+// experiments have the numbers from N on.
 func (t *trial) facts(ctx context.Context) error {
 	if err := t.started(ctx); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (t *trial) cancels(ctx context.Context) error {
 	return nil
 }
 
-// races cancels tasks while they become due. A promise is broken if the handler
-// of a cancelled task runs at any time.
+// races cancels tasks while they become due. If a cancel promises that the
+// handler will not run, but it runs at any time, the promise is broken.
 func (t *trial) races(ctx context.Context) error {
 	first, err := t.ahead(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func offset(i int) time.Duration {
 	return time.Duration(rand.Int64N(int64(time.Second))) - 500*time.Millisecond
 }
 
-// holds leaves behind a handler that runs.
+// holds returns while a handler runs.
 func (t *trial) holds(ctx context.Context) error {
 	t.hold.Store(true)
 	if err := t.started(ctx); err != nil {

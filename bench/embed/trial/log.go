@@ -37,7 +37,8 @@ func (l *log) add(t contender.Task, at time.Time) {
 	}
 }
 
-// wait waits until all tasks have started, at most until a time.
+// wait waits until all tasks have started, but no longer than until the given
+// time.
 func (l *log) wait(until time.Time) {
 	select {
 	case <-l.all:
@@ -53,7 +54,7 @@ func (l *log) started(i int) (time.Time, bool) {
 	return s.at, started
 }
 
-// waitFor waits for one task, at most for d.
+// waitFor waits up to d for the start of one task.
 func (l *log) waitFor(i int, d time.Duration) (time.Time, bool) {
 	for end := time.Now().Add(d); ; time.Sleep(5 * time.Millisecond) {
 		if at, started := l.started(i); started || time.Now().After(end) {

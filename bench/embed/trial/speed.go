@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/bench/usage"
 )
 
-// inAnHour is the due time of tasks that only wait.
+// inAnHour returns a function with the due time of tasks that only wait.
 func inAnHour() func(int) time.Time {
 	due := millis(time.Now().Add(time.Hour))
 	return func(int) time.Time { return due }
@@ -54,9 +54,9 @@ func (t *trial) standing(ctx context.Context) error {
 	return nil
 }
 
-// lead is the time in which tasks are created before the first is due. If their
-// lateness matters, it is so long that River's scheduler, which runs every 5 s,
-// has seen them.
+// lead returns the time from the first create to the first due time. If the
+// lateness is measured, it is longer than 5 s, so that the scheduler of River,
+// which runs every 5 s, has found all tasks.
 func (t *trial) lead() time.Duration {
 	least := 2 * time.Second
 	if t.Kind == Late || t.Kind == Facts {
@@ -65,7 +65,8 @@ func (t *trial) lead() time.Duration {
 	return least + time.Duration(t.N)*time.Millisecond/2
 }
 
-// ahead creates all tasks before the first is due.
+// ahead creates all tasks before the first is due, and returns the due time of
+// the first. It returns an error if the creates took too long.
 func (t *trial) ahead(ctx context.Context) (first time.Time, err error) {
 	first = millis(time.Now().Add(t.lead()))
 	began := time.Now()
@@ -138,8 +139,8 @@ func (t *trial) soon(ctx context.Context) error {
 	return nil
 }
 
-// started starts the handlers, and waits for work that is done once after it:
-// River elects a leader, and Foliot takes its shards.
+// started starts the handlers, and waits until the library has done the work of
+// its start: River elects a leader, and Foliot takes its shards.
 func (t *trial) started(ctx context.Context) error {
 	if err := t.lib.Start(ctx); err != nil {
 		return err

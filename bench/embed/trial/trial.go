@@ -28,8 +28,8 @@ const (
 	Soon     = "soon"     // tasks that are created a second before they are due
 	Idle     = "idle"     // no task is due, for some time
 	Facts    = "facts"    // the promises of the library, by experiment
-	Plant    = "plant"    // tasks that are due soon; the process is killed after it
-	Hold     = "hold"     // a handler that does not return; the same
+	Plant    = "plant"    // tasks that are due soon; the process is killed after the creates
+	Hold     = "hold"     // a handler that does not return; the process is killed while it runs
 	Reap     = "reap"     // the tasks of a killed process
 )
 
@@ -43,7 +43,7 @@ type Order struct {
 	Callers int           // goroutines that create
 	Each    int           // tasks in a call
 	For     time.Duration // how long to create
-	Over    time.Duration // the due times are spread over it
+	Over    time.Duration // the due times are spread over this time
 	Limit   time.Duration // how long to wait for handlers
 }
 
@@ -68,11 +68,11 @@ const (
 	LastS     = "last_s"     // and until the last one did
 	Created   = "created"
 	Cancelled = "cancelled" // cancels that promised that the handler would not run
-	Refused   = "refused"   // cancels that did not
+	Refused   = "refused"   // cancels that did not promise that
 	Broken    = "broken"    // promises that were not kept
 )
 
-// Node measures. Package child serves its method.
+// Node runs measurements. Package child serves its method.
 type Node struct{}
 
 // Run runs one measurement.
@@ -90,7 +90,7 @@ func (*Node) Run(o Order, out *Outcome) error {
 	if err := t.run(ctx); err != nil {
 		return err
 	}
-	if o.Kind == Plant || o.Kind == Hold { // the process is killed while all is open
+	if o.Kind == Plant || o.Kind == Hold { // the process is killed while the library is open
 		return nil
 	}
 	if err := t.lib.Stop(); err != nil {
@@ -104,7 +104,7 @@ type trial struct {
 	lib  *contender.Running
 	out  *Outcome
 	log  *log
-	hold atomic.Bool // handlers do not return
+	hold atomic.Bool // handlers do not return before their context ends
 }
 
 func (t *trial) run(ctx context.Context) error {

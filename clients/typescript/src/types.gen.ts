@@ -225,6 +225,8 @@ export interface Queue {
   keep_dead?: string
   /** How long finished tasks are kept. Absent: the server's default. */
   keep_finished?: string
+  /** The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none. */
+  managed_by?: string
   name: string
   /** The default for tasks that do not set it. */
   on_dead?: string
@@ -259,6 +261,8 @@ export interface QueueInput {
   keep_dead?: string
   /** How long finished tasks are kept. Absent: the server's default. */
   keep_finished?: string
+  /** The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none. */
+  managed_by?: string
   /** The default for tasks that do not set it. */
   on_dead?: string
   /** The maximum number of attempts under way to one host and port. Absent: no limit. To stop a queue, pause it. */
@@ -340,6 +344,8 @@ export interface Schedule {
   last_at?: string
   /** The last instants that created no task. Absent: none. */
   last_skipped?: SkippedInstants
+  /** The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none. */
+  managed_by?: string
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
   max_runs?: number
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
@@ -391,6 +397,8 @@ export interface ScheduleInput {
   every?: string
   /** Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none. */
   jitter?: string
+  /** The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none. */
+  managed_by?: string
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
   max_runs?: number
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */

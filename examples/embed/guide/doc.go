@@ -1,4 +1,4 @@
-// Package guide holds the code of docs/embedding.md that no example program
-// shows, so that it is compiled and tested. The test of package snippets
-// compares both.
+// Package guide holds the code of docs/embedding.md that is not in an example
+// program, so that this code is compiled and tested. The test of package
+// snippets compares the code with the page.
 package guide

@@ -13,7 +13,7 @@ import (
 
 //doc:show kinds
 
-// Invoice is the arguments of a reminder.
+// Invoice holds the arguments of a reminder.
 type Invoice struct {
 	ID string `json:"id"`
 }
@@ -54,7 +54,7 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 	case errors.Is(err, errNoInvoice), err == nil && i.paid:
 		return nil // nothing to do, and the task is delivered
 	case err != nil:
-		return err // tried again after the backoff
+		return err // retried after the backoff
 	case i.address == "":
 		return foliot.Dead(fmt.Errorf("invoice %s has no address", t.Args.ID)) // no further attempt
 	case b.now().Hour() < 8: // at night
@@ -62,7 +62,7 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 	}
 	err = b.mail(ctx, t.Name, i.address) // the name of the task is the idempotency key
 	if errors.Is(err, errBusy) {
-		return foliot.RetryIn(10*time.Minute, err) // tried again after exactly this time
+		return foliot.RetryIn(10*time.Minute, err) // retried after exactly this time
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (b *billing) create(ctx context.Context, id, address string) error {
 	}
 	_, err = sendReminder.In(ctx, b.timers, "remind-"+id, 14*24*time.Hour, Invoice{ID: id})
 	if err != nil && !errors.Is(err, foliot.ErrExists) {
-		return err // the row is rolled back; if there is a timer, it finds no row
+		return err // the row is rolled back; if the timer exists, its handler finds no row
 	}
 	return tx.Commit()
 }
@@ -116,7 +116,7 @@ var sendReport = foliot.NewKind[struct{}]("send-report")
 // schedule is called at each start of the program.
 func schedule(ctx context.Context, timers foliot.Scheduler) error {
 	rule := foliot.Cron("0 9 * * *", "Europe/Berlin")
-	rule.Overlap = foliot.SkipOverlap // not while the last report is still being sent
+	rule.Overlap = foliot.SkipOverlap // skip an instant while the last report is still being sent
 	return sendReport.Schedule(ctx, timers, "daily-report", rule, struct{}{})
 }
 

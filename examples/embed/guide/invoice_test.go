@@ -50,12 +50,13 @@ func (p *post) all() []string {
 	return slices.Clone(p.sent)
 }
 
-// billing returns the program, at a time of the day.
+// billing returns the program, with a clock that was at noon when the bubble
+// began.
 func (p *post) billing() *billing {
 	return &billing{read: p.read, mail: p.mail, now: after(12 * time.Hour)}
 }
 
-// after returns a clock of UTC that was at t when the bubble began, at midnight.
+// after returns a UTC clock that is t ahead. A bubble begins at midnight.
 func after(t time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(t).UTC() }
 }
@@ -120,7 +121,7 @@ func TestEachResultOfTheReminder(t *testing.T) {
 		busy    int
 		clock   time.Duration // the time of the day at which the reminder is due; 0: noon
 		sent    int
-		after   time.Duration // between its due time and the mail
+		after   time.Duration // between the due time and the mail
 		state   foliot.State
 	}{
 		"sent":         {invoice: invoice{address: "a"}, sent: 1, state: foliot.StateDelivered},

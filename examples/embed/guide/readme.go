@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/dir"
 )
 
-// Order is the arguments of a task.
+// Order holds the arguments of a task.
 type Order struct{ ID string }
 
 // shop is a program that takes orders.
@@ -39,7 +39,8 @@ func (s *shop) open(ctx context.Context, timers foliot.Scheduler, id string) err
 
 //doc:end
 
-// takeOrders stands for the rest of a shop: one order is paid, and one is not.
+// takeOrders stands for the rest of the shop. It takes two orders, and the
+// first one is paid.
 func (s *shop) takeOrders(ctx context.Context, timers foliot.Scheduler) {
 	for _, id := range []string{"41", "42"} {
 		if err := s.open(ctx, timers, id); err != nil {

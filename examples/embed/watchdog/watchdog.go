@@ -14,13 +14,13 @@ const Silence = time.Minute
 
 var silent = foliot.NewKind[string]("machine-silent")
 
-// Handle sets the handler for machines that are silent.
+// Handle sets the handler that reports silent machines.
 func Handle(mux *foliot.Mux, report func(ctx context.Context, machine string) error) {
 	silent.Handle(mux, func(ctx context.Context, t *foliot.Task[string]) error { return report(ctx, t.Args) })
 }
 
-// Heartbeat is called for each heartbeat of a machine. The first one, and the
-// first one after a report, start the watch.
+// Heartbeat must be called for each heartbeat of a machine. The first heartbeat
+// starts the timer. So does the first heartbeat after a report.
 func Heartbeat(ctx context.Context, s foliot.Scheduler, machine string) error {
 	_, err := s.Touch(ctx, "silent-"+machine)
 	if errors.Is(err, foliot.ErrNotFound) || errors.Is(err, foliot.ErrEnded) || errors.Is(err, foliot.ErrRunning) {

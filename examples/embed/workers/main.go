@@ -1,6 +1,6 @@
-// A program that several processes run on one Redis. Each process creates a
-// timer every second, and the processes share the work: stop one of them, and
-// the others take over its timers.
+// Command workers is a program for several processes that share a Redis. Each
+// process creates a timer every second. If you stop one process, the others
+// take over its timers.
 //
 //	go run ./embed/workers -redis redis://127.0.0.1:6379 -name one
 //	go run ./embed/workers -redis redis://127.0.0.1:6379 -name two
@@ -34,7 +34,8 @@ func main() {
 	}
 }
 
-// run works until ctx ends. print is called for each reminder.
+// run creates and handles reminders until ctx ends. print is called for each
+// reminder, by several goroutines.
 func run(ctx context.Context, url, name string, print func(line string)) error {
 	mux := new(foliot.Mux)
 	remind.Handle(mux, func(_ context.Context, t *foliot.Task[reminder]) error {
@@ -50,6 +51,7 @@ func run(ctx context.Context, url, name string, print func(line string)) error {
 	return node.Run(ctx)
 }
 
+// create creates a reminder every second until ctx ends.
 func create(ctx context.Context, node *foliot.Node, name string) {
 	for tick := time.NewTicker(time.Second); ; {
 		select {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// redisURL returns the URL of an empty Redis: that of FOLIOT_REDIS_URL, or a
-// redis-server that ends with the test.
+// redisURL returns the URL of an empty Redis: the URL in FOLIOT_REDIS_URL, or
+// that of a new redis-server, which stops at the end of the test.
 func redisURL(t *testing.T) string {
 	t.Helper()
 	if url := os.Getenv("FOLIOT_REDIS_URL"); url != "" {

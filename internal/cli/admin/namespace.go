@@ -13,9 +13,9 @@ import (
 
 // Namespace has the commands of foliot namespace.
 type Namespace struct {
-	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces with their use and quotas."`
+	Ls  namespaceLsCmd  `cmd:"" aliases:"list" help:"List namespaces with their use and quotas."`
 	Set namespaceSetCmd `cmd:"" help:"Create a namespace, change its quotas, or suspend it."`
-	Rm  namespaceRmCmd  `cmd:"" help:"Remove an empty namespace."`
+	Rm  namespaceRmCmd  `cmd:"" aliases:"delete" help:"Remove an empty namespace."`
 }
 
 type namespaceLsCmd struct{}
@@ -53,7 +53,7 @@ func quota(n int64) string {
 }
 
 type namespaceSetCmd struct {
-	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
+	Name string `arg:"" name:"namespace" complete:"namespace" help:"The name of the namespace."`
 
 	MaxPending   *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
 	MaxBytes     *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
@@ -105,7 +105,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	flags.Set(&settings.HidePayloads, c.HidePayloads)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, errors.New("put namespace "+c.Name+": another client has just changed it; check it with `foliot namespace ls`, and retry"))
+		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 }
 
 type namespaceRmCmd struct {
-	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
+	Name string `arg:"" name:"namespace" complete:"namespace" help:"The name of the namespace."`
 }
 
 // Help shows examples below the usage line.

@@ -14,13 +14,13 @@ import (
 
 // Queue has the commands of foliot queue.
 type Queue struct {
-	Ls     queueLsCmd     `cmd:"" help:"List queues with task counts and settings."`
-	Get    queueGetCmd    `cmd:"" help:"Show one queue."`
+	Ls     queueLsCmd     `cmd:"" aliases:"list" help:"List queues with task counts and settings."`
+	Get    queueGetCmd    `cmd:"" aliases:"show" help:"Show one queue."`
 	Set    queueSetCmd    `cmd:"" help:"Set the limits, defaults and retention of a queue."`
 	Pause  queuePauseCmd  `cmd:"" help:"Pause a queue: start only tasks that are run by hand."`
 	Resume queueResumeCmd `cmd:"" help:"Resume a paused queue."`
 	Purge  queuePurgeCmd  `cmd:"" help:"Cancel all tasks that are in a queue now."`
-	Rm     queueRmCmd     `cmd:"" help:"Remove the settings of a queue. Its tasks stay."`
+	Rm     queueRmCmd     `cmd:"" aliases:"delete" help:"Remove the settings of a queue. Its tasks stay."`
 }
 
 type queueLsCmd struct{}
@@ -88,7 +88,7 @@ func queueLimits(s client.QueueSettings) string {
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 type queueGetCmd struct {
-	Queue string `arg:"" help:"The queue's name."`
+	Queue string `arg:"" complete:"queue" help:"The queue's name."`
 }
 
 // Run prints the queue.
@@ -116,6 +116,7 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	rows.Add("keep finished", wording.Duration(q.KeepFinished))
 	rows.Add("keep dead", wording.Duration(q.KeepDead))
 	rows.Add("keep bodies", map[bool]string{true: "yes"}[q.KeepBodies])
+	rows.Add("managed by", q.ManagedBy)
 	rows.Add("scheduled", count(q.Counts.Scheduled))
 	rows.Add("running", count(q.Counts.Running))
 	rows.Add("delivered", count(q.Counts.Delivered))
@@ -167,7 +168,7 @@ func limitWord(d client.Duration) string {
 }
 
 type queuePauseCmd struct {
-	Queue string        `arg:"" help:"The queue's name."`
+	Queue string        `arg:"" complete:"queue" help:"The queue's name."`
 	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
 	Until string        `placeholder:"TIME" help:"Resume the queue at this time: 2030-01-02T15:04:05Z, or a duration from now."`
 }
@@ -220,7 +221,7 @@ func printChanged(con *console.Console, q *client.Queue, err error, format, name
 }
 
 type queueResumeCmd struct {
-	Queue string `arg:"" help:"The queue's name."`
+	Queue string `arg:"" complete:"queue" help:"The queue's name."`
 }
 
 // Run resumes the queue.
@@ -230,7 +231,7 @@ func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *cli
 }
 
 type queuePurgeCmd struct {
-	Queue string `arg:"" help:"The queue's name."`
+	Queue string `arg:"" complete:"queue" help:"The queue's name."`
 	Yes   bool   `short:"y" help:"Do not ask for confirmation."`
 }
 
@@ -274,7 +275,7 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *cl
 }
 
 type queueRmCmd struct {
-	Queue string `arg:"" help:"The queue's name."`
+	Queue string `arg:"" complete:"queue" help:"The queue's name."`
 }
 
 // Run removes the settings.

@@ -15,7 +15,7 @@ import (
 
 // queueSetCmd changes the given settings and keeps all other settings.
 type queueSetCmd struct {
-	Queue string `arg:"" help:"The queue's name."`
+	Queue string `arg:"" complete:"queue" help:"The queue's name."`
 
 	Rate           *flags.NumberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
 	Burst          *int               `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`
@@ -68,7 +68,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client
 	}
 	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, errors.New("put queue "+c.Queue+": another client has just changed it; check it with `foliot queue get`, and retry"))
+		return exit.Reword(err, "put queue %s: another client has just changed it; check it with `foliot queue get`, and retry", c.Queue)
 	}
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 // Secret has the commands of foliot secret.
 type Secret struct {
 	Create secretCreateCmd `cmd:"" help:"Create a signing secret. It is shown only once."`
-	Ls     secretLsCmd     `cmd:"" help:"List the signing secrets: ids and queues, without the secrets themselves."`
-	Rm     secretRmCmd     `cmd:"" help:"Remove secrets. They sign no callbacks any more."`
+	Ls     secretLsCmd     `cmd:"" aliases:"list" help:"List the signing secrets: ids and queues, without the secrets themselves."`
+	Rm     secretRmCmd     `cmd:"" aliases:"delete" help:"Remove secrets. They sign no callbacks any more."`
 }
 
 type secretCreateCmd struct {
-	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
+	Queue   string        `placeholder:"QUEUE" complete:"queue" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
 	Overlap time.Duration `placeholder:"DURATION" help:"How long the existing secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -12,13 +13,16 @@ type commandLine struct {
 	arguments int         // number of arguments of node that are given
 	open      *kong.Value // the next word is the value of this flag; nil if it is not
 	ended     bool        // "--" was given: no flags follow
+
+	values map[string]string // of flags, by name
 }
 
 func readLine(root *kong.Node, words []string) commandLine {
-	line := commandLine{node: root}
+	line := commandLine{node: root, values: map[string]string{}}
 	for _, w := range words {
 		switch {
 		case line.open != nil:
+			line.values[line.open.Name] = w
 			line.open = nil
 		case w == "--" && !line.ended:
 			line.ended = true
@@ -33,7 +37,8 @@ func readLine(root *kong.Node, words []string) commandLine {
 
 func (l *commandLine) readFlag(word string) {
 	name, isLong := strings.CutPrefix(word, "--")
-	if isLong && strings.Contains(name, "=") {
+	if name, value, given := strings.Cut(name, "="); isLong && given {
+		l.values[name] = value
 		return
 	}
 	var f *kong.Flag
@@ -49,7 +54,7 @@ func (l *commandLine) readFlag(word string) {
 
 func (l *commandLine) readWord(word string) {
 	for _, c := range l.node.Children {
-		if c.Name == word {
+		if c.Name == word || slices.Contains(c.Aliases, word) {
 			l.node, l.arguments = c, 0
 			return
 		}
@@ -69,7 +74,7 @@ func (l *commandLine) each(f func(*kong.Flag)) {
 // flag returns the flag with that long name, or nil.
 func (l *commandLine) flag(name string) (found *kong.Flag) {
 	l.each(func(f *kong.Flag) {
-		if f.Name == name {
+		if f.Name == name || slices.Contains(f.Aliases, name) {
 			found = f
 		}
 	})

@@ -1,10 +1,12 @@
 package completion
 
 import (
+	"context"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
@@ -17,12 +19,14 @@ type Command struct {
 
 // Run prints the kind of the completions, and then each word with a tab and its
 // meaning.
-func (c *Command) Run(con *console.Console, parsed *kong.Context) error {
+func (c *Command) Run(ctx context.Context, con *console.Console, parsed *kong.Context, server *connect.Flags) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}
-	kind, list := Of(parsed.Model.Node, words)
+	kind, list := Of(parsed.Model.Node, words, func(kind, typed string) []Candidate {
+		return namesOf(ctx, server.With(readLine(parsed.Model.Node, words).values), kind, typed)
+	})
 	con.Linef("%s", kind)
 	for _, w := range list {
 		con.Linef("%s\t%s", w.Text, wording.Printable(w.Meaning))
@@ -42,20 +46,25 @@ const (
 // Candidate is a possible completion.
 type Candidate struct{ Text, Meaning string }
 
+// Names returns the names of records that begin with the typed text. The kind is
+// the tag complete of a flag or an argument: task, queue, schedule, namespace or
+// context.
+type Names func(kind, typed string) []Candidate
+
 // Of returns the completions of the last word, which may be incomplete. No
 // words mean the same as one empty word.
-func Of(root *kong.Node, words []string) (Kind, []Candidate) {
+func Of(root *kong.Node, words []string, names Names) (Kind, []Candidate) {
 	last := ""
 	if n := len(words); n > 0 {
 		words, last = words[:n-1], words[n-1]
 	}
 	line := readLine(root, words)
 	if line.open != nil {
-		return valuesOf(line.open, "", last)
+		return valuesOf(line.open, "", last, names)
 	}
 	if name, value, given := strings.Cut(last, "="); given && strings.HasPrefix(name, "--") && !line.ended {
 		if f := line.flag(strings.TrimPrefix(name, "--")); f != nil {
-			return valuesOf(f.Value, name+"=", value)
+			return valuesOf(f.Value, name+"=", value, names)
 		}
 		return ofWords, nil
 	}
@@ -65,16 +74,23 @@ func Of(root *kong.Node, words []string) (Kind, []Candidate) {
 	case !line.node.Leaf():
 		return ofWords, matching(last, commands(line.node))
 	case line.arguments < len(line.node.Positional):
-		return valuesOf(line.node.Positional[line.arguments], "", last)
+		return valuesOf(line.node.Positional[line.arguments], "", last, names)
 	case len(line.node.Positional) > 0 && line.node.Positional[len(line.node.Positional)-1].IsCumulative():
-		return valuesOf(line.node.Positional[len(line.node.Positional)-1], "", last)
+		return valuesOf(line.node.Positional[len(line.node.Positional)-1], "", last, names)
 	}
 	return ofWords, nil
 }
 
 // valuesOf returns the possible values of a flag or an argument. Each candidate
 // begins with before, the part of the word in front of the value.
-func valuesOf(v *kong.Value, before, typed string) (Kind, []Candidate) {
+func valuesOf(v *kong.Value, before, typed string, names Names) (Kind, []Candidate) {
+	if kind := v.Tag.Get("complete"); kind != "" {
+		list := names(kind, typed)
+		for i := range list {
+			list[i].Text = before + list[i].Text
+		}
+		return ofWords, matching(before+typed, list)
+	}
 	if v.Enum != "" {
 		var list []Candidate
 		for _, word := range v.EnumSlice() {

@@ -20,8 +20,9 @@ type Script struct {
 
 // Help shows examples below the usage line.
 func (Script) Help() string {
-	return `Prints a script that completes commands, flags, their values and files in a shell. The script calls foliot for the completions,
-so it stays valid after an update of foliot.
+	return `Prints a script that completes commands, flags, their values, files and names in a shell. The script calls foliot for the
+completions, so it stays valid after an update of foliot. Names of tasks, queues, schedules and namespaces come from the server, if
+it answers within a second.
 
 Examples:
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -17,16 +16,20 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Flags choose the server that a command calls, and its credentials.
+// Flags choose the server that a command calls, and its credentials. The
+// command line declares the group of their help.
 type Flags struct {
-	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server. If the server answers 503, for example while its store is unavailable, the command retries for at most four seconds."`
-	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users of this machine can see a command line, so prefer the variable or --token-file."`
-	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
-	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the token's namespace, or default)."`
-	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
+	Context   string `group:"global" env:"FOLIOT_CONTEXT" placeholder:"NAME" complete:"context" help:"Call the server of this context (default: the current context)."`
+	Server    string `group:"global" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server (default: the context's, or http://127.0.0.1:8750)."`
+	Token     string `group:"global" env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users can see a command line, so prefer the variable or --token-file."`
+	TokenFile string `group:"global" env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
+	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" complete:"namespace" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
+	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	Notes     io.Writer       `kong:"-"` // standard error
-	transport *http.Transport // of the client; nil until one is created
+	Notes     io.Writer         `kong:"-"` // standard error
+	target    *Target           // what the last client calls; nil until one is created
+	transport *http.Transport   // of all clients; nil until one is created
+	noted     http.RoundTripper // the transport with warnings on Notes
 }
 
 // cliRetries is short because a person waits. A server that cannot reach its
@@ -37,39 +40,95 @@ var cliRetries = client.RetryPolicy{Attempts: 3, MinBackoff: 100 * time.Millisec
 // Dialer returns a client for the server that the flags name.
 type Dialer func() (*client.Client, error)
 
-// Client returns a client for the server that the flags name. close ends its
+// Client returns a client for the server that the flags name. Close ends its
 // connections.
 func (f *Flags) Client() (*client.Client, error) {
-	u, err := url.Parse(f.Server)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usage.Errorf("--server", "invalid server URL %q: write a URL such as http://127.0.0.1:8750", f.Server)
-	}
-	token, err := f.token()
+	t, err := f.Target()
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = f.tls(); err != nil {
+	return f.clientOf(t, t.Namespace.Value)
+}
+
+// In is Client for another namespace. The clients of one Flags share their
+// connections.
+func (f *Flags) In(namespace string) (*client.Client, error) {
+	t, err := f.Target()
+	if err != nil {
 		return nil, err
 	}
-	api, err := client.New(f.Server, client.Options{
-		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}},
+	return f.clientOf(t, namespace)
+}
+
+func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
+	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
+		return nil, err
+	}
+	token, err := f.token(t)
+	if err != nil {
+		return nil, err
+	}
+	if f.transport == nil {
+		if err := f.open(t); err != nil {
+			return nil, err
+		}
+	}
+	api, err := client.New(t.Server.Value, client.Options{
+		Token: token, Namespace: namespace,
+		HTTPClient: &http.Client{Transport: f.noted},
 		Retry:      cliRetries,
 		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
 	if err != nil {
 		return nil, usage.Errorf("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
-	f.transport = transport
+	f.target = t
 	return api, nil
+}
+
+// open creates the transport of all clients.
+func (f *Flags) open(t *Target) (err error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
+	if transport.TLSClientConfig, err = t.tls(); err != nil {
+		return err
+	}
+	f.transport = transport
+	f.noted = &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
+	return nil
+}
+
+// Scope returns the namespaces in which a command acts that can act in all of
+// them: all if the caller is an operator and neither a flag, a variable nor the
+// context names a namespace, otherwise the one with the returned name. Call it
+// after Client.
+func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error) {
+	caller, err := api.Whoami(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
+}
+
+// With returns flags with other values, by the names of the flags, and without
+// notes on standard error. Values of other flags are ignored.
+func (f *Flags) With(values map[string]string) *Flags {
+	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, Notes: io.Discard}
+	for name, into := range map[string]*string{
+		"context": &other.Context, "server": &other.Server, "token": &other.Token, "token-file": &other.TokenFile,
+		"namespace": &other.Namespace, "ca-cert": &other.CACert,
+	} {
+		if value, given := values[name]; given {
+			*into = value
+		}
+	}
+	return other
 }
 
 // HasPage returns the URL of the web page of the server. It fails if the server
 // does not serve the page. Call it after Client.
 func (f *Flags) HasPage(ctx context.Context) (string, error) {
-	page := strings.TrimSuffix(f.Server, "/") + "/ui/"
+	page := strings.TrimSuffix(f.target.Server.Value, "/") + "/ui/"
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, page, nil)
 	if err != nil {
 		return "", err
@@ -93,40 +152,64 @@ func (f *Flags) Close() {
 }
 
 // token returns the access token, or "" if none is given.
-func (f *Flags) token() (string, error) {
+func (f *Flags) token(t *Target) (string, error) {
+	file, place := t.TokenFile.Value, t.place(t.TokenFile, "--token-file")
 	switch {
-	case f.TokenFile == "":
+	case file == "":
 		return f.Token, nil
 	case f.Token != "":
 		return "", usage.Errorf("--token, --token-file", "pass only one of them (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
 	}
-	data, err := fileaccess.Read(f.TokenFile, fileaccess.SecretFile)
+	return readToken(place, file)
+}
+
+// readToken returns the token in a file. Its errors name place.
+func readToken(place, file string) (string, error) {
+	data, err := fileaccess.Read(file, fileaccess.SecretFile)
 	if err != nil {
-		return "", usage.Errorf("--token-file", "%v", err)
+		return "", usage.Errorf(place, "%v", err)
 	}
 	token := strings.TrimSpace(string(data))
 	if token == "" {
-		return "", usage.Errorf("--token-file", "%s is empty", f.TokenFile)
+		return "", usage.Errorf(place, "%s is empty", file)
 	}
 	return token, nil
 }
 
+// CheckFiles returns an error if the file of a token, or of an authority, cannot
+// be used. An empty path is valid.
+func CheckFiles(tokenFile, caCert string) error {
+	if tokenFile != "" {
+		if _, err := readToken("--token-file", tokenFile); err != nil {
+			return err
+		}
+	}
+	_, err := trust("--ca-cert", caCert)
+	return err
+}
+
 // tls returns the TLS configuration, or nil to trust only the authorities of
 // the system.
-func (f *Flags) tls() (*tls.Config, error) {
-	if f.CACert == "" {
+func (t *Target) tls() (*tls.Config, error) {
+	return trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value)
+}
+
+// trust returns a TLS configuration that also trusts the authority in a file,
+// or nil without a file. Its errors name place.
+func trust(place, file string) (*tls.Config, error) {
+	if file == "" {
 		return nil, nil
 	}
-	pem, err := fileaccess.Read(f.CACert, fileaccess.Unaltered)
+	pem, err := fileaccess.Read(file, fileaccess.Unaltered)
 	if err != nil {
-		return nil, usage.Errorf("--ca-cert", "%v", err)
+		return nil, usage.Errorf(place, "%v", err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, usage.Errorf("--ca-cert", "%s contains no PEM certificate", f.CACert)
+		return nil, usage.Errorf(place, "%s contains no PEM certificate", file)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -19,6 +20,7 @@ type Console struct {
 	Out, Err io.Writer
 	JSON     bool // results as JSON, one object per line
 	OutTerm  bool // Out is a terminal: aligned tables with a heading
+	color    bool // Out is a terminal that shows states in colors
 	errTerm  bool // Err is a terminal: progress may be redrawn in place
 	CanAsk   bool // In and Err are terminals: a user can answer
 
@@ -29,6 +31,7 @@ type Console struct {
 // terminals.
 func New(in io.Reader, out, err io.Writer, asJSON bool) *Console {
 	c := &Console{In: in, Out: out, Err: err, JSON: asJSON, OutTerm: isTerminal(out), errTerm: isTerminal(err)}
+	c.color = c.OutTerm && !asJSON && wantsColor()
 	c.CanAsk = c.errTerm && isTerminal(in)
 	return c
 }
@@ -44,6 +47,18 @@ func (c *Console) Linef(format string, args ...any) {
 	fmt.Fprintln(c.Out, wording.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
+// Instant formats t for a table. A terminal gets a time that is relative and
+// local, and other outputs get the format of the API. The zero time is "-".
+func (c *Console) Instant(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case c.OutTerm:
+		return wording.Near(t.Local(), time.Now())
+	}
+	return wording.Instant(t)
+}
+
 // Resultf prints the sentence, or v as an object with -o json.
 func (c *Console) Resultf(v any, format string, args ...any) error {
 	if c.JSON {
@@ -56,6 +71,30 @@ func (c *Console) Resultf(v any, format string, args ...any) error {
 // Notef prints a line about the command to standard error.
 func (c *Console) Notef(format string, args ...any) {
 	fmt.Fprintln(c.Err, wording.PrintableLines(fmt.Sprintf(format, args...)))
+}
+
+// PrintError prints err to standard error: as a line, or as an object with
+// -o json.
+func (c *Console) PrintError(err error) {
+	if c.JSON {
+		c.printReport(exit.ReportOf(err, c.Command))
+		return
+	}
+	c.Notef("foliot: %s", c.ErrorText(err))
+}
+
+// PrintUsageError is PrintError for a command line that cannot be parsed. The
+// hint is the remedy.
+func (c *Console) PrintUsageError(err error, hint string) {
+	if c.JSON {
+		c.printReport(exit.UsageReport(err, hint))
+		return
+	}
+	c.Notef("foliot: %s; %s", exit.OneLine(err, nil), hint)
+}
+
+func (c *Console) printReport(r exit.Report) {
+	_ = WriteJSON(c.Err, r, c.errTerm) // there is no other place for an error
 }
 
 // ErrorText returns err as the line that is printed.

@@ -22,7 +22,7 @@ func (c *Console) ForEachName(ctx context.Context, names []string, act func(name
 		if first == nil {
 			first = exit.With(exit.CodeOf(err), exit.ErrReported)
 		}
-		c.Notef("foliot: %s", c.ErrorText(err))
+		c.PrintError(err)
 		if ctx.Err() != nil || exit.CodeOf(err) == exit.Unreachable {
 			break // the other names would fail in the same way
 		}

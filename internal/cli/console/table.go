@@ -7,25 +7,21 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// Table prints rows. On a terminal the rows are aligned under a heading. Other
-// outputs get no heading and a tab between fields, for cut and awk. A long
-// table is aligned and printed in chunks.
+// Table prints rows. On a terminal the rows are aligned under a heading, and
+// states have colours. Other outputs get no heading and a tab between fields,
+// for cut and awk. A long table is aligned and printed in chunks.
 type Table struct {
-	w       flusher
-	heading []string // not printed yet; nil if printed or absent
-	rows    int      // added so far
-	absent  bool     // with -o json, objects are printed instead
-}
-
-// flusher is implemented by bufio.Writer and tabwriter.Writer.
-type flusher interface {
-	io.Writer
-	Flush() error
+	con     *Console
+	out     *bufio.Writer
+	heading []string   // nil: none
+	chunk   [][]string // not printed yet
+	widths  []int      // of the columns that were printed; they never shrink
+	begun   bool       // the heading was printed
 }
 
 // chunkRows is the number of rows that are aligned together.
@@ -33,24 +29,17 @@ const chunkRows = 1000
 
 // Table begins a table. Its End must be called.
 func (c *Console) Table(heading []string) *Table {
-	if !c.OutTerm {
-		return &Table{w: bufio.NewWriter(c.Out), absent: c.JSON}
-	}
-	return &Table{w: tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0), heading: heading, absent: c.JSON}
+	return &Table{con: c, out: bufio.NewWriter(c.Out), heading: heading}
 }
 
 // Add prints a row, or buffers it until its chunk is complete.
 func (t *Table) Add(fields ...string) error {
-	if t.heading != nil {
-		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
-		t.heading = nil
-	}
 	for i := range fields {
 		fields[i] = wording.Printable(fields[i])
 	}
-	fmt.Fprintln(t.w, strings.Join(fields, "\t"))
-	if t.rows++; t.rows%chunkRows == 0 {
-		return t.w.Flush()
+	t.chunk = append(t.chunk, fields)
+	if len(t.chunk) == chunkRows {
+		return t.Flush()
 	}
 	return nil
 }
@@ -58,13 +47,77 @@ func (t *Table) Add(fields ...string) error {
 // End prints the buffered rows. A table without rows is its heading only. With
 // -o json there is no table.
 func (t *Table) End() error {
-	if t.absent {
+	if t.con.JSON {
 		return nil
 	}
-	if t.heading != nil {
-		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
+	return t.Flush()
+}
+
+// Flush prints the buffered rows, after the heading.
+func (t *Table) Flush() error {
+	rows := t.chunk
+	t.chunk = nil
+	if !t.con.OutTerm {
+		for _, row := range rows {
+			fmt.Fprintln(t.out, strings.Join(row, "\t"))
+		}
+		return t.out.Flush()
 	}
-	return t.w.Flush()
+	if !t.begun && t.heading != nil {
+		t.widen(t.heading)
+	}
+	for _, row := range rows {
+		t.widen(row)
+	}
+	if !t.begun && t.heading != nil {
+		t.print(t.heading, func(int, string) string { return "" })
+	}
+	t.begun = true
+	for _, row := range rows {
+		t.print(row, func(column int, field string) string { return t.colorOf(row, column, field) })
+	}
+	return t.out.Flush()
+}
+
+// widen makes room for a row.
+func (t *Table) widen(row []string) {
+	for i, field := range row {
+		if i == len(t.widths) {
+			t.widths = append(t.widths, 0)
+		}
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(field))
+	}
+}
+
+// print prints a row. color returns the escape sequence that begins a color, or
+// "". The last field is not padded.
+func (t *Table) print(row []string, color func(column int, field string) string) {
+	for i, field := range row {
+		start := color(i, field)
+		_, _ = io.WriteString(t.out, start+field) // Flush returns the error
+		if start != "" {
+			_, _ = io.WriteString(t.out, noColor)
+		}
+		if i < len(row)-1 {
+			_, _ = io.WriteString(t.out, strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(field)+2))
+		}
+	}
+	_ = t.out.WriteByte('\n')
+}
+
+// colorOf returns the color of a field that is a state. In a table without a
+// heading the first field of a row names the second.
+func (t *Table) colorOf(row []string, column int, field string) string {
+	name := row[0]
+	if t.heading != nil {
+		name = strings.ToLower(t.heading[column])
+	} else if column == 0 {
+		return ""
+	}
+	if !t.con.color || name != "state" && name != "outcome" {
+		return ""
+	}
+	return colorOf(field)
 }
 
 // List prints a list while it is read, as objects or as rows of a table.

@@ -3,7 +3,6 @@ package cron
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, fmt.Errorf("add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name))
+		return exit.Reword(err, "add %s: a schedule with that name exists: change single fields with `foliot cron set %[1]s`, or pass --replace to replace it", c.Name)
 	}
 	if err != nil {
 		return exit.WithOp(err, "add "+c.Name)

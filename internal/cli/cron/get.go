@@ -15,7 +15,7 @@ import (
 )
 
 type getCmd struct {
-	Name string `arg:"" help:"The schedule's name."`
+	Name string `arg:"" complete:"schedule" help:"The schedule's name."`
 }
 
 // Help shows examples below the usage line.
@@ -87,6 +87,7 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	}
 	delivery.AddRequest(&r, &s.Task)
 	delivery.AddLimits(&r, &s.Task)
+	r.Add("managed by", s.ManagedBy)
 	r.Add("created", wording.Instant(s.CreatedAt))
 	return r
 }

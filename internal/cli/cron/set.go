@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -23,7 +22,7 @@ import (
 
 // setCmd changes the given fields of a schedule and keeps all other fields.
 type setCmd struct {
-	Name string `arg:"" help:"The schedule's name."`
+	Name string `arg:"" complete:"schedule" help:"The schedule's name."`
 
 	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
 	URL  string `name:"url" placeholder:"URL" help:"The URL to call. It replaces --kind."`
@@ -67,7 +66,7 @@ func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, client.IfMatch(old.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
-		return exit.With(exit.Conflict, fmt.Errorf("set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name))
+		return exit.Reword(err, "set %s: another client has just changed the schedule: check it with `foliot cron get`, and retry", c.Name)
 	}
 	if err != nil {
 		return exit.WithOp(err, "set "+c.Name)

@@ -1,4 +1,4 @@
-// Package exit decides how a command ends: its exit code, and the line of text
+// Package exit decides how a command ends: its exit code, and the line of text or the object
 // that its error becomes.
 //
 // CodeOf and OneLine accept any error. If the server refused a request, the line

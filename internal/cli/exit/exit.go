@@ -3,18 +3,16 @@ package exit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// The exit codes. CodesHelp explains them to users.
+// The exit codes. CodesHelp explains them to users, and CodesSummary names them.
 const (
 	OK          = 0
 	Failure     = 1
@@ -24,10 +22,11 @@ const (
 	Unreachable = 5
 	Undelivered = 6
 	Denied      = 7
+	Differs     = 8
 	Interrupted = 130 // as a shell reports SIGINT
 )
 
-// CodesHelp lists the exit codes for help texts.
+// CodesHelp lists the exit codes for the manual page.
 const CodesHelp = `Exit codes:
   0    success
   1    failure: the message gives the reason and a remedy
@@ -38,7 +37,13 @@ const CodesHelp = `Exit codes:
   5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
+  8    apply --dry-run: the server differs from the files
   130  interrupted`
+
+// CodesSummary names the exit codes for the help of foliot itself, which must
+// stay short.
+const CodesSummary = `Exit codes: 0 success, 1 failure, 2 invalid input, 3 not found, 4 conflict, 5 server not reached,
+6 not delivered, 7 URL not allowed, 8 apply differs, 130 interrupted. "foliot man" explains them.`
 
 // codedError is an error with an exit code of its own.
 type codedError struct {
@@ -51,6 +56,20 @@ func With(code int, err error) error { return &codedError{code, err} }
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
+
+// Reword returns an error with another text. It keeps err as its cause, and the
+// exit code of err.
+func Reword(err error, format string, args ...any) error {
+	return &rewordedError{fmt.Sprintf(format, args...), err}
+}
+
+type rewordedError struct {
+	text  string
+	cause error
+}
+
+func (e *rewordedError) Error() string { return e.text }
+func (e *rewordedError) Unwrap() error { return e.cause }
 
 // ErrReported marks an error that was already printed. Only its exit code
 // still counts.
@@ -120,6 +139,5 @@ func OneLine(err error, command *kong.Node) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	text := rewordRefusal(err, command) + advice(err)
-	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
+	return clean(rewordRefusal(err, command) + advice(err))
 }

@@ -94,5 +94,5 @@ func nameTaken(name string, err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok && e.ID != "" {
 		has = fmt.Sprintf(" (%s, id %s)", e.State, e.ID)
 	}
-	return exit.With(exit.CodeOf(err), fmt.Errorf("add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has))
+	return exit.Reword(err, "add %s: a task with that name exists%s: pass --replace to replace it, or choose another name", name, has)
 }

@@ -22,7 +22,7 @@ func eachTaskName(ctx context.Context, con *console.Console, names []string, act
 
 // manyFlags select the tasks of a command that takes names or a filter.
 type manyFlags struct {
-	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
 
 	flags.Filter
 
@@ -86,7 +86,7 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
 	out := con.Table(listHeading)
 	for _, t := range reply.Examples {
-		if err := out.Add(listRow(t)...); err != nil {
+		if err := out.Add(listRow(con, t)...); err != nil {
 			return err
 		}
 	}

@@ -11,23 +11,22 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
-	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 // Dead holds the commands for dead tasks.
 type Dead struct {
-	Ls    deadLsCmd    `cmd:"" help:"List dead tasks with the reasons."`
+	Ls    deadLsCmd    `cmd:"" aliases:"list" help:"List dead tasks with the reasons."`
 	Retry deadRetryCmd `cmd:"" help:"Retry dead tasks."`
-	Rm    deadRmCmd    `cmd:"" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
+	Rm    deadRmCmd    `cmd:"" aliases:"delete" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
 }
 
 // deadFilter selects dead tasks.
 type deadFilter struct {
-	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
+	Queue     string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	Schedule  string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
 	Prefix    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
@@ -72,7 +71,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.Add(t.Name, t.Reason, wording.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
+		return out.Add(t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
 	if err = errors.Join(err, out.End()); err == nil && more {
 		con.Notef("showing the first %d; --limit 0 lists all", shown)
@@ -81,7 +80,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 }
 
 type deadRetryCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
 	yesFlag
@@ -117,7 +116,7 @@ func (f deadFilter) filterFor(names []string) flags.Filter {
 }
 
 type deadRmCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
 	yesFlag

@@ -17,22 +17,23 @@ import (
 type Ls struct {
 	flags.Filter
 
-	Limit int    `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all (default: 100)."`
-	Order string `placeholder:"ORDER" help:"ended: list only delivered, cancelled, expired and dead tasks, the latest end first."`
+	Limit int    `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all, in no particular order (default: 100)."`
+	Sort  string `aliases:"order" placeholder:"due|name|created|ended" help:"due: the earliest first. created: the latest first. ended: only tasks that have ended, the latest end first. The server can sort only by ended, so for the others at most 1000 tasks are read and sorted."`
 }
 
 // Help shows examples below the usage line.
 func (Ls) Help() string {
-	return `Lists tasks, in no particular order unless --order sets one. A terminal shows a table. Other outputs get one line per task: name, state, due time,
-queue, attempts, URL or kind, and next attempt, separated by tabs. With -o json each task is an object. Retries do not change the
-due time.
+	return `Lists tasks: first those that are scheduled or running, then those that have ended. A terminal shows a table with local times.
+Other outputs get one line per task: name, state, due time in UTC, queue, attempts, URL or kind, and next attempt, separated by tabs.
+With -o json each task is an object. Retries do not change the due time.
 
 Examples:
 
     foliot ls --state scheduled --due-before 10m
+    foliot ls --queue mail --sort due
     foliot ls --queue mail --state dead -n 0 | cut -f1
     foliot ls --label tenant=acme -o json
-    foliot ls --order ended --state dead -n 20`
+    foliot ls --sort ended --state dead -n 20`
 }
 
 // pageSize is the number of tasks that one request lists.
@@ -43,37 +44,37 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
+	order, sorts := orders[c.Sort]
+	switch {
+	case c.Sort != "" && c.Sort != "ended" && !sorts:
+		return usage.Errorf("--sort", "%q is not one of due, name, created, ended", c.Sort)
+	case c.Sort == "ended" && c.Limit == 0, c.Sort != "" && c.Limit > pageSize:
+		return usage.Errorf("--limit", "--sort %s lists at most %d tasks: pass -n %d, and filters to select others", c.Sort, pageSize, pageSize)
+	}
 	filter, err := c.Resolve(time.Now())
 	if err != nil {
 		return err
 	}
-	if c.Order != "" {
+	switch {
+	case c.Sort == "ended":
 		return c.latestEnded(ctx, con, api, filter)
+	case sorts:
+		return c.sorted(ctx, con, api, filter, order)
+	case c.Limit == 0:
+		return c.all(ctx, con, api, filter)
 	}
-	out := con.Table(listHeading)
-	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
-		if con.JSON {
-			return con.Object(t)
-		}
-		return out.Add(listRow(t)...)
-	})
-	if err = errors.Join(err, out.End()); err != nil { // the tasks that were read before an error are printed
-		return err
-	}
-	if more {
-		con.Notef("showing the first %d; --limit 0 lists all", shown)
-	}
-	return nil
+	return c.pendingFirst(ctx, con, api, filter)
+}
+
+// all prints all tasks in one pass, so that none is printed twice.
+func (c *Ls) all(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
+	list := newTaskTable(con)
+	_, _, err := EachTask(ctx, api, client.Query{Filter: filter}, 0, list.add)
+	return errors.Join(err, list.End()) // the tasks that were read before an error are printed
 }
 
 // latestEnded prints the tasks that ended last.
 func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
-	switch {
-	case c.Order != "ended":
-		return usage.Errorf("--order", "%q is not ended, the only order", c.Order)
-	case c.Limit == 0 || c.Limit > pageSize:
-		return usage.Errorf("--limit", "--order ended lists at most %d tasks: pass -n %d, and filters to select others", pageSize, pageSize)
-	}
 	page, err := api.Tasks.Page(ctx, client.Query{Filter: filter, LatestEnded: true, PageSize: c.Limit}, "")
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 		if con.JSON {
 			err = con.Object(t)
 		} else {
-			err = out.Add(t.Name, string(t.State), wording.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
+			err = out.Add(t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
 		}
 		if err != nil {
 			return errors.Join(err, out.End())
@@ -104,8 +105,23 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 // listHeading is the heading of a table with rows of listRow.
 var listHeading = []string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}
 
-func listRow(t *client.Task) []string {
-	return []string{t.Name, string(t.State), wording.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), wording.InstantOr(t.NextAt, "-")}
+func listRow(con *console.Console, t *client.Task) []string {
+	return []string{t.Name, string(t.State), con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), con.Instant(t.NextAt)}
+}
+
+// taskTable prints tasks as rows, or as objects with -o json.
+type taskTable struct {
+	*console.Table
+	con *console.Console
+}
+
+func newTaskTable(con *console.Console) taskTable { return taskTable{con.Table(listHeading), con} }
+
+func (l taskTable) add(t *client.Task) error {
+	if l.con.JSON {
+		return l.con.Object(t)
+	}
+	return l.Add(listRow(l.con, t)...)
 }
 
 // attemptsOf returns the number of attempts of a task.

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/tasks"
@@ -28,7 +29,8 @@ import (
 
 // Export is the command foliot export.
 type Export struct {
-	File string `arg:"" optional:"" default:"-" help:"The file to write. It appears when the export is complete; - means standard output (default: -)."`
+	File     string `arg:"" optional:"" default:"-" help:"The file to write. It appears when the export is complete; - means standard output (default: -)."`
+	Settings bool   `help:"Write namespaces, queues and schedules as YAML for foliot apply, and no tasks."`
 
 	flags.Filter
 }
@@ -49,14 +51,23 @@ exported. A schedule keeps its pause, its number of runs (for --max-runs) and th
 instants have fired, so missed instants before the import create no tasks. Ended schedules are left out. An exported schedule
 fires on both servers until it is paused or removed on one.
 
+With --settings, the file has the settings of namespaces and queues, and the schedules, in the form of foliot apply. Fields with
+their defaults are left out. An operator gets all namespaces. With --namespace or the token of a namespace, the file has the
+objects of this namespace and does not name it, so that they can be applied to another one. Tokens, secrets and pauses of queues
+are left out.
+
 Examples:
 
     foliot export tasks.ndjson
-    foliot export --queue mail | foliot --server http://other:8750 import -`
+    foliot export --queue mail | foliot --server http://other:8750 import -
+    foliot export --settings settings.yaml && foliot apply -f settings.yaml --dry-run`
 }
 
 // Run exports the tasks and schedules.
-func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client, conn *connect.Flags) error {
+	if c.Settings {
+		return c.exportSettings(ctx, con, api, conn)
+	}
 	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
@@ -72,18 +83,27 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 		}
 		return x.allSchedules(ctx, w, filter)
 	}
+	err = c.write(con, write)
+	x.bar.Done()
+	if err != nil {
+		return err
+	}
+	con.Notef("exported %s%s", wording.Count(x.count, "task"), wording.AndSchedules(x.schedules))
+	if x.ended > 0 {
+		con.Notef("left out %s with the state ended", wording.Count(x.ended, "schedule"))
+	}
+	return nil
+}
+
+// write calls write with the file of the export.
+func (c *Export) write(con *console.Console, write func(io.Writer) error) (err error) {
 	if c.File == "-" {
 		err = buffered(con.Out, write)
 	} else {
 		err = replaceFile(c.File, write)
 	}
-	x.bar.Done()
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", c.File, err)
-	}
-	con.Notef("exported %s%s", wording.Count(x.count, "task"), wording.AndSchedules(x.schedules))
-	if x.ended > 0 {
-		con.Notef("left out %s with the state ended", wording.Count(x.ended, "schedule"))
 	}
 	return nil
 }

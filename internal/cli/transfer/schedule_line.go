@@ -124,11 +124,17 @@ var fieldsOfLine = func() (names []string) {
 // PutSchedule creates or changes a schedule. If the namespace's rate is
 // exceeded, it retries until there is room or ctx ends.
 func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (*client.Schedule, error) {
+	return WithinRate(ctx, func() (*client.Schedule, error) { return api.Schedules.Put(ctx, l.Name, l.Spec, conds...) })
+}
+
+// WithinRate calls call until a rate of the namespace is not exceeded, or ctx
+// ends.
+func WithinRate[T any](ctx context.Context, call func() (*T, error)) (*T, error) {
 	for {
-		s, err := api.Schedules.Put(ctx, l.Name, l.Spec, conds...)
+		reply, err := call()
 		var refused *client.Error
 		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
-			return s, err
+			return reply, err
 		}
 		if !console.Pause(ctx, rateDelay) {
 			return nil, context.Cause(ctx)

@@ -65,6 +65,52 @@ func InstantOr(t time.Time, word string) string {
 	return Instant(t)
 }
 
+// Near formats t for a person: relative to now, and as a clock in the zone of
+// t: "in 29 min (15:04:05)".
+func Near(t, now time.Time) string {
+	now = now.In(t.Location())
+	form := "2006-01-02 15:04"
+	switch {
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		form = time.TimeOnly
+	case t.Year() == now.Year():
+		form = "Jan 2 15:04"
+	}
+	return relative(t.Sub(now)) + " (" + t.Format(form) + ")"
+}
+
+// relative formats the time until an instant, or since it if d is negative.
+func relative(d time.Duration) string {
+	length := roundly(d.Abs())
+	switch {
+	case length == "":
+		return "now"
+	case d < 0:
+		return length + " ago"
+	}
+	return "in " + length
+}
+
+// roundly formats a duration in one unit, or in hours and minutes. It returns ""
+// below half a second.
+func roundly(d time.Duration) string {
+	const day = 24 * time.Hour
+	seconds, minutes := d.Round(time.Second), d.Round(time.Minute)
+	switch {
+	case seconds == 0:
+		return ""
+	case seconds < time.Minute:
+		return fmt.Sprintf("%d s", int(seconds.Seconds()))
+	case minutes < time.Hour:
+		return fmt.Sprintf("%d min", int(minutes.Minutes()))
+	case minutes < 10*time.Hour && minutes%time.Hour != 0:
+		return fmt.Sprintf("%d h %d min", int(minutes.Hours()), int((minutes % time.Hour).Minutes()))
+	case d < 2*day:
+		return fmt.Sprintf("%d h", int(d.Round(time.Hour).Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Round(day)/day))
+}
+
 // Qualified returns the name of a record with its namespace, unless that is the
 // default one.
 func Qualified(namespace, name string) string {

@@ -1,21 +1,22 @@
 package planner
 
-// MaxLimitedKinds is how many kinds can have a limit.
+// MaxLimitedKinds is the maximum number of kinds that can have a limit.
 const MaxLimitedKinds = 63
 
 // kind is the state of the handler of a kind. All namespaces share it.
 type kind struct {
-	atOnce  int // how many may run at once; zero means no limit
-	running int
-	// bit stands for the kind in a cost. All kinds without a limit share
-	// unlimited.
+	atOnce  int // how many attempts may run at once; zero means no limit
+	running int // attempts that run now
+	// bit stands for the kind in cost.kinds. All kinds without a limit have the
+	// bit unlimited.
 	bit uint64
 }
 
 // unlimited is the bit of the kinds without a limit.
 const unlimited = 1 << MaxLimitedKinds
 
-// newKinds returns the kinds of which this process has handlers.
+// newKinds returns the kinds with a handler in this process. limits has the
+// limit of each kind, or zero.
 func newKinds(limits map[string]int) map[string]*kind {
 	kinds, bit := map[string]*kind{}, uint64(1)
 	for name, atOnce := range limits {
@@ -28,8 +29,8 @@ func newKinds(limits map[string]int) map[string]*kind {
 	return kinds
 }
 
-// kindOf returns the kind with that name, and whether this process has a handler
-// of it.
+// kindOf returns the kind with that name, and reports whether this process has
+// a handler for it.
 func (pl *Planner) kindOf(name string) (k *kind, runs bool) {
 	if k = pl.kinds[name]; k == nil {
 		return &kind{bit: unlimited}, false // its lanes never start

@@ -121,7 +121,8 @@ func (pl *Planner) lacksPermits(s *LimitLease) bool {
 	return false
 }
 
-// costOf returns the smallest cost of a lane that s limits and that could start.
+// costOf returns the smallest cost of all lanes that s limits and that could
+// start.
 func (pl *Planner) costOf(s *LimitLease) cost {
 	n := neverFits
 	if s.destination == nil {

@@ -85,18 +85,19 @@ type Config struct {
 	BreakMost  time.Duration // the longest wait of a breaker
 	Shared     bool          // nodes share the limits: see LimitLease
 
-	Handlers int // how many handlers run at most
+	Handlers int // the maximum number of handlers that run at once
 
-	// Kinds are the kinds for which this process has handlers, and how many tasks
-	// of each may run at once. Zero means as many as there are slots. At most
-	// MaxLimitedKinds have another limit. Tasks of other kinds wait.
+	// Kinds has the kinds for which this process has handlers. Each has the
+	// maximum number of its tasks that run at once, or zero for no limit except
+	// Handlers. At most MaxLimitedKinds can have a limit. Tasks of other kinds
+	// wait.
 	Kinds map[string]int
 }
 
 // New returns a Planner without tasks. At most slots requests are under way at a
-// time: with none, this process sends no requests. At most c.Handlers handlers
-// run at a time. Tick and Configure must be called before
-// all other methods.
+// time. If slots is 0, this process sends no requests. At most c.Handlers
+// handlers run at a time. Tick and Configure must be called before all other
+// methods.
 func New(c Config, slots int) *Planner {
 	pl := &Planner{
 		config: c, pieces: pieceLanes, slots: newSlots(slots, c.Handlers), settings: none, kinds: newKinds(c.Kinds),

@@ -5,9 +5,9 @@ type class uint8
 
 const (
 	proven  class = iota // the latest attempt that counts ended with a reply
-	unknown              // it is not known yet whether it replies
+	unknown              // it is not known yet whether the receiver replies
 	suspect              // attempts end without a reply
-	handler              // the handler of a kind, in this process
+	handler              // not a receiver, but the handler of a kind in this process
 	classes
 )
 
@@ -26,17 +26,18 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 //
 // These rules apply to the slots of each class:
 //
-//   - A lane below its allowance can start an attempt if it has fewer attempts
-//     under way than free slots, and slots are not scarce. They are scarce when
-//     at most an eighth of them is free, or at most half if the receiver is not
-//     proven. The allowance is small at first. It grows by one with each reply
-//     (any status) that comes while the allowance is used up, so it doubles in
-//     each round. It is halved with each attempt that ends without a reply.
-//   - A lane without attempts under way can use scarce slots too. If its
-//     receiver is proven, it must leave one sixteenth of all slots free.
+//   - A lane below its allowance can start an attempt if it has fewer running
+//     attempts than there are free slots, and if slots are not scarce. Slots are
+//     scarce when at most an eighth of them is free. If the receiver is not
+//     proven, they are scarce when at most half of them is free. The allowance is
+//     small at first. Each reply (with any status) that comes while the allowance
+//     is used up adds one to it, so it doubles in each round. Each attempt that
+//     ends without a reply halves it.
+//   - A lane without running attempts can use scarce slots too. If its receiver
+//     is proven, the lane must leave one sixteenth of all slots free.
 //   - A lane above its allowance can borrow slots while more than half of the
-//     slots are free. It can borrow at most the free slots above that half. So
-//     a burst to a busy host need not wait for its allowance to grow. If the
+//     slots are free. It can borrow only the free slots above that half. So a
+//     burst to a busy host need not wait until the allowance has grown. If the
 //     receiver is not proven, the limit is seven eighths instead of a half.
 //   - A lane in quarantine needs any one slot of its class: the quarantine slot
 //     admits one attempt at a time on the whole server.
@@ -47,21 +48,21 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 // These rules alone favour queues with many lanes. If all slots are taken and
 // one becomes free, only a lane without attempts could use it. So a queue below
 // its share can start attempts within its lanes' allowances as long as any slot
-// is free. The share is seven eighths of all slots, divided among the
-// namespaces that could start a task now, and among the queues of each
+// is free. To get the shares, seven eighths of all slots are divided among the
+// namespaces that could start a task now, and then among the queues of each
 // namespace. A queue that is alone gets half of that.
 //
-// Handlers have slots of their own, and each needs any one of them. A handler that
-// hangs takes no slot of a receiver. The author of a handler knows how many of it
-// can run at once, and can limit its kind: see kind.
+// Handlers have separate slots, and each attempt needs any one of them. So a
+// handler that hangs takes no slot of a receiver. The author of a handler knows
+// how many attempts of it can run at once, and can limit its kind: see kind.
 //
-// The simpler rule, "fewer running than there are free slots", was built first:
-// eleven hanging lanes, arriving one after another, took every slot.
+// A simpler rule was built first: "fewer running attempts than free slots".
+// With it, eleven hanging lanes that arrived one after another took every slot.
 type slots struct {
 	all, free int
-	held      [classes]int // attempts under way, by the class of their destination at the pick
+	held      [classes]int // running attempts, by the class of their destination at the pick
 	handlers  int          // all slots of handlers
-	full      uint64       // the bits of kinds that run as often as they may
+	full      uint64       // the bits of the kinds that have reached their limit
 }
 
 func newSlots(n, handlers int) slots { return slots{all: n, free: n, handlers: handlers} }
@@ -69,7 +70,8 @@ func newSlots(n, handlers int) slots { return slots{all: n, free: n, handlers: h
 // base is the first allowance of a lane.
 func (s *slots) base() int { return max(s.all/256, 1) }
 
-// most is the largest number of attempts that one lane of a class can have under way.
+// most returns the maximum number of attempts that one lane of a class can run
+// at once.
 func (s *slots) most(c class) int {
 	if c == handler {
 		return s.handlers
@@ -77,11 +79,11 @@ func (s *slots) most(c class) int {
 	return (s.all + 1) / 2
 }
 
-// freeHandlers is the number of free slots of handlers.
+// freeHandlers returns the number of free slots of handlers.
 func (s *slots) freeHandlers() int { return s.handlers - s.held[handler] }
 
-// anyFree reports whether a slot is free that lanes with these costs can use. If no
-// lane can start, each slot counts.
+// anyFree reports whether a slot is free that lanes with these costs can use.
+// If no lane can start, each free slot counts.
 func (s *slots) anyFree(n cost) bool {
 	requests, handlers := n.slots != neverFits.slots, n.kinds != 0
 	if !requests && !handlers {
@@ -90,7 +92,7 @@ func (s *slots) anyFree(n cost) bool {
 	return requests && s.free > 0 || handlers && s.freeHandlers() > 0
 }
 
-// pool is how many slots a class can use.
+// pool returns how many slots a class can use.
 func (s *slots) pool(c class) int {
 	switch c {
 	case unknown:
@@ -101,7 +103,7 @@ func (s *slots) pool(c class) int {
 	return s.all
 }
 
-// left returns how many slots are left to each class.
+// left returns how many slots are left for each class.
 func (s *slots) left() cost {
 	p := s.free
 	u := min(p, s.pool(unknown)-s.held[unknown]-s.held[suspect])
@@ -112,7 +114,7 @@ func (s *slots) left() cost {
 	return left
 }
 
-// least returns the smallest cost that l can have: any one slot of its class.
+// least returns the lowest cost that l can have: any one slot of its class.
 func (s *slots) least(l *lane) cost {
 	n := neverFits
 	if k := l.destination.kind; k != nil {
@@ -123,7 +125,7 @@ func (s *slots) least(l *lane) cost {
 	return n
 }
 
-// shared is how many slots are divided into shares.
+// shared returns the number of slots that are divided into shares.
 func (s *slots) shared() int { return s.all - s.all/8 }
 
 // cost returns the slots that l needs to start another attempt.
@@ -150,6 +152,7 @@ func (s *slots) cost(l *lane) cost {
 	return n
 }
 
+// take takes a slot for an attempt of a class.
 func (s *slots) take(c class) {
 	s.held[c]++
 	if c != handler {
@@ -157,6 +160,7 @@ func (s *slots) take(c class) {
 	}
 }
 
+// give frees the slot of an attempt of a class.
 func (s *slots) give(c class) {
 	s.held[c]--
 	if c != handler {
@@ -164,8 +168,8 @@ func (s *slots) give(c class) {
 	}
 }
 
-// Evidence is the information about the receiver that the end of an attempt
-// gives.
+// Evidence is the information about a receiver that follows from the end of an
+// attempt.
 type Evidence uint8
 
 // The kinds of evidence.
@@ -173,9 +177,9 @@ const (
 	Nothing  Evidence = iota // no evidence: the claim was refused, or the server interrupted the attempt
 	Unsent                   // nothing was written to the network
 	Replied                  // the receiver replied, with a status other than the next two
-	Deferred                 // it replied that it wants no request for a while
-	Failing                  // it replied with a status that blames the receiver, not the task
-	Silent                   // it did not reply
+	Deferred                 // the receiver replied that it wants no request for a while
+	Failing                  // the receiver replied with a status that blames the receiver, not the task
+	Silent                   // the receiver did not reply
 )
 
 // adjustAllowance changes the allowance of l after the end of an attempt.

@@ -9,9 +9,9 @@ import "math"
 // The last number, share, allows a start while the queue has less than its
 // share. It is the number of attempts that the queue has under way.
 //
-// As the slots left, cost has the free slots, and the kinds of which a handler
-// can start. So a kind that is full hides its lanes from each search at once,
-// however many lanes it has.
+// A cost can also hold what is left: the free slots, and the kinds of which
+// another handler can start. So a search skips all lanes of a kind that is at
+// its limit, and its time does not depend on their number.
 type cost struct {
 	slots [share + 1]int32
 	kinds uint64 // bits: see kind.bit
@@ -24,8 +24,8 @@ const never = math.MaxInt32
 
 var neverFits = cost{slots: [share + 1]int32{never, never, never, never}}
 
-// fit reports whether an attempt can start while left is left. As for lower, a
-// copy of a cost takes longer than the work on it, so both take pointers.
+// fit reports whether an attempt can start while left is left. fit and lower
+// take pointers, because a copy of a cost takes longer than their work.
 func (n *cost) fit(left *cost) bool {
 	a, b := &n.slots, &left.slots
 	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || n.kinds&left.kinds != 0

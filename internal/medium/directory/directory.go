@@ -11,11 +11,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Medium is a directory, which one process at a time can open.
+// Medium is a directory. Only one process at a time can open it.
 type Medium struct{ Path string }
 
-// Open opens the directory, or makes it. Lost leases are removed now, and never
-// later, because no other process can hold one.
+// Open opens the directory, and creates it if it does not exist. Open removes
+// all lost leases. None can be lost later, because no other process can hold
+// one.
 func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error) {
 	s, err := pebblestore.Open(m.Path, pebblestore.Config{
 		Policy: c.Keep, AuditKeep: c.AuditKeep, OnSync: c.OnSync, OnReap: c.OnReap, OnFatal: c.OnFatal, Logger: c.Logger,
@@ -26,6 +27,8 @@ func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error)
 	return &medium.Opened{Store: s, Now: time.Now, Backup: func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) }}, nil
 }
 
+// backup copies the store to w. It returns a *task.FieldError if another backup
+// is running.
 func backup(ctx context.Context, s *pebblestore.Store, w io.Writer) error {
 	err := s.Backup(ctx, w)
 	if errors.Is(err, pebblestore.ErrBackupRunning) {

@@ -8,7 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
-// Medium is the memory of this process. Tasks end with it.
+// Medium is the memory of this process. The tasks are lost when the process
+// ends.
 type Medium struct{}
 
 // Open returns an empty store.

@@ -16,28 +16,29 @@ const (
 	// reapEvery is the interval at which lost leases are removed. The attempts
 	// of a dead node must be repeated at most one second after the end of their
 	// leases. This interval uses half of the second, and the other half is for
-	// all other delays. (With an interval of one second, 7 of 2,444 tasks came
-	// within a few milliseconds of the limit or after it.) Each run costs a
-	// master one ZRANGE per shard.
+	// all other delays. With an interval of one second, 7 of 2,444 tasks
+	// started only a few milliseconds before the limit, or after it. Each run
+	// costs a master one ZRANGE per shard.
 	reapEvery = 500 * time.Millisecond
 	// gather is dispatch.Config.Gather. At a thousand tasks a second it adds
 	// 1.2 ms to the median lateness, and fewer calls reach Redis.
 	gather = 2 * time.Millisecond
-	// examineTime bounds an examination of the servers.
+	// examineTime is the time limit of an examination of the servers.
 	examineTime = 5 * time.Second
 )
 
-// Medium is a Redis or Valkey, which many processes share. Open sets the
-// fields of Config that a medium.Config has too.
+// Medium is a Redis or Valkey that several processes share. Open sets the
+// fields of Config that medium.Config has too.
 type Medium struct{ Config redisstore.Config }
 
-// Embedded returns the Medium of a program, without the servers. address shows
-// operators where the program runs.
+// Embedded returns the Medium of a program that embeds Foliot. The caller must
+// still set the servers in its Config. address shows operators where the
+// program runs.
 func Embedded(address string) Medium {
 	return Medium{redisstore.Config{Address: address, Version: buildinfo.Version(), Embedded: true}}
 }
 
-// Open opens the store. Its clock is that of the servers.
+// Open opens the store. Opened.Now reads the clock of the servers.
 func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, error) {
 	m.Config.Policy, m.Config.AuditKeep, m.Config.Logger, m.Config.OnReap = c.Keep, c.AuditKeep, c.Logger, c.OnReap
 	s, err := redisstore.Open(ctx, m.Config)
@@ -55,7 +56,8 @@ func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, erro
 	return opened, nil
 }
 
-// examine examines the servers of the store.
+// examine returns the problems of the servers of the store. If it cannot read
+// the format of the store, that is a finding too.
 func examine(ctx context.Context, s *redisstore.Store, c redisstore.Config) []wire.Finding {
 	ctx, stop := context.WithTimeout(ctx, examineTime)
 	defer stop()

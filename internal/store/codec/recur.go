@@ -38,6 +38,8 @@ const (
 	recurFired    = 25 // repeated: a span
 	recurSkipped  = 26 // a span and a reason
 	recurProblem  = 27
+
+	recurManagedBy = 28 // older versions drop it
 )
 
 // The fields of a span.
@@ -79,7 +81,8 @@ func appendRecur(dst []byte, r *task.Recurrence) []byte {
 	if r.Skipped != (recurrence.Skip{}) {
 		dst = appendSpan(dst, recurSkipped, r.Skipped.Span, r.Skipped.Why)
 	}
-	return appendString(dst, recurProblem, r.Problem)
+	dst = appendString(dst, recurProblem, r.Problem)
+	return appendString(dst, recurManagedBy, r.ManagedBy)
 }
 
 func appendSpan(dst []byte, num protowire.Number, s recurrence.Span, why string) []byte {
@@ -160,6 +163,8 @@ func setRecurLife(r *task.Recurrence, f field) error {
 		return err
 	case recurProblem:
 		r.Problem = f.text()
+	case recurManagedBy:
+		r.ManagedBy = f.text()
 	}
 	return nil
 }

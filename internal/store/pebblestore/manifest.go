@@ -49,7 +49,7 @@ type QueueCount struct {
 	Namespace string           `json:"namespace"`
 	Queue     string           `json:"queue"`
 	States    map[string]int64 `json:"states"`
-	Bytes     int64            `json:"bytes"` // the bytes of bodies
+	Bytes     int64            `json:"bytes"` // the bytes of records; in backups of older versions, of bodies alone
 }
 
 // BackupFile is one file of a backup.

@@ -11,11 +11,11 @@ import (
 )
 
 // upgrade brings a directory of an older format up to date. Formats 2 to 4
-// differ only in the marker: older versions have no schedules, or no kinds. For format 1 the
-// indexes and the counts are rebuilt from the records, which have not changed.
-// The marker is raised first, so that no older version opens a half-upgraded
-// directory. formatKey is written last, in one batch with the counts. If the
-// power fails before that, the next start begins again.
+// differ only in the marker: older versions have no schedules, or no kinds. For
+// format 1 the indexes and the counts are rebuilt from the records, which have
+// not changed. The marker is raised first, so that no older version opens a
+// half-upgraded directory. formatKey is written last, in one batch with the
+// counts. If the power fails before that, the next start begins again.
 //
 // newest is the number of the newest change. 0 means that nothing was ever
 // written.

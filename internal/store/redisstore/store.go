@@ -185,9 +185,9 @@ type Store struct {
 	log          *audit.Log
 	identity     *identity.Watch
 
-	excluded formatMark  // the oldest format that s.servers.Keys.Meta admits; guardOlder restores that after a failover
+	excluded formatMark  // the oldest format that s.servers.Keys.Meta admits; guardOlder restores this minimum after a failover
 	compact  atomic.Bool // the store began with compact records, so this node writes them too
-	used     formatMark  // the oldest format that reads what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
+	used     formatMark  // the oldest format that can read what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// formatMark is a format that only rises.
+// formatMark is the highest format that was passed to raise.
 type formatMark struct{ format atomic.Int32 }
 
 func (m *formatMark) raise(format int) {
@@ -68,8 +68,8 @@ func formatOf(c task.Change) int {
 	return 0
 }
 
-// keepOlderOut writes to keyspace.Keys.Meta that code older than a format must not
-// use the servers, unless a node with such code is live.
+// keepOlderOut writes to keyspace.Keys.Meta that code older than format must not
+// use the servers. It returns an error if a node with such code is live.
 func (s *Store) keepOlderOut(ctx context.Context, format int) error {
 	m, err := identity.ReadMeta(ctx, s.servers)
 	if err != nil || m.Oldest >= format {

@@ -173,14 +173,6 @@ func texts(v any, key string) (found []string) {
 	return found
 }
 
-func TestTheAlertsUseExposedMetricsOnly(t *testing.T) {
-	data, err := os.ReadFile(docs + "grafana/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkQueries(t, "grafana/alerts.yaml", indented(string(data), "expr: |"))
-}
-
 func TestThePageUsesExposedMetricsOnly(t *testing.T) {
 	page, err := os.ReadFile(docs + "observability.md")
 	if err != nil {
@@ -196,24 +188,4 @@ func TestThePageUsesExposedMetricsOnly(t *testing.T) {
 		}
 	}
 	checkQueries(t, "observability.md", exprs)
-}
-
-// indented returns the indented blocks of YAML after lines that end in head.
-func indented(text, head string) (blocks []string) {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if !strings.HasSuffix(line, head) {
-			continue
-		}
-		depth := len(line) - len(strings.TrimLeft(line, " "))
-		var b strings.Builder
-		for _, next := range lines[i+1:] {
-			if len(next)-len(strings.TrimLeft(next, " ")) <= depth {
-				break
-			}
-			b.WriteString(strings.TrimSpace(next) + "\n")
-		}
-		blocks = append(blocks, b.String())
-	}
-	return blocks
 }

@@ -274,6 +274,8 @@ class Queue(_Queue, total=False):
     """How long dead tasks are kept. Absent: the server's default."""
     keep_finished: str
     """How long finished tasks are kept. Absent: the server's default."""
+    managed_by: str
+    """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
     on_dead: str
     """The default for tasks that do not set it."""
     paused_until: str
@@ -301,6 +303,8 @@ class QueueInput(TypedDict, total=False):
     """How long dead tasks are kept. Absent: the server's default."""
     keep_finished: str
     """How long finished tasks are kept. Absent: the server's default."""
+    managed_by: str
+    """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
     on_dead: str
     """The default for tasks that do not set it."""
     per_destination: int
@@ -408,6 +412,8 @@ class Schedule(_Schedule, total=False):
     """The last instant of the present rule that created a task, or waits."""
     last_skipped: SkippedInstants
     """The last instants that created no task. Absent: none."""
+    managed_by: str
+    """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
     max_runs: int
     """The schedule ends when this number of instants has created a task. 0 or absent: no limit."""
     next_at: str
@@ -447,6 +453,8 @@ class ScheduleInput(_ScheduleInput, total=False):
     """The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."""
     jitter: str
     """Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."""
+    managed_by: str
+    """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
     max_runs: int
     """The schedule ends when this number of instants has created a task. 0 or absent: no limit."""
     misfire: Literal["fire_once", "skip", "fire_all"]

@@ -300,6 +300,7 @@ export interface Namespace {
   created_at?: string
   edit_rate?: number
   hide_payloads?: boolean
+  managed_by?: string
   max_bytes?: number
   max_pending?: number
   name: string
@@ -315,6 +316,7 @@ export interface NamespaceInput {
   create_rate?: number
   edit_rate?: number
   hide_payloads?: boolean
+  managed_by?: string
   max_bytes?: number
   max_pending?: number
   read_rate?: number
@@ -378,6 +380,7 @@ export interface Queue {
   keep_bodies?: boolean
   keep_dead?: string
   keep_finished?: string
+  managed_by?: string
   name: string
   on_dead?: string
   paused: boolean
@@ -397,6 +400,7 @@ export interface QueueInput {
   keep_bodies?: boolean
   keep_dead?: string
   keep_finished?: string
+  managed_by?: string
   on_dead?: string
   per_destination?: number
   rate?: number
@@ -448,6 +452,7 @@ export interface Schedule {
   jitter?: string
   last_at?: string
   last_skipped?: SkippedInstants
+  managed_by?: string
   max_runs?: number
   misfire: "fire_once" | "skip" | "fire_all"
   name: string
@@ -476,6 +481,7 @@ export interface ScheduleInput {
   end?: string
   every?: string
   jitter?: string
+  managed_by?: string
   max_runs?: number
   misfire?: "fire_once" | "skip" | "fire_all"
   overlap?: "allow" | "skip" | "buffer_one"

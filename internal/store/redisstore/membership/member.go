@@ -178,7 +178,8 @@ func (o *Member) Owner(sh *keyspace.Shard) string {
 	return NoOwner
 }
 
-// starts reports whether this process may still become a node.
+// starts records that Join or TakeAll was called. If Release was called before,
+// it records nothing and reports false.
 func (o *Member) starts() bool {
 	o.begin.Lock()
 	defer o.begin.Unlock()

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Join makes this process one of the nodes until Release. After Release it does
-// nothing. Each function of
-// alongside runs in its own goroutine. It must return when its context ends.
+// Join makes this process one of the nodes until Release. After Release, Join
+// does nothing. Each function of alongside runs in its own goroutine. It must
+// return when its context ends.
 func (o *Member) Join(alongside ...func(context.Context)) {
 	if !o.starts() {
 		return

@@ -1,0 +1,259 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/contexts"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Context holds the commands for contexts.
+type Context struct {
+	Add  contextAddCmd  `cmd:"" aliases:"create" help:"Add a context: a server, and how to call it."`
+	Use  contextUseCmd  `cmd:"" help:"Make a context the current one."`
+	Ls   contextLsCmd   `cmd:"" aliases:"list" help:"List the contexts."`
+	Show contextShowCmd `cmd:"" aliases:"get" help:"Show the server in use, and where each value comes from."`
+	Rm   contextRmCmd   `cmd:"" aliases:"delete" help:"Remove contexts."`
+}
+
+// Help describes contexts below the usage line of foliot context.
+func (Context) Help() string {
+	return `A context is a name for a server, with a namespace and the paths of a token file and a certificate. Commands call the server of
+the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags and
+variables, such as --server and FOLIOT_SERVER, override the context. The token of a context is sent only to its own server.
+
+The contexts are in foliot/contexts.yaml in your configuration directory. The file contains no token.`
+}
+
+type contextAddCmd struct {
+	Name    string `arg:"" help:"The name of the context."`
+	Replace bool   `help:"Replace an existing context."`
+}
+
+// Help shows examples below the usage line.
+func (contextAddCmd) Help() string {
+	return `Stores --server, --namespace, --token-file and --ca-cert under a name. Variables are not stored, and neither is a token.
+
+Examples:
+
+    foliot context add prod --server https://foliot.example --token-file ~/.foliot-token
+    foliot context add shop --server https://foliot.example --namespace shop --token-file ~/.foliot-token`
+}
+
+// contextReply is the output of -o json.
+type contextReply struct {
+	Name    string `json:"name"`
+	Current bool   `json:"current"`
+	contexts.Context
+}
+
+// Run stores the context.
+func (c *contextAddCmd) Run(con *console.Console, parsed *kong.Context) error {
+	if err := flags.CheckName("NAME", "context", c.Name); err != nil {
+		return err
+	}
+	if c.Name == contexts.None {
+		return usage.Errorf("NAME", "%q means that there is no context: choose another name", c.Name)
+	}
+	if typed(parsed, "token") != "" {
+		return usage.Errorf("--token", "a context contains no token: write it to a file, and pass --token-file FILE")
+	}
+	added := contexts.Context{Server: typed(parsed, "server"), Namespace: typed(parsed, "namespace"), TokenFile: typed(parsed, "token-file"), CACert: typed(parsed, "ca-cert")}
+	if added.Server == "" {
+		return usage.Errorf("--server", "it is missing: pass the URL of the server, such as %s", connect.DefaultServer)
+	}
+	if err := connect.CheckServer("--server", added.Server); err != nil {
+		return err
+	}
+	if strings.Contains(added.Server, "@") {
+		return usage.Errorf("--server", "the URL must not contain a user or a password: pass --token-file FILE")
+	}
+	if added.Namespace != "" {
+		if err := flags.CheckName("--namespace", "namespace", added.Namespace); err != nil {
+			return err
+		}
+	}
+	for _, path := range []*string{&added.TokenFile, &added.CACert} {
+		if err := absolute(path); err != nil {
+			return err
+		}
+	}
+	if err := connect.CheckFiles(added.TokenFile, added.CACert); err != nil {
+		return err
+	}
+	file, err := contexts.Read()
+	if err != nil {
+		return err
+	}
+	if _, exists := file.Contexts[c.Name]; exists && !c.Replace {
+		return exit.With(exit.Conflict, fmt.Errorf("context add %s: it already exists: choose another name, or pass --replace", c.Name))
+	}
+	file.Contexts[c.Name] = added
+	if err := file.Write(); err != nil {
+		return err
+	}
+	if file.Current != c.Name {
+		con.Notef("foliot context use %s makes it the current context", c.Name)
+	}
+	return con.Resultf(contextReply{c.Name, file.Current == c.Name, added}, "added %s", c.Name)
+}
+
+// absolute replaces a path by its absolute form. The working directory of later
+// commands is another one.
+func absolute(path *string) error {
+	if *path == "" {
+		return nil
+	}
+	full, err := filepath.Abs(*path)
+	*path = full
+	return err
+}
+
+// typed returns the value of a flag of every command that is on the command
+// line, or "".
+func typed(parsed *kong.Context, name string) string {
+	for _, p := range parsed.Path {
+		if p.Flag != nil && p.Flag.Name == name && !p.Resolved {
+			return p.Flag.Target.String()
+		}
+	}
+	return ""
+}
+
+type contextUseCmd struct {
+	Name string `arg:"" complete:"context" help:"The name of the context; default: none."`
+}
+
+// Help shows examples below the usage line.
+func (contextUseCmd) Help() string {
+	return `Examples:
+
+    foliot context use prod
+    foliot context use default`
+}
+
+// Run chooses the current context.
+func (c *contextUseCmd) Run(con *console.Console) error {
+	file, err := contexts.Read()
+	if err != nil {
+		return err
+	}
+	file.Current = c.Name
+	if c.Name == contexts.None {
+		file.Current = ""
+	} else if _, known := file.Contexts[c.Name]; !known {
+		return noContext("use", c.Name, file)
+	}
+	if err := file.Write(); err != nil {
+		return err
+	}
+	for _, name := range []string{"FOLIOT_CONTEXT", "FOLIOT_SERVER"} {
+		if os.Getenv(name) != "" {
+			con.Notef("%s is set and overrides the current context: unset it, or see foliot context show", name)
+		}
+	}
+	return con.Resultf(contextReply{c.Name, true, file.Contexts[c.Name]}, "commands now use context %s", c.Name)
+}
+
+func noContext(verb, name string, file *contexts.File) error {
+	return exit.With(exit.NotFound, fmt.Errorf("context %s %s: there is no such context%s; `foliot context ls` lists the existing ones", verb, name, usage.DidYouMean(name, file.Names())))
+}
+
+type contextLsCmd struct{}
+
+// Help shows examples below the usage line.
+func (contextLsCmd) Help() string {
+	return `A terminal shows a table. Other outputs get one line per context: name, current or -, server, namespace and token file, separated by
+tabs. The name default stands for no context.
+
+Examples:
+
+    foliot context ls
+    foliot context ls -o json | jq -r .server`
+}
+
+// Run prints the list.
+func (contextLsCmd) Run(con *console.Console) error {
+	file, err := contexts.Read()
+	if err != nil {
+		return err
+	}
+	out := con.Table([]string{"NAME", "CURRENT", "SERVER", "NAMESPACE", "TOKEN FILE"})
+	for _, name := range append([]string{contexts.None}, file.Names()...) {
+		of := file.Contexts[name]
+		reply := contextReply{name, name == file.Current, of}
+		if name == contexts.None {
+			reply.Server, reply.Current = connect.DefaultServer, file.Current == ""
+		}
+		if con.JSON {
+			err = con.Object(reply)
+		} else {
+			err = out.Add(name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, orDash(reply.Namespace), orDash(reply.TokenFile))
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, out.End())
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+type contextRmCmd struct {
+	Names []string `arg:"" name:"name" complete:"context" help:"The names of the contexts."`
+}
+
+// Help shows examples below the usage line.
+func (contextRmCmd) Help() string {
+	return `Removes contexts. The files of their tokens stay. If the current context is removed, there is none any more.
+
+Examples:
+
+    foliot context rm prod`
+}
+
+// Run removes the contexts, or none of them.
+func (c *contextRmCmd) Run(con *console.Console) error {
+	file, err := contexts.Read()
+	if err != nil {
+		return err
+	}
+	removed := make([]contextReply, 0, len(c.Names))
+	for _, name := range c.Names {
+		of, known := file.Contexts[name]
+		if !known {
+			return noContext("rm", name, file)
+		}
+		removed = append(removed, contextReply{Name: name, Context: of})
+		delete(file.Contexts, name)
+	}
+	if slices.Contains(c.Names, file.Current) {
+		con.Notef("there is no current context any more: commands call %s", connect.DefaultServer)
+		file.Current = ""
+	}
+	if err := file.Write(); err != nil {
+		return err
+	}
+	for _, r := range removed {
+		if err := con.Resultf(r, "removed %s", r.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Tail is the command foliot tail.
+type Tail struct {
+	Queue   string   `placeholder:"NAME" complete:"queue" help:"Only attempts of this queue."`
+	Outcome []string `placeholder:"delivered|failed|deferred|refused|interrupted|lost_lease" help:"Only attempts with this outcome. Repeat it for more."`
+	Last    int      `short:"n" default:"10" placeholder:"N" help:"First print the last attempts, at most this many, up to 1000 (default: 10)."`
+}
+
+// Help shows examples below the usage line.
+func (Tail) Help() string {
+	return `Prints the attempts of deliveries as they end, until Ctrl-C: the time, the task, the outcome, how late it started, the status of the
+reply, and the error. A terminal shows local times. Other outputs get times in UTC, and tabs between the fields, with - for a missing
+one. With -o json each attempt is an object.
+
+In a store that several servers share, it prints the attempts of the server that replies. That server keeps at most 100 attempts a
+second of a namespace, so on a busy server some are missing, and a note says so.
+
+Examples:
+
+    foliot tail
+    foliot tail --queue mail --outcome failed --outcome refused
+    foliot tail -n 0 -o json | jq -r .task`
+}
+
+const (
+	// tailEvery is the time between two requests.
+	tailEvery = time.Second
+	// maxAttempts is the largest number of attempts that one request lists.
+	maxAttempts = 1000
+	// settleTime bounds the time from the end of an attempt until the server lists
+	// it.
+	settleTime = 10 * time.Second
+)
+
+// Run prints attempts until ctx ends.
+func (c *Tail) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	return c.follow(ctx, con, api, tailEvery)
+}
+
+func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Client, every time.Duration) error {
+	if c.Last < 0 || c.Last > maxAttempts {
+		return usage.Errorf("--last", "%d is not between 0 and %d", c.Last, maxAttempts)
+	}
+	me, err := api.Whoami(ctx)
+	if err != nil {
+		return err
+	}
+	f := &attemptFollower{seen: map[attemptKey]bool{}}
+	if !me.Now.IsZero() { // an older server sends no time
+		f.ahead = time.Until(me.Now)
+	}
+	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "STATUS", "ERROR"})}
+	for first, failed := true, false; ; first = false {
+		asked := time.Now()
+		list, err := api.Admin.Attempts(ctx, client.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
+		switch refused := new(client.Error); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && (first || errors.As(err, &refused) && refused.Status < 500):
+			return err
+		case err != nil && !failed:
+			con.Notef("%s; trying again until Ctrl-C", con.ErrorText(err))
+		case err == nil:
+			fresh, missing := f.next(list, asked)
+			if first {
+				fresh = fresh[len(fresh)-min(c.Last, len(fresh)):]
+			}
+			if missing {
+				con.Notef("some attempts are missing: the server keeps at most 100 a second of a namespace, and forgets all when it restarts")
+			}
+			if err := out.print(fresh); err != nil {
+				return err
+			}
+		}
+		failed = err != nil
+		if !console.Pause(ctx, every) {
+			return nil
+		}
+	}
+}
+
+// attemptFollower finds the attempts of a list that no earlier list had.
+type attemptFollower struct {
+	ahead   time.Duration // of the server's clock
+	asked   time.Time     // for the list before, by the server's clock; zero: none
+	newest  time.Time     // end of the newest attempt so far
+	seen    map[attemptKey]bool
+	missing bool // the list before had a gap
+}
+
+// attemptKey identifies an attempt.
+type attemptKey struct {
+	at              time.Time
+	namespace, task string
+	number          int
+}
+
+// next returns the new attempts of a list, the earliest first. missing reports
+// the beginning of a gap: attempts ended after the list before, and are not in
+// this one.
+func (f *attemptFollower) next(list *client.AttemptList, asked time.Time) (fresh []client.EndedAttempt, missing bool) {
+	oldest := f.newest.Add(-settleTime)
+	for _, a := range slices.Backward(list.Attempts) {
+		key := attemptKey{a.At, a.Namespace, a.Task, a.Number}
+		if f.seen[key] || a.At.Before(oldest) {
+			continue
+		}
+		f.seen[key] = true
+		fresh = append(fresh, a)
+		if a.At.After(f.newest) {
+			f.newest = a.At
+		}
+	}
+	for key := range f.seen {
+		if key.at.Before(f.newest.Add(-settleTime)) {
+			delete(f.seen, key)
+		}
+	}
+	gap := !f.asked.IsZero() && (list.Since.After(f.asked) ||
+		len(list.Attempts) == maxAttempts && list.Attempts[maxAttempts-1].At.After(f.asked))
+	missing = gap && !f.missing
+	f.missing, f.asked = gap, asked.Add(f.ahead)
+	return fresh, missing
+}
+
+// attemptPrinter prints attempts as rows, or as objects with -o json.
+type attemptPrinter struct {
+	con   *console.Console
+	table *console.Table
+}
+
+func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
+	for _, a := range attempts {
+		if p.con.JSON {
+			if err := p.con.Object(a); err != nil {
+				return err
+			}
+			continue
+		}
+		at := wording.Instant(a.At)
+		if p.con.OutTerm {
+			at = a.At.Local().Format("15:04:05.000")
+		}
+		status := "-"
+		if a.Status != 0 {
+			status = strconv.Itoa(a.Status)
+		}
+		if err := p.table.Add(at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), status, orDash(attemptError(a))); err != nil {
+			return err
+		}
+	}
+	return p.table.End()
+}
+
+// attemptError returns the error of an attempt, and whether the task died.
+func attemptError(a client.EndedAttempt) string {
+	switch {
+	case !a.Dead:
+		return a.Error
+	case a.Error == "":
+		return "the task is dead: " + a.Reason
+	}
+	return a.Error + "; the task is dead: " + a.Reason
+}

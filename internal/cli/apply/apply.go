@@ -1,0 +1,151 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/manifest"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Command is the command foliot apply.
+type Command struct {
+	File   []string `short:"f" sep:"none" required:"" placeholder:"FILE|DIR" help:"A file, a directory with files *.yaml and *.yml, or - for standard input. Repeat it for more."`
+	DryRun bool     `help:"Print the differences and change nothing. The exit code is 8 if there are any."`
+	Prune  bool     `help:"Delete the objects that apply created with the same --owner and that are not in the files."`
+	Owner  string   `default:"apply" placeholder:"NAME" help:"The owner of the objects that apply creates. Use another name for each set of files."`
+	Adopt  bool     `help:"Become the owner of the objects in the files that exist already, so that --prune deletes them later."`
+	Yes    bool     `short:"y" help:"Do not ask for confirmation."`
+}
+
+// Help shows the rules and examples below the usage line.
+func (Command) Help() string {
+	return `Makes the namespaces, queues and schedules of the server equal to the objects in the files. Prints each difference, and then
+makes the changes. A second run changes nothing. A field that is absent in a file gets its default: a change by hand is undone.
+Objects that are not in the files stay, unless --prune deletes them.
+
+    kind: queue
+    namespace: acme
+    name: mail
+    rate: 20
+    ---
+    kind: schedule
+    namespace: acme
+    name: nightly
+    cron: "0 21 * * MON-FRI"
+    timezone: Europe/Berlin
+    task:
+      queue: mail
+      http:
+        url: https://shop.example/report
+
+The fields have the names of the JSON API. Without the field namespace, an object is in the namespace of --namespace or of the
+token. With --namespace or the token of a namespace, apply reads and changes only that namespace.
+
+The command asks before it deletes the settings of a queue that has tasks. Without a terminal it needs --yes. The tasks stay. A
+namespace that has tasks is not deleted. Tokens, secrets and pauses of queues are not part of the files. If another client changes
+an object while apply runs, the command stops with exit code 4.
+
+Examples:
+
+    foliot apply -f settings/ --dry-run
+    foliot apply -f settings/ --prune
+    foliot export --settings settings.yaml && foliot apply -f settings.yaml --adopt`
+}
+
+// Run compares the server with the files, and changes the server unless
+// --dry-run is given.
+func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.Flags) error {
+	if err := flags.CheckName("--owner", "owner", c.Owner); err != nil {
+		return err
+	}
+	api, err := conn.Client()
+	if err != nil {
+		return err
+	}
+	namespace, all, err := conn.Scope(ctx, api)
+	if err != nil {
+		return err
+	}
+	objects, err := manifest.Read(c.File, con.In, namespace)
+	if err != nil {
+		return err
+	}
+	if err := refuseOutside(objects, namespace, all); err != nil {
+		return err
+	}
+	if len(objects) == 0 {
+		return usage.Errorf("--file", "%s has no objects", strings.Join(c.File, ", "))
+	}
+	p := planner{
+		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
+		objects: map[manifest.Key]*manifest.Object{}, queues: map[manifest.Key]client.QueueSettings{},
+	}
+	plan, err := p.plan(ctx, objects)
+	if err != nil {
+		return err
+	}
+	if c.Prune {
+		if err := p.prune(ctx, plan, namespace, all); err != nil {
+			return err
+		}
+	}
+	if err := plan.print(con); err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.reportDryRun(con, plan)
+	}
+	if err := c.confirm(ctx, con, plan); err != nil {
+		return err
+	}
+	return plan.run(ctx, con, p.server)
+}
+
+// refuseOutside returns an error for objects that are not in the scope of the
+// command.
+func refuseOutside(objects []manifest.Object, namespace string, all bool) error {
+	var errs []error
+	for i := range objects {
+		switch o := &objects[i]; {
+		case all:
+		case o.Kind == manifest.Namespace:
+			errs = append(errs, o.Errorf("", "namespaces need an operator's token, and no --namespace"))
+		case o.Namespace != namespace:
+			errs = append(errs, o.Errorf("namespace", "this run acts in the namespace %s only, because of --namespace or the token", namespace))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reportDryRun ends a run without changes.
+func (c *Command) reportDryRun(con *console.Console, plan *plan) error {
+	if len(plan.changes)+len(plan.blocked) == 0 {
+		con.Notef("no differences: %s", wording.Count(plan.unchanged, "object"))
+		return nil
+	}
+	con.Notef("differences: %d; unchanged: %d; nothing was changed", len(plan.changes)+len(plan.blocked), plan.unchanged)
+	return exit.With(exit.Differs, exit.ErrReported)
+}
+
+// confirm asks before the settings of queues with tasks are deleted.
+func (c *Command) confirm(ctx context.Context, con *console.Console, plan *plan) error {
+	var parts []string
+	for _, ch := range plan.changes {
+		if ch.Action == deleted && ch.tasks > 0 {
+			parts = append(parts, fmt.Sprintf("%s, which has %s", ch.Key, wording.Count(ch.tasks, "task")))
+		}
+	}
+	if c.Yes || parts == nil {
+		return nil
+	}
+	return con.Confirm(ctx, "delete the settings of %s? The tasks stay, with the defaults of the server.", strings.Join(parts, ", and of "))
+}

@@ -1,0 +1,205 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/manifest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// action is the kind of a change.
+type action string
+
+const (
+	created action = "create"
+	changed action = "change"
+	deleted action = "delete"
+)
+
+// change is one difference between the server and the files.
+type change struct {
+	manifest.Key
+	Action action
+	Fields []manifest.Difference // of an object that is created or changed
+
+	to        manifest.Object  // that is written; unused if Action is deleted
+	condition client.Condition // holds while the server has the version that was read
+	tasks     int64            // that a deleted queue has
+}
+
+// plan is the list of all changes, in the order in which they are made.
+type plan struct {
+	changes   []change
+	blocked   []blockedDelete
+	unchanged int
+}
+
+// blockedDelete is an object that --prune would delete and that the server
+// would not delete, or not without something else.
+type blockedDelete struct {
+	manifest.Key
+	Why string
+}
+
+// planner compares the objects of the files with those of the server.
+type planner struct {
+	owner   string
+	adopt   bool
+	pruning bool // objects of the owner that are not in the files are deleted
+	server  *server
+	objects map[manifest.Key]*manifest.Object     // of the files
+	queues  map[manifest.Key]client.QueueSettings // that are not in the files
+}
+
+// plan returns the changes that make the server equal to the objects, which are
+// in the order in which they are created. It returns all conflicts at once.
+func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, error) {
+	for i := range objects {
+		p.objects[objects[i].Key] = &objects[i]
+	}
+	result := &plan{}
+	var conflicts []error
+	for i := range objects {
+		o := &objects[i]
+		found, err := p.server.get(ctx, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.conflict(ctx, o, found); err != nil {
+			conflicts = append(conflicts, err)
+			continue
+		}
+		ch, err := p.compare(ctx, o, found)
+		switch {
+		case err != nil:
+			return nil, err
+		case ch == nil:
+			result.unchanged++
+		default:
+			result.changes = append(result.changes, *ch)
+		}
+	}
+	return result, errors.Join(conflicts...)
+}
+
+// conflict returns an error if an object of the files belongs to another owner,
+// or is in a namespace that does not exist.
+func (p *planner) conflict(ctx context.Context, o *manifest.Object, found *stored) error {
+	if found != nil {
+		if found.owner == "" || found.owner == p.owner || p.adopt {
+			return nil
+		}
+		return exit.With(exit.Conflict, o.Errorf("", "it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", found.owner))
+	}
+	namespace := manifest.Key{Kind: manifest.Namespace, Name: o.Namespace}
+	if o.Kind == manifest.Namespace || p.objects[namespace] != nil {
+		return nil
+	}
+	if exists, err := p.exists(ctx, namespace); err != nil || exists {
+		return err
+	}
+	return o.Errorf("namespace", "there is no namespace %s: add it to the files, or create it with `foliot namespace set %[1]s`", o.Namespace)
+}
+
+// exists reports whether a namespace exists. It asks with a request in that
+// namespace, because only an operator may read its settings.
+func (p *planner) exists(ctx context.Context, namespace manifest.Key) (bool, error) {
+	api, err := p.server.in(namespace.Name)
+	if err != nil {
+		return false, err
+	}
+	for _, err := range api.Queues.List(ctx) {
+		if errors.Is(err, client.ErrNamespace) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	return true, nil
+}
+
+// compare returns the change that makes the object of the server equal to that
+// of the files, or nil if there is none. found is nil if the server does not
+// have the object.
+func (p *planner) compare(ctx context.Context, o *manifest.Object, found *stored) (*change, error) {
+	queue, err := p.defaultsOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ch := &change{Key: o.Key, Action: created, to: o.Complete(queue), condition: client.IfNoneMatch()}
+	from := manifest.Object{Key: o.Key}
+	if found != nil {
+		ch.Action, ch.condition = changed, found.condition
+		from = found.Complete(queue)
+	}
+	if ch.Fields, err = manifest.Diff(from, ch.to); err != nil {
+		return nil, err
+	}
+	own := found == nil || p.adopt && found.owner != p.owner
+	if own && !isDefault(o.Key) { // which is never deleted
+		setOwner(&ch.to, p.owner)
+		if found != nil {
+			ch.Fields = append(ch.Fields, ownerChange(found.owner, p.owner))
+		}
+	}
+	if found != nil && len(ch.Fields) == 0 {
+		return nil, nil
+	}
+	return ch, nil
+}
+
+// defaultsOf returns the settings that the queue of a schedule's tasks has
+// after all changes.
+func (p *planner) defaultsOf(ctx context.Context, o *manifest.Object) (client.QueueSettings, error) {
+	if o.Kind != manifest.Schedule {
+		return client.QueueSettings{}, nil
+	}
+	key := o.QueueKey()
+	if queue := p.objects[key]; queue != nil {
+		return queue.QueueSettings, nil
+	}
+	if queue, known := p.queues[key]; known {
+		return queue, nil
+	}
+	found, err := p.server.get(ctx, key)
+	if err != nil {
+		return client.QueueSettings{}, err
+	}
+	if found != nil && !(p.pruning && found.owner == p.owner) { // it is deleted at the end
+		p.queues[key] = found.QueueSettings
+	} else {
+		p.queues[key] = client.QueueSettings{}
+	}
+	return p.queues[key], nil
+}
+
+func isDefault(key manifest.Key) bool {
+	return key.Kind == manifest.Namespace && key.Name == task.DefaultNamespace
+}
+
+// setOwner sets the owner of an object.
+func setOwner(o *manifest.Object, owner string) {
+	switch o.Kind {
+	case manifest.Namespace:
+		o.NamespaceSettings.ManagedBy = owner
+	case manifest.Queue:
+		o.QueueSettings.ManagedBy = owner
+	case manifest.Schedule:
+		o.ScheduleSpec.ManagedBy = owner
+	}
+}
+
+func ownerChange(from, to string) manifest.Difference {
+	d := manifest.Difference{Field: "managed_by", To: quoted(to)}
+	if from != "" {
+		d.From = quoted(from)
+	}
+	return d
+}
+
+// quoted returns a name as JSON. Names need no escapes.
+func quoted(name string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", name)) }

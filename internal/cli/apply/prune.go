@@ -1,0 +1,125 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/manifest"
+	"github.com/foliot/foliot/internal/cli/wording"
+)
+
+// prune adds the deletions to a plan: the objects of the owner that are not in
+// the files. Objects are deleted in the reverse order of their creation. With
+// all it looks in all namespaces, otherwise only in the given one.
+func (p *planner) prune(ctx context.Context, result *plan, namespace string, all bool) error {
+	spaces := []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: namespace}}}}
+	if all {
+		var err error
+		if spaces, err = p.namespaces(ctx); err != nil {
+			return err
+		}
+	}
+	var gone, kept []stored
+	for _, space := range spaces {
+		inside, err := p.inside(ctx, space.Name)
+		if err != nil {
+			return err
+		}
+		if all && !isDefault(space.Key) {
+			inside = append(inside, space)
+		}
+		for _, s := range inside {
+			if s.owner == p.owner && p.objects[s.Key] == nil {
+				gone = append(gone, s)
+			} else {
+				kept = append(kept, s)
+			}
+		}
+	}
+	slices.SortFunc(gone, func(a, b stored) int { return b.Compare(a.Key) })
+	for _, s := range gone {
+		if why := blocks(s, kept); why != "" {
+			result.blocked = append(result.blocked, blockedDelete{s.Key, why})
+			continue
+		}
+		d := change{Key: s.Key, Action: deleted, condition: s.condition}
+		if s.Kind == manifest.Queue {
+			d.tasks = total(s.counts)
+		}
+		result.changes = append(result.changes, d)
+	}
+	return nil
+}
+
+// namespaces returns all namespaces.
+func (p *planner) namespaces(ctx context.Context) (all []stored, err error) {
+	api, err := p.server.in("")
+	if err != nil {
+		return nil, err
+	}
+	for n, err := range api.Namespaces.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ofNamespace(n))
+	}
+	return all, nil
+}
+
+// inside returns the queues with settings and the schedules of a namespace.
+func (p *planner) inside(ctx context.Context, namespace string) (all []stored, err error) {
+	api, err := p.server.in(namespace)
+	if err != nil {
+		return nil, err
+	}
+	for q, err := range api.Queues.List(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case q.Version == 0:
+			continue
+		case q.ManagedBy == p.owner: // a queue of a list has no entity tag
+			found, err := p.server.get(ctx, manifest.Key{Kind: manifest.Queue, Namespace: namespace, Name: q.Name})
+			if err != nil {
+				return nil, err
+			}
+			if found != nil {
+				all = append(all, *found)
+			}
+		default:
+			all = append(all, ofQueue(namespace, q))
+		}
+	}
+	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ofSchedule(namespace, s))
+	}
+	return all, nil
+}
+
+// blocks returns the reason why an object cannot be deleted, or "". The server
+// deletes no namespace with tasks or schedules. It would delete the settings of
+// queues that apply must keep.
+func blocks(s stored, kept []stored) string {
+	if s.Kind != manifest.Namespace {
+		return ""
+	}
+	if n := total(s.counts); n > 0 {
+		return fmt.Sprintf("it has %s, finished tasks included: cancel the others, and wait until their retention ends", wording.Count(n, "task"))
+	}
+	for _, k := range kept {
+		if k.Namespace == s.Name {
+			return fmt.Sprintf("it has the %s, which is in the files or does not belong to this owner: delete it first", k.Key)
+		}
+	}
+	return ""
+}
+
+// total returns the number of all tasks.
+func total(c client.Counts) int64 {
+	return c.Scheduled + c.Running + c.Delivered + c.Cancelled + c.Expired + c.Dead
+}

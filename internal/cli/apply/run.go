@@ -1,0 +1,175 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/cli/manifest"
+	"github.com/foliot/foliot/internal/redact"
+)
+
+// changeLine is a change as -o json prints it.
+type changeLine struct {
+	Action    action                `json:"action"`
+	Kind      manifest.Kind         `json:"kind"`
+	Namespace string                `json:"namespace,omitempty"`
+	Name      string                `json:"name"`
+	Fields    []manifest.Difference `json:"fields,omitempty"`
+	Tasks     int64                 `json:"tasks,omitempty"`
+	Refused   string                `json:"refused,omitempty"` // the reason why the object is not deleted
+}
+
+// print prints the changes: one line for each object that is created or
+// deleted, and one for each field of a changed object.
+func (p *plan) print(con *console.Console) error {
+	for _, ch := range p.changes {
+		if con.JSON {
+			line := changeLine{Action: ch.Action, Kind: ch.Kind, Namespace: ch.Namespace, Name: ch.Name, Tasks: ch.tasks}
+			for _, d := range ch.Fields {
+				line.Fields = append(line.Fields, withoutSecret(d))
+			}
+			if err := con.Object(line); err != nil {
+				return err
+			}
+			continue
+		}
+		switch ch.Action {
+		case created:
+			con.Linef("+ %s", ch.Key)
+		case deleted:
+			con.Linef("- %s", ch.Key)
+		default:
+			for _, d := range ch.Fields {
+				d = withoutSecret(d)
+				con.Linef("~ %s %s %s -> %s", ch.Key, d.Field, shown(d.From), shown(d.To))
+			}
+		}
+	}
+	for _, b := range p.blocked {
+		if con.JSON {
+			if err := con.Object(changeLine{Action: deleted, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Refused: b.Why}); err != nil {
+				return err
+			}
+			continue
+		}
+		con.Linef("! %s cannot be deleted: %s", b.Key, b.Why)
+	}
+	return nil
+}
+
+// maxShown bounds the characters of a value in a line of text.
+const maxShown = 80
+
+// shown returns a value of JSON for a line of text. Text without spaces needs
+// no quotes.
+func shown(value json.RawMessage) string {
+	if value == nil {
+		return "(default)"
+	}
+	text := string(value)
+	var plain string
+	if json.Unmarshal(value, &plain) == nil && plain != "" && !strings.ContainsAny(plain, " \t\r\n\"") {
+		text = plain
+	}
+	if all := []rune(text); len(all) > maxShown {
+		text = string(all[:maxShown]) + "…"
+	}
+	return text
+}
+
+// secretWords are parts of the names of headers whose values are not printed.
+var secretWords = []string{"auth", "cookie", "key", "password", "secret", "signature", "token"}
+
+// withoutSecret returns a difference without values that look like secrets: the
+// output of apply is often kept in the logs of a build.
+func withoutSecret(d manifest.Difference) manifest.Difference {
+	header, isHeader := strings.CutPrefix(d.Field, "task.http.headers.")
+	hide := false
+	for _, word := range secretWords {
+		hide = hide || isHeader && strings.Contains(header, word)
+	}
+	clean := func(value json.RawMessage) json.RawMessage {
+		switch {
+		case value == nil:
+			return nil
+		case hide:
+			return json.RawMessage(`"[redacted]"`)
+		}
+		return json.RawMessage(redact.Text(string(value)))
+	}
+	d.From, d.To = clean(d.From), clean(d.To)
+	return d
+}
+
+// run makes the changes in their order, and stops at the first error.
+func (p *plan) run(ctx context.Context, con *console.Console, server *server) error {
+	made, last := map[action]int{}, []change(nil)
+	for _, ch := range p.changes {
+		suspend, err := p.make(ctx, server, ch)
+		if err != nil {
+			p.report(con, made)
+			return stopped(&ch, err)
+		}
+		made[ch.Action]++
+		last = append(last, suspend...)
+	}
+	for _, ch := range last {
+		if _, err := server.put(ctx, ch.to, ch.condition); err != nil {
+			p.report(con, made)
+			return stopped(&ch, err)
+		}
+	}
+	p.report(con, made)
+	if n := len(p.blocked); n > 0 {
+		return exit.With(exit.Conflict, fmt.Errorf("not deleted: %s: %s", p.blocked[0].Key, p.blocked[0].Why))
+	}
+	return nil
+}
+
+// make makes one change. If the change suspends a namespace that gets
+// schedules, make returns the suspension, to be made after them: no schedule
+// can be created in a suspended namespace.
+func (p *plan) make(ctx context.Context, server *server, ch change) (suspend []change, err error) {
+	if ch.Action == deleted {
+		return nil, server.remove(ctx, ch.Key, ch.condition)
+	}
+	now := ch.to
+	if p.suspendsLast(&ch) {
+		now.NamespaceSettings.Suspended = false
+		suspend = []change{ch}
+	}
+	next, err := server.put(ctx, now, ch.condition)
+	if suspend != nil {
+		suspend[0].condition = next
+	}
+	return suspend, err
+}
+
+// suspendsLast reports whether a change suspends a namespace in which the plan
+// writes a schedule.
+func (p *plan) suspendsLast(ch *change) bool {
+	isSuspension := func(d manifest.Difference) bool { return d.Field == "suspended" && string(d.To) == "true" }
+	return ch.Kind == manifest.Namespace && slices.ContainsFunc(ch.Fields, isSuspension) && slices.ContainsFunc(p.changes, func(c change) bool {
+		return c.Kind == manifest.Schedule && c.Namespace == ch.Name && c.Action != deleted
+	})
+}
+
+func (p *plan) report(con *console.Console, made map[action]int) {
+	con.Notef("created %d, changed %d, deleted %d, unchanged %d", made[created], made[changed], made[deleted], p.unchanged)
+}
+
+// stopped returns the error of a run that ended early.
+func stopped(ch *change, err error) error {
+	op := string(ch.Action) + " " + ch.Key.String()
+	if errors.Is(err, client.ErrPrecondition) {
+		return exit.With(exit.Conflict, fmt.Errorf("%s: another client has changed it since apply read it: run foliot apply again", op))
+	}
+	return fmt.Errorf("apply stopped early; repeat the command to continue: %w", exit.WithOp(err, op))
+}

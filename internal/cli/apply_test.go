@@ -1,0 +1,515 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// settingsFile has objects with a value in each field, in the form of an
+// export.
+const settingsFile = "testdata/settings.yaml"
+
+// command runs a command line against a server.
+type command func(args ...string) (stdout, stderr string, code int)
+
+func (s *session) command(args ...string) (stdout, stderr string, code int) {
+	return s.run("", args...)
+}
+
+// applied runs apply with a file of that content, and expects an exit code.
+func (s *session) applied(code int, content string, more ...string) (stdout, stderr string) {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	out, errs, got := s.run("", append([]string{"apply", "-f", file}, more...)...)
+	if got != code {
+		s.t.Fatalf("apply %v ended with %d, want %d:\n%s%s", more, got, code, out, errs)
+	}
+	return out, strings.ReplaceAll(errs, file, "FILE")
+}
+
+// checkRoundTrip applies the golden file to an empty server. The export must be
+// the same file, and applying either must change nothing.
+func checkRoundTrip(t *testing.T, foliot command) {
+	t.Helper()
+	golden, err := os.ReadFile(settingsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := foliot("apply", "-f", settingsFile); code != exit.OK {
+		t.Fatalf("apply ended with %d: %s%s", code, out, errs)
+	}
+	export := filepath.Join(t.TempDir(), "export.yaml")
+	if out, errs, code := foliot("export", "--settings", export); code != exit.OK {
+		t.Fatalf("export ended with %d: %s%s", code, out, errs)
+	}
+	exported, err := os.ReadFile(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(golden), string(exported)); d != "" {
+		t.Errorf("the export differs from %s (-want +got):\n%s", settingsFile, d)
+	}
+	for _, file := range []string{settingsFile, export} {
+		if out, errs, code := foliot("apply", "-f", file, "--dry-run", "--prune"); code != exit.OK || out != "" {
+			t.Errorf("after apply, %s makes a difference: %d\n%s%s", file, code, out, errs)
+		}
+	}
+}
+
+func TestAnExportOfSettingsChangesNothing(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { checkRoundTrip(t, newSession(t).command) })
+	t.Run("embedded", func(t *testing.T) {
+		p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+		checkRoundTrip(t, p.foliot)
+	})
+	t.Run("redis", func(t *testing.T) {
+		p := redisNode(t, "redis://"+redistest.New(t).Addr)
+		checkRoundTrip(t, p.foliot)
+	})
+}
+
+// A field of the API that the file cannot hold would be lost by an export.
+func TestTheExampleOfSettingsHasEveryField(t *testing.T) {
+	golden, err := os.ReadFile(settingsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := map[string]string{
+		"managed_by": "set by --owner", "anchor": "for import only", "runs": "for import only", "body_base64": "in TestABodyOfAnyKindSurvivesAnExport",
+	}
+	for _, form := range []reflect.Type{
+		reflect.TypeFor[wire.NamespaceInput](), reflect.TypeFor[wire.QueueInput](), reflect.TypeFor[wire.ScheduleInput](),
+		reflect.TypeFor[wire.ScheduledTask](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.WorkInput](), reflect.TypeFor[wire.Retry](),
+	} {
+		for _, f := range reflect.VisibleFields(form) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" || elsewhere[name] != "" {
+				continue
+			}
+			if !regexp.MustCompile(`(?m)^ *` + name + `:`).Match(golden) {
+				t.Errorf("%s has no field %s of %s", settingsFile, name, form)
+			}
+		}
+	}
+}
+
+func TestABodyOfAnyKindSurvivesAnExport(t *testing.T) {
+	for name, body := range map[string]string{
+		"bytes":                `"body_base64": "AP8="`,
+		"a JSON text":          `"body": "x", "body_base64": "Ingi"`,
+		"JSON in white space":  `"body": {"a": 1}, "body_base64": "IHsiYSI6IDF9IA=="`,
+		"no":                   `"body": null`,
+		"odd JSON":             `"body": {"a": [1e400, -0.0, "\ud83d\ude00\u2028", true], "1": {"y": "no", "~": "null"}}`,
+		"a text like a number": `"body": "0x10"`,
+		"a text with blanks":   `"body": "  a\n b \n\n"`,
+		"a text like YAML":     `"body": "- a: &b *c # d"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMoveTest(t)
+			m.post("PUT", "/v1/schedules/s", "application/json", `{"every": "1h", "task": {"http": {"url": "http://127.0.0.1:9/", `+body+`}}}`)
+			file := m.from.must("", "export --settings")
+			if out, errs, code := m.from.run(file, "apply", "-f", "-", "--dry-run"); code != exit.OK {
+				t.Errorf("on the same server: %d %s%s\n%s", code, out, errs, file)
+			}
+			if out, errs, code := m.to.run(file, "apply", "-f", "-"); code != exit.OK {
+				t.Fatalf("on another server: %d %s%s\n%s", code, out, errs, file)
+			}
+			if got := m.to.must("", "export --settings"); got != file {
+				t.Errorf("the export of the other server differs:\n%s\nwant\n%s", got, file)
+			}
+		})
+	}
+}
+
+const mailQueue = "kind: queue\nname: mail\nrate: 20\n"
+
+func TestApplyRepairsAChangeByHand(t *testing.T) {
+	s := newSession(t)
+	if out, _ := s.applied(exit.Differs, mailQueue, "--dry-run"); out != "+ queue mail\n" {
+		t.Errorf("before: %q", out)
+	}
+	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
+		t.Errorf("a dry run created the queue: %d", code)
+	}
+	s.applied(exit.OK, mailQueue)
+	s.must("", "queue set mail --rate 10 --burst 5")
+	const drift = "~ queue mail burst 5 -> (default)\n~ queue mail rate 10 -> 20\n"
+	if out, _ := s.applied(exit.Differs, mailQueue, "--dry-run"); out != drift {
+		t.Errorf("the dry run prints %q", out)
+	}
+	if out, _ := s.applied(exit.OK, mailQueue); out != drift {
+		t.Errorf("apply prints %q", out)
+	}
+	if out, errs := s.applied(exit.OK, mailQueue); out != "" || errs != "created 0, changed 0, deleted 0, unchanged 1\n" {
+		t.Errorf("the second time it prints %q, %q", out, errs)
+	}
+}
+
+func TestAChangedDefaultOfAQueueReachesItsSchedules(t *testing.T) {
+	s := newSession(t)
+	const schedule = "---\nkind: schedule\nname: s\nevery: 1h\ntask: {queue: mail, http: {url: 'http://127.0.0.1:9/'}}\n"
+	s.applied(exit.OK, mailQueue+schedule)
+	out, _ := s.applied(exit.OK, mailQueue+"timeout: 40s\n"+schedule)
+	if want := "~ queue mail timeout (default) -> 40s\n~ schedule s task.timeout 15s -> 40s\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+	s.applied(exit.OK, mailQueue+"timeout: 40s\n"+schedule, "--dry-run")
+	const other = "kind: queue\nname: other\n"
+	s.applied(exit.OK, other+schedule, "--prune")
+	if out, _ := s.applied(exit.OK, other+schedule, "--prune", "--dry-run"); out != "" {
+		t.Errorf("after the queue of a schedule was deleted, a second run prints %q", out)
+	}
+}
+
+func TestPruneDeletesOnlyObjectsThatApplyMadeForTheOwner(t *testing.T) {
+	s := newSession(t)
+	s.must("", "queue set by-hand --rate 1")
+	s.must("", "cron add by-hand @daily http://127.0.0.1:9/")
+	const team = "kind: namespace\nname: NAME\n---\nkind: queue\nnamespace: NAME\nname: q\n---\nkind: schedule\nname: NAME\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n"
+	a, b := strings.ReplaceAll(team, "NAME", "a"), strings.ReplaceAll(team, "NAME", "b")
+	s.applied(exit.OK, a, "--owner", "team-a")
+	s.applied(exit.OK, b, "--owner", "team-b", "--prune")
+	// An object that apply only changed is not its own.
+	s.applied(exit.OK, "kind: queue\nname: by-hand\nrate: 2\n---\n"+a, "--owner", "team-a", "--prune")
+	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-a"); out != "+ queue mail\n" {
+		t.Errorf("without --prune it prints %q", out)
+	}
+	want := "- schedule a\n- queue a/q\n- namespace a\n"
+	if out, _ := s.applied(exit.Differs, mailQueue, "--owner", "team-a", "--prune", "--dry-run"); out != want {
+		t.Errorf("the dry run prints %q, want %q", out, want)
+	}
+	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-a", "--prune"); out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+	left := s.must("", "export --settings")
+	for _, object := range []string{"kind: namespace\nname: b", "name: by-hand\nrate: 2", "name: by-hand\ncron", "name: mail", "namespace: b\nname: q", "namespace: default\nname: b"} {
+		if !strings.Contains(left, object) {
+			t.Errorf("%q is gone", object)
+		}
+	}
+	if strings.Contains(left, "namespace: a") || strings.Contains(left, "name: a") {
+		t.Errorf("an object of team-a is left:\n%s", left)
+	}
+}
+
+func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, mailQueue, "--owner", "team-a")
+	_, errs := s.applied(exit.Conflict, "kind: queue\nname: new\n---\n"+mailQueue, "--owner", "team-b")
+	if !strings.Contains(errs, `FILE:4: queue mail: it belongs to the owner "team-a"`) {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "new"); code != exit.NotFound {
+		t.Error("another object was changed before the conflict was found")
+	}
+	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-b", "--adopt"); out != "~ queue mail managed_by team-a -> team-b\n" {
+		t.Errorf("it prints %q", out)
+	}
+	s.applied(exit.OK, "kind: queue\nname: new\n", "--owner", "team-a", "--prune")
+	s.must("", "queue get mail")
+	s.applied(exit.OK, "kind: queue\nname: other\n", "--owner", "team-b", "--prune")
+	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
+		t.Error("the adopted queue was not deleted")
+	}
+}
+
+func TestTheSettingsOfAQueueWithTasksAreDeletedOnlyWithConfirmation(t *testing.T) {
+	s := newSession(t)
+	const other = "kind: queue\nname: other\n"
+	s.applied(exit.OK, mailQueue)
+	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name t")
+	_, errs := s.applied(exit.Usage, other, "--prune")
+	if !strings.Contains(errs, "queue mail, which has 1 task?") || !strings.Contains(errs, "--yes") {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "other"); code != exit.NotFound {
+		t.Error("something changed before the confirmation")
+	}
+	if out, _ := s.applied(exit.OK, other, "--prune", "--yes"); out != "+ queue other\n- queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if q := s.must("", "queue get mail"); !strings.Contains(q, "limits\tnone") || !strings.Contains(q, "scheduled\t1") {
+		t.Errorf("the queue is\n%s", q)
+	}
+}
+
+func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, "kind: namespace\nname: acme\n---\nkind: namespace\nname: beta\n")
+	s.must("", "add http://127.0.0.1:9/ --in 1h --namespace acme")
+	s.must("", "queue set by-hand --rate 1 --namespace beta")
+	out, errs := s.applied(exit.Conflict, mailQueue, "--prune", "--yes")
+	if !strings.Contains(out, "! namespace acme cannot be deleted: it has 1 task") ||
+		!strings.Contains(out, "! namespace beta cannot be deleted: it has the queue beta/by-hand") || !strings.Contains(errs, "created 1, changed 0, deleted 0") {
+		t.Errorf("%s%s", out, errs)
+	}
+	s.must("", "queue get mail")
+	s.must("", "queue get by-hand --namespace beta")
+	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--dry-run"); code != exit.Differs {
+		t.Errorf("a dry run ends with %d", code)
+	}
+}
+
+func TestTheDefaultNamespaceIsNeverDeleted(t *testing.T) {
+	m := newMoveTest(t)
+	s := m.from
+	s.applied(exit.OK, "kind: namespace\nname: default\nmax_pending: 10\n", "--adopt")
+	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	m.post("PUT", "/v1/namespaces/default", "application/json", `{"max_pending": 10, "managed_by": "apply"}`)
+	s.must("", "queue rm mail")
+	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if got := s.must("", "namespace ls"); !strings.Contains(got, "default\t0\t10") {
+		t.Errorf("the default namespace has lost its quota:\n%s", got)
+	}
+}
+
+// A client changes the object between the read and the write of apply.
+func TestAChangeDuringApplyIsNotOverwritten(t *testing.T) {
+	for _, c := range []struct{ name, path, before, during, file, method string }{
+		{"a new queue", "/v1/queues/mail", "", `{"rate": 7}`, mailQueue, "PUT"},
+		{"a queue", "/v1/queues/mail", `{"rate": 1}`, `{"rate": 7}`, mailQueue, "PUT"},
+		{"a namespace", "/v1/namespaces/acme", `{"max_pending": 1}`, `{"max_pending": 7}`, "kind: namespace\nname: acme\n", "PUT"},
+		{
+			"a schedule", "/v1/schedules/s", `{"every": "1h", "task": {"http": {"url": "http://127.0.0.1:9/"}}}`,
+			`{"every": "7h", "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, "kind: schedule\nname: s\nevery: 2h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n", "PUT",
+		},
+		{"a pruned queue", "/v1/queues/old", `{"managed_by": "apply"}`, `{"rate": 7}`, "kind: queue\nname: new\n", "DELETE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := memstore.New(memstore.Config{})
+			defer store.Close()
+			inner := api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store)
+			put := func(body string) {
+				r := httptest.NewRequest("PUT", c.path, strings.NewReader(body))
+				r.Host = "127.0.0.1"
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				if inner.ServeHTTP(w, r); w.Code >= 300 {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			}
+			if c.before != "" {
+				put(c.before)
+			}
+			raced := false
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == c.method && r.URL.Path == c.path && !raced {
+					raced = true
+					put(c.during)
+				}
+				inner.ServeHTTP(w, r)
+			}))
+			defer srv.Close()
+			s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+			if _, errs := s.applied(exit.Conflict, c.file, "--prune"); !strings.Contains(errs, "another client has changed it since apply read it") || !raced {
+				t.Errorf("raced %v, stderr %q", raced, errs)
+			}
+			resp, err := http.Get(srv.URL + c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, _ := io.ReadAll(resp.Body); !strings.Contains(string(body), "7") {
+				t.Errorf("the change of the other client is lost: %s", body)
+			}
+		})
+	}
+}
+
+func TestATokenOfANamespaceAppliesAndExportsOnlyThatNamespace(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set acme")
+	s.must("", "queue set elsewhere --rate 1")
+	root := strings.TrimSpace(s.must("", "token create --for operator --scope admin"))
+	t.Setenv("FOLIOT_TOKEN", root)
+	own := strings.TrimSpace(s.must("", "token create --for acme --scope admin"))
+	t.Setenv("FOLIOT_TOKEN", own)
+	s.applied(exit.OK, mailQueue, "--prune")
+	if got := s.must("", "export --settings"); got != mailQueue {
+		t.Errorf("the export is\n%s", got)
+	}
+	if _, errs := s.applied(exit.Usage, "kind: namespace\nname: acme\n"); !strings.Contains(errs, "FILE:1: namespace acme: namespaces need an operator's token") {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, errs := s.applied(exit.Usage, "kind: queue\nnamespace: default\nname: q\n"); !strings.Contains(errs, "FILE:2: queue q: namespace: this run acts in the namespace acme only") {
+		t.Errorf("stderr %q", errs)
+	}
+	t.Setenv("FOLIOT_TOKEN", root)
+	t.Setenv("FOLIOT_NAMESPACE", "acme")
+	s.applied(exit.OK, "kind: queue\nname: new\n", "--prune") // prunes acme/mail only
+	t.Setenv("FOLIOT_NAMESPACE", "")
+	if got := s.must("", "export --settings"); strings.Contains(got, "mail") || !strings.Contains(got, "namespace: acme\nname: new") || !strings.Contains(got, "name: elsewhere") {
+		t.Errorf("the operator exports\n%s", got)
+	}
+}
+
+func TestApplyPrintsObjectsAsJSONWithoutSecrets(t *testing.T) {
+	s := newSession(t)
+	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/?token=TOKEN', headers: {X-Api-Key: KEY, X-Shop: SHOP}}}\n"
+	s.applied(exit.OK, strings.NewReplacer("TOKEN", "old-secret", "KEY", "old-secret", "SHOP", "seven").Replace(schedule))
+	later := strings.NewReplacer("TOKEN", "new-secret", "KEY", "new-secret", "SHOP", "eight").Replace(schedule)
+	text, _ := s.applied(exit.Differs, later, "--dry-run")
+	out, _ := s.applied(exit.OK, later, "-o", "json")
+	if strings.Contains(text+out, "-secret") {
+		t.Errorf("a secret is printed:\n%s%s", text, out)
+	}
+	var line struct {
+		Action, Kind, Namespace, Name string
+		Fields                        []struct {
+			Field    string
+			From, To any
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &line); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if line.Action != "change" || line.Kind != "schedule" || line.Namespace != "default" || line.Name != "s" || len(line.Fields) != 3 ||
+		line.Fields[1].Field != "task.http.headers.x-shop" || line.Fields[1].From != "seven" || line.Fields[1].To != "eight" {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
+	s, dir := newSession(t), t.TempDir()
+	for name, content := range map[string]string{"b.yml": mailQueue, "a.yaml": "# nothing\n---\n---\nkind: queue\nname: a\n", "notes.txt": "kind: queue\nname: no\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, errs, code := s.run("", "apply", "-f", dir); code != exit.OK || out != "+ queue a\n+ queue mail\n" {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if out, errs, code := s.run("kind: queue\nname: mail\n", "apply", "-f", dir, "-f", "-"); code != exit.Usage || !strings.Contains(errs, "standard input:1: queue mail is already described at "+filepath.Join(dir, "b.yml")+":1") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if _, errs, code := s.run("", "apply", "-f", t.TempDir(), "--prune"); code != exit.Usage || !strings.Contains(errs, "has no file *.yaml or *.yml") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if _, errs := s.applied(exit.Usage, "# nothing\n", "--prune"); !strings.Contains(errs, "FILE has no objects") {
+		t.Errorf("%s", errs)
+	}
+}
+
+// A user begins with the example of the page.
+func TestTheExampleOfThePageAboutApplyWorks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/apply.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	if example == nil {
+		t.Fatal("the page has no example")
+	}
+	s := newSession(t)
+	if out, _ := s.applied(exit.OK, string(example[1])); out != "+ namespace acme\n+ queue acme/mail\n+ schedule acme/nightly\n" {
+		t.Errorf("it prints %q", out)
+	}
+	s.applied(exit.OK, string(example[1]), "--dry-run", "--prune")
+}
+
+func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
+	m := newMoveTest(t)
+	const objects = "kind: queue\nname: mail\n---\nkind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n---\nkind: namespace\nname: acme\n"
+	m.from.applied(exit.OK, objects)
+	m.from.must("", "queue set mail --rate 3")
+	m.from.must("", "queue pause mail")
+	m.from.must("", "cron set s --every 2h")
+	m.from.must("", "cron pause s")
+	m.from.must("", "namespace set acme --max-pending 10")
+	m.move()
+	for _, c := range []struct {
+		s    *session
+		line string
+	}{{m.from, "queue get mail"}, {m.from, "cron get s"}, {m.to, "cron get s"}} {
+		if got := c.s.must("", c.line); !strings.Contains(got, "managed by\tapply\n") {
+			t.Errorf("%s prints no owner:\n%s", c.line, got)
+		}
+	}
+	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
+	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune"); out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+}
+
+func TestAnObjectInAMissingNamespaceIsRefusedBeforeAnyChange(t *testing.T) {
+	s := newSession(t)
+	_, errs := s.applied(exit.Usage, mailQueue+"---\nkind: queue\nname: q\nnamespace: acme\n")
+	if !strings.Contains(errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`") {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
+		t.Error("another object was changed")
+	}
+}
+
+// Without the bodies, an export would lose them, and apply would find
+// differences that do not exist.
+func TestATokenThatSeesNoBodiesCannotCompareSchedules(t *testing.T) {
+	s := newSession(t)
+	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: x}}\n"
+	s.applied(exit.OK, schedule)
+	s.must("", "namespace set default --hide-payloads")
+	admin := strings.TrimSpace(s.must("", "token create --for operator --scope admin"))
+	t.Setenv("FOLIOT_TOKEN", admin)
+	reader := strings.TrimSpace(s.must("", "token create --for default --scope read"))
+	t.Setenv("FOLIOT_TOKEN", reader)
+	if _, errs := s.applied(exit.Failure, schedule, "--dry-run"); !strings.Contains(errs, "use a token of scope write") {
+		t.Errorf("stderr %q", errs)
+	}
+	if out, errs, code := s.run("", "export", "--settings"); code == exit.OK || strings.Contains(out, "schedule") {
+		t.Errorf("the export ended with %d: %s%s", code, out, errs)
+	}
+}
+
+// A load balancer sends each request to another server. A server knows a new
+// namespace only when it reads the settings again.
+func TestApplyCreatesANamespaceWithQueuesBehindALoadBalancer(t *testing.T) {
+	url := "redis://" + redistest.New(t).Addr
+	var nodes []*httputil.ReverseProxy
+	for range 2 {
+		node, err := neturl.Parse(redisNode(t, url).url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(node) }})
+	}
+	var requests atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		nodes[requests.Add(1)%2].ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	for _, name := range []string{"a", "b", "c"} {
+		want := "+ namespace " + name + "\n+ queue " + name + "/q\n+ queue " + name + "/r\n"
+		if out, _ := s.applied(exit.OK, strings.ReplaceAll("kind: namespace\nname: NAME\n---\nkind: queue\nnamespace: NAME\nname: q\n---\nkind: queue\nnamespace: NAME\nname: r\n", "NAME", name)); out != want {
+			t.Errorf("it prints %q", out)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package connect
+
+import (
+	"cmp"
+	"net/url"
+
+	"github.com/foliot/foliot/internal/cli/contexts"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// DefaultServer is called if neither a flag, a variable nor a context names a
+// server.
+const DefaultServer = "http://127.0.0.1:8750"
+
+// Target is the server that a command calls: the flags and variables, and for
+// values that are missing there the context.
+type Target struct {
+	Context string // contexts.None: none
+	Current bool   // no flag and no variable names the context
+
+	Server, Namespace, TokenFile, CACert Setting
+
+	// TokenWithheld reports that the context has a token, but for another server.
+	TokenWithheld bool
+}
+
+// Setting is a value of a Target and its origin.
+type Setting struct {
+	Value  string
+	Origin Origin
+}
+
+// Origin is the source of a Setting.
+type Origin int
+
+// The sources of settings.
+const (
+	Unset Origin = iota
+	Given        // by a flag or a variable
+	FromContext
+	ByDefault
+)
+
+// Target returns the server that the flags name. The token of a context is sent
+// only to the server of this context. Otherwise --server could pass it on.
+func (f *Flags) Target() (*Target, error) {
+	file, err := contexts.Read()
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Context: cmp.Or(f.Context, file.Current, contexts.None), Current: f.Context == ""}
+	chosen, known := file.Contexts[t.Context]
+	switch {
+	case known || t.Context == contexts.None:
+	case t.Current:
+		return nil, usage.Errorf("contexts", "the current context %q does not exist: `foliot context use NAME` chooses another one", t.Context)
+	default:
+		return nil, usage.Errorf("--context", "there is no context %q: `foliot context ls` lists the existing ones", t.Context)
+	}
+	t.Server = setting(f.Server, chosen.Server, DefaultServer)
+	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
+	t.CACert = setting(f.CACert, chosen.CACert, "")
+	switch {
+	case f.Token != "" || f.TokenFile != "" || chosen.TokenFile == "":
+		t.TokenFile = setting(f.TokenFile, "", "")
+	case t.Server.Value != chosen.Server:
+		t.TokenWithheld = true
+	default:
+		t.TokenFile = setting("", chosen.TokenFile, "")
+	}
+	return t, nil
+}
+
+func setting(given, fromContext, byDefault string) Setting {
+	switch {
+	case given != "":
+		return Setting{given, Given}
+	case fromContext != "":
+		return Setting{fromContext, FromContext}
+	case byDefault != "":
+		return Setting{byDefault, ByDefault}
+	}
+	return Setting{}
+}
+
+// place names a setting in an error: the flag, or the context.
+func (t *Target) place(s Setting, flag string) string {
+	if s.Origin == FromContext {
+		return "context " + t.Context + ": " + flag
+	}
+	return flag
+}
+
+// CheckServer returns an error that names place, unless server is the URL of a
+// server.
+func CheckServer(place, server string) error {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usage.Errorf(place, "invalid server URL %q: write a URL such as %s", server, DefaultServer)
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package contexts keeps the servers that a user calls in a file, by name.
+package contexts

@@ -1,0 +1,112 @@
+package contexts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// None is the name that stands for no context.
+const None = "default"
+
+// Context is a server and how to call it. It has the path of a token file and no
+// token, so a copy of the contexts gives no access.
+type Context struct {
+	Server    string `yaml:"server" json:"server"`
+	Namespace string `yaml:"namespace,omitempty" json:"namespace,omitempty"`
+	TokenFile string `yaml:"token_file,omitempty" json:"token_file,omitempty"`
+	CACert    string `yaml:"ca_cert,omitempty" json:"ca_cert,omitempty"`
+}
+
+// File is the content of the file of contexts.
+type File struct {
+	Current  string             `yaml:"current,omitempty"` // empty: none
+	Contexts map[string]Context `yaml:"contexts"`
+}
+
+// Path returns the path of the file.
+func Path() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the directory of the contexts: %w", err)
+	}
+	return filepath.Join(dir, "foliot", "contexts.yaml"), nil
+}
+
+// Read returns the content of the file. It is empty if there is no file, or if
+// this user has no directory for one.
+func Read() (*File, error) {
+	f := &File{Contexts: map[string]Context{}}
+	path, err := Path()
+	if err != nil {
+		return f, nil
+	}
+	// A user that can write the file chooses the servers that get the tokens.
+	data, err := fileaccess.Read(path, fileaccess.Unaltered)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, usage.Errorf("contexts", "%v", err)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(f); err != nil && !errors.Is(err, io.EOF) {
+		return nil, usage.Errorf("contexts", "%s: %v: correct the file, or remove it", path, err)
+	}
+	if f.Contexts == nil {
+		f.Contexts = map[string]Context{}
+	}
+	return f, nil
+}
+
+// Names returns the names of the contexts in their order.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Contexts)) }
+
+// Write replaces the file. Only this user can read it.
+func (f *File) Write() error {
+	path, err := Path()
+	if err != nil {
+		return err
+	}
+	data, err := yaml.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("encode the contexts: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
+	}
+	if err := replace(path, data); err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file in one step: a reader sees the old content or the new
+// one.
+func replace(path string, data []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(data)
+	err = errors.Join(err, temporary.Sync(), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return nil
+}

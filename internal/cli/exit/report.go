@@ -1,0 +1,79 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/redact"
+)
+
+// Report is an error as -o json prints it.
+type Report struct {
+	Code     string   `json:"code"` // the word for ExitCode
+	ExitCode int      `json:"exit_code"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"`    // a remedy that is not a part of the message
+	Problem  *Problem `json:"problem,omitempty"` // the reply of the server that refused the request
+}
+
+// Problem is the reply of a server that refuses a request, as in the API.
+type Problem struct {
+	Status     int      `json:"status"`
+	Code       string   `json:"code,omitempty"`
+	Detail     string   `json:"detail"`
+	Field      string   `json:"field,omitempty"`
+	Suggestion string   `json:"suggestion,omitempty"`
+	Allowed    []string `json:"allowed,omitempty"`
+	Kind       string   `json:"kind,omitempty"`
+	Name       string   `json:"name,omitempty"`
+	Count      int      `json:"count,omitempty"`
+	ID         string   `json:"id,omitempty"`
+	State      string   `json:"state,omitempty"`
+}
+
+// words are the values of Report.Code.
+var words = map[int]string{
+	Failure: "failure", Usage: "invalid_input", NotFound: "not_found", Conflict: "conflict", Unreachable: "unreachable",
+	Undelivered: "undelivered", Denied: "denied", Differs: "differs", Interrupted: "interrupted",
+}
+
+// ReportOf returns the report of err, in the words of command. A nil command
+// keeps the words of the server.
+func ReportOf(err error, command *kong.Node) Report {
+	code := CodeOf(err)
+	r := Report{Code: words[code], ExitCode: code, Message: messageOf(err, command), Hint: clean(strings.TrimPrefix(advice(err), ": "))}
+	if code == Interrupted {
+		r.Hint = ""
+	}
+	var e *client.Error
+	if errors.As(err, &e) && e.Status != 0 {
+		r.Problem = &Problem{
+			Status: e.Status, Code: e.Code, Detail: e.Detail, Field: e.Field, Suggestion: e.Suggestion, Allowed: e.Allowed,
+			Kind: e.Kind, Name: e.Name, Count: e.Count, ID: e.ID, State: string(e.State),
+		}
+	}
+	return r
+}
+
+// UsageReport returns the report of a command line that cannot be parsed.
+func UsageReport(err error, hint string) Report {
+	return Report{Code: words[Usage], ExitCode: Usage, Message: messageOf(err, nil), Hint: hint}
+}
+
+// messageOf returns err as one line of text, without its remedy.
+func messageOf(err error, command *kong.Node) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return clean(rewordRefusal(err, command))
+}
+
+// clean returns untrusted text as one short line without secrets.
+func clean(text string) string {
+	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
+}

@@ -1,0 +1,87 @@
+package manifest
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
+)
+
+// QueueKey returns the key of the queue of a schedule's tasks.
+func (o *Object) QueueKey() Key {
+	return Key{Queue, o.Namespace, cmp.Or(o.ScheduleSpec.Task.Queue, task.DefaultQueue)}
+}
+
+// Complete returns the object with all defaults, as a server would return it.
+// The fields that a schedule leaves out have the defaults of queue, which are
+// the settings of the queue of its tasks. The owner is removed.
+func (o Object) Complete(queue client.QueueSettings) Object {
+	o.NamespaceSettings.ManagedBy, o.QueueSettings.ManagedBy, o.ScheduleSpec.ManagedBy = "", "", ""
+	switch o.Kind {
+	case Queue:
+		o.QueueSettings.ExpireAfter = noLimit(o.QueueSettings.ExpireAfter)
+	case Schedule:
+		completeRule(&o.ScheduleSpec)
+		completeTask(&o.ScheduleSpec.Task, queue)
+	}
+	return o
+}
+
+// noLimit returns d, or zero if d is client.Forever: both mean no limit in the
+// settings of a queue.
+func noLimit(d client.Duration) client.Duration {
+	if d == client.Forever {
+		return 0
+	}
+	return d
+}
+
+func completeRule(s *client.ScheduleSpec) {
+	if expr, err := cron.Parse(s.Cron); err == nil && s.Cron != "" {
+		if every, ok := expr.Every(); ok && s.Every == 0 {
+			s.Cron, s.Every = "", every
+		} else if !ok {
+			s.Cron = expr.String()
+		}
+	}
+	if s.Cron != "" {
+		s.TimeZone = cmp.Or(s.TimeZone, recurrence.DefaultZone)
+		s.DSTGap, s.DSTOverlap = cmp.Or(s.DSTGap, cron.Gap(0).String()), cmp.Or(s.DSTOverlap, cron.Overlap(0).String())
+	}
+	s.Anchor, s.SetRuns = time.Time{}, nil // not in a file
+	s.Start, s.End = rounded(s.Start), rounded(s.End)
+	s.Misfire, s.Overlap = cmp.Or(s.Misfire, client.FireOnce), cmp.Or(s.Overlap, client.AllowOverlap)
+	s.CatchupLimit = cmp.Or(s.CatchupLimit, recurrence.DefaultCatchupLimit)
+	if s.CatchupWindow == nil {
+		s.CatchupWindow = new(recurrence.DefaultCatchupWindow)
+	}
+	if s.Paused == nil {
+		s.Paused = new(false)
+	}
+}
+
+// rounded returns a time as a server keeps it.
+func rounded(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return task.CeilMillis(t).Time()
+}
+
+func completeTask(t *client.Spec, queue client.QueueSettings) {
+	t.Queue, t.Priority = cmp.Or(t.Queue, task.DefaultQueue), cmp.Or(t.Priority, client.Normal)
+	if t.Work.Kind == "" {
+		t.HTTP.Method = cmp.Or(t.HTTP.Method, task.DefaultMethod)
+	}
+	t.Timeout = cmp.Or(t.Timeout, queue.Timeout, task.DefaultTimeout)
+	t.ExpireAfter = cmp.Or(t.ExpireAfter, queue.ExpireAfter, client.Forever)
+	t.OnDead = cmp.Or(t.OnDead, client.NotifyURL(queue.OnDead), client.NoDeadNotice)
+	r := &t.Retry
+	r.MaxAttempts = cmp.Or(r.MaxAttempts, queue.Retry.MaxAttempts, client.Unlimited)
+	r.MinBackoff = cmp.Or(r.MinBackoff, queue.Retry.MinBackoff, task.DefaultMinBackoff)
+	r.MaxBackoff = cmp.Or(r.MaxBackoff, queue.Retry.MaxBackoff, task.DefaultMaxBackoff)
+	r.MaxAge = cmp.Or(r.MaxAge, queue.Retry.MaxAge, client.Duration(task.DefaultMaxAge))
+}

@@ -1,0 +1,103 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Kind is the kind of an object, as the field kind names it.
+type Kind string
+
+// The kinds, in the order in which objects are created: an object needs objects
+// of earlier kinds.
+const (
+	Namespace Kind = "namespace"
+	Queue     Kind = "queue"
+	Schedule  Kind = "schedule"
+)
+
+var kinds = []Kind{Namespace, Queue, Schedule}
+
+// Key identifies an object.
+type Key struct {
+	Kind      Kind
+	Namespace string // "" for an object of kind Namespace
+	Name      string
+}
+
+// String returns the kind and the name, and the namespace unless that is the
+// default one.
+func (k Key) String() string {
+	if k.Kind == Namespace {
+		return string(k.Kind) + " " + k.Name
+	}
+	return string(k.Kind) + " " + wording.Qualified(k.Namespace, k.Name)
+}
+
+// Compare orders keys by kind, namespace and name. Kinds are in the order in
+// which objects are created.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(kinds, k.Kind), slices.Index(kinds, other.Kind)),
+		strings.Compare(k.Namespace, other.Namespace),
+		strings.Compare(k.Name, other.Name),
+	)
+}
+
+// Object is a namespace, a queue or a schedule with its settings. Only the
+// settings of its kind are used.
+type Object struct {
+	Key
+
+	NamespaceSettings client.NamespaceSettings
+	QueueSettings     client.QueueSettings
+	ScheduleSpec      client.ScheduleSpec
+
+	file  string         // "" for an object of a server
+	lines map[string]int // the line of each field of the file, by its path
+}
+
+// Place returns the file and the line of a field, or of the closest field that
+// contains it. The path "" is the object itself.
+func (o *Object) Place(path string) string {
+	for {
+		if line, ok := o.lines[path]; ok || path == "" {
+			return fmt.Sprintf("%s:%d", o.file, line)
+		}
+		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
+	}
+}
+
+// Errorf returns an error about a field of the object, with its file and line.
+func (o *Object) Errorf(path, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	if path != "" {
+		text = path + ": " + text
+	}
+	return usage.Errorf(o.Place(path), "%s: %s", o.Key, text)
+}
+
+// OfNamespace returns a namespace of a server as an object.
+func OfNamespace(n *client.Namespace) Object {
+	return Object{Key: Key{Kind: Namespace, Name: n.Name}, NamespaceSettings: n.NamespaceSettings}
+}
+
+// OfQueue returns a queue of a server as an object.
+func OfQueue(namespace string, q *client.Queue) Object {
+	return Object{Key: Key{Queue, namespace, q.Name}, QueueSettings: q.QueueSettings}
+}
+
+// OfSchedule returns a schedule of a server as an object. A server returns
+// schedules with all defaults, so an absent limit means that there is none.
+func OfSchedule(namespace string, s *client.Schedule) Object {
+	spec := s.ScheduleSpec
+	spec.Task.ExpireAfter = cmp.Or(spec.Task.ExpireAfter, client.Forever)
+	spec.Task.OnDead = cmp.Or(spec.Task.OnDead, client.NoDeadNotice)
+	return Object{Key: Key{Schedule, namespace, s.Name}, ScheduleSpec: spec}
+}

@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// read reads one file with that content, and returns its errors, one on each
+// line, without the directory.
+func read(t *testing.T, content string) ([]Object, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Read([]string{file}, nil, "default")
+	if err == nil {
+		return objects, ""
+	}
+	for _, part := range usage.Parts(err) {
+		if invalid := new(usage.Error); !errors.As(part, &invalid) {
+			t.Errorf("%v is no usage error", part)
+		}
+	}
+	return objects, strings.ReplaceAll(err.Error(), file, "f.yaml")
+}
+
+const plainTask = "task: {http: {url: 'http://127.0.0.1:9/'}}\n"
+
+func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
+	for _, c := range []struct{ content, want string }{
+		{"kind: queue\nname: q\nratee: 1\n", "f.yaml:3: unknown field ratee; did you mean rate?"},
+		{"kind: queue\nname: q\nretry:\n  max: 1\n", "f.yaml:4: unknown field retry.max"},
+		{"kind: queue\nname: q\nmanaged_by: x\n", "f.yaml:3: managed_by: foliot apply sets the owner: pass --owner"},
+		{"kind: schedule\nname: s\nevery: 1h\nruns: 3\n" + plainTask, "f.yaml:4: runs: this field only moves a schedule"},
+		{"kind: queue\nname: q\nrate: fast\n", "f.yaml:3: rate: must be a number"},
+		{"kind: queue\nname: q\nrate: 0\n", "f.yaml:3: rate: must be at least 0.0000116; delete the line to use the default"},
+		{"kind: queue\nname: q\nrate:\n", "f.yaml:3: rate: the value is missing: delete the line to use the default"},
+		{"kind: queue\nname: q\nconcurrency: 1.5\n", "f.yaml:3: concurrency: must be a whole number"},
+		{"kind: queue\nname: q\nconcurrency: 1000001\n", "f.yaml:3: concurrency: must be at most 1000000"},
+		{"kind: queue\nname: q\nkeep_bodies: 'true'\n", "f.yaml:3: keep_bodies: must be true or false"},
+		{"kind: queue\nname: q\ntimeout: 15\n", "f.yaml:3: timeout: must be a duration with a unit, such as 15s"},
+		{"kind: queue\nname: q\ntimeout: 3 parsecs\n", `f.yaml:3: timeout: "3 parsecs" is not a duration, such as 90s, 1h30m or 250ms`},
+		{"kind: queue\nname: q\nretry: 3\n", "f.yaml:3: retry: must be an object with fields"},
+		{"kind: queue\nname: q\nrate: 1\nrate: 2\n", "f.yaml:4: rate is already set in line 3"},
+		{"kind: queue\nname: q\nburst: 4\n", "f.yaml:3: queue q: burst: a burst needs a rate"},
+		{"kind: queue\nname: q\n---\nkind: queue\nname: q\n", "f.yaml:4: queue q is already described at f.yaml:1: keep one of them"},
+		{"kind: queues\nname: q\n", `f.yaml:1: kind: "queues" is not one of namespace, queue, schedule`},
+		{"name: q\n", "f.yaml:1: kind: missing: an object needs a kind, which is namespace, queue or schedule"},
+		{"kind: queue\n", "f.yaml:1: name: missing: an object needs a name"},
+		{"kind: queue\nname: a b\n", "f.yaml:2: name: must consist of letters, digits and . _ : - and begin with a letter or digit"},
+		{"kind: queue\nname: q\nnamespace: a/b\n", "f.yaml:3: namespace: must consist of"},
+		{"kind: namespace\nname: a\nnamespace: b\n", "f.yaml:3: namespace: a namespace is in no other namespace: delete the line"},
+		{"kind: namespace\nname: operator\n", `f.yaml:1: namespace operator: namespace: "operator" means the operator`},
+		{"- kind: queue\n", "f.yaml:1: a document must be an object with the fields kind and name"},
+		{"kind: queue\nname: q\n  rate: 1\n", "f.yaml:3: mapping values are not allowed"},
+		{"kind: schedule\nname: s\nevery: 1h\n", "f.yaml:1: schedule s: task: a task needs http.url, the URL to call, or work.kind"},
+		{"kind: schedule\nname: s\n" + plainTask, "f.yaml:1: schedule s: cron: missing: a schedule needs cron"},
+		{"kind: schedule\nname: s\ncron: '99 * * * *'\n" + plainTask, "f.yaml:3: schedule s: cron: "},
+		{"kind: schedule\nname: s\ncron: '@daily'\ntimezone: Europe/Berln\n" + plainTask, "f.yaml:4: schedule s: timezone: "},
+		{"kind: schedule\nname: s\ncron: '@daily'\nevery: 1h\n" + plainTask, "f.yaml:4: schedule s: every: cannot be combined with cron"},
+		{"kind: schedule\nname: s\nevery: 1h\ndst_gap: skip\n" + plainTask, "f.yaml:3: schedule s: every: cannot be combined with dst_gap"},
+		{"kind: schedule\nname: s\nevery: 1h\nmisfire: all\n" + plainTask, `f.yaml:4: misfire: "all" is not one of fire_once, skip, fire_all`},
+		{"kind: schedule\nname: s\nevery: 1h\nstart: 2030-01-02\n" + plainTask, `f.yaml:4: start: "2030-01-02" is not a time, such as 2030-01-02T15:04:05Z`},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: ftp://a/\n", "f.yaml:6: schedule s: task.http.url: "},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: 7\n", "f.yaml:8: task.http.headers.X: must be text: put 7 in quotes"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: .inf\n", "f.yaml:8: task.http.body.a: .inf is not a number of JSON"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http: &h\n    url: http://a/\n  work: *h\n", "f.yaml:7: aliases such as *h are not supported"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  <<: {}\n", "f.yaml:5: merge keys (<<) are not supported"},
+	} {
+		_, got := read(t, c.content)
+		if !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
+			t.Errorf("%q\ngives the error\n%s\nwant\n%s", c.content, got, c.want)
+		}
+	}
+}
+
+func TestAllErrorsAreReportedAtOnce(t *testing.T) {
+	_, got := read(t, "kind: queue\nname: q\nrate: fast\nburst: x\n---\nkind: queue\nname: p\ntimeout: 1\n")
+	if want := "f.yaml:3: rate: must be a number\nf.yaml:4: burst: must be a whole number\nf.yaml:8: timeout: must be a duration with a unit, such as 1s"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestObjectsAreInTheOrderOfTheirCreation(t *testing.T) {
+	objects, errs := read(t, "kind: schedule\nname: a\nevery: 1h\n"+plainTask+"---\nkind: queue\nname: b\n---\nkind: namespace\nname: z\n---\nkind: queue\nnamespace: z\nname: a\n")
+	var got []string
+	for _, o := range objects {
+		got = append(got, o.String())
+	}
+	if list := strings.Join(got, ", "); list != "namespace z, queue b, queue z/a, schedule a" || errs != "" {
+		t.Errorf("%s %s", list, errs)
+	}
+}
+
+// Two ways to write the same value must not differ, or apply would change an
+// object forever.
+func TestEqualSettingsHaveNoDifference(t *testing.T) {
+	for _, c := range []struct{ a, b string }{
+		{"kind: queue\nname: q\n", "kind: queue\nname: q\nexpire_after: 0s\nkeep_bodies: false\n"},
+		{"kind: queue\nname: q\ntimeout: 90s\n", "kind: queue\nname: q\ntimeout: 1m30s\n"},
+		{"kind: queue\nname: q\nrate: 10\n", "kind: queue\nname: q\nrate: 1e1\n"},
+		{
+			"kind: schedule\nname: s\ncron: '@every 1h'\n" + plainTask,
+			"kind: schedule\nname: s\nevery: 60m\npaused: false\nmisfire: fire_once\ncatchup_window: 24h\ncatchup_limit: 100\noverlap: allow\ntask: {queue: default, priority: normal, timeout: 15s, expire_after: 0s, on_dead: '', http: {method: POST, url: 'http://127.0.0.1:9/'}, retry: {max_attempts: 0, min_backoff: 1s, max_backoff: 1h, max_age: 24h}}\n",
+		},
+		{
+			"kind: schedule\nname: s\ncron: '@daily'\nstart: 2030-01-01T00:00:00Z\n" + plainTask,
+			"kind: schedule\nname: s\ncron: '@daily'\nstart: 2030-01-01T02:00:00+02:00\ntimezone: UTC\ndst_gap: next\ndst_overlap: first\n" + plainTask,
+		},
+		{
+			"kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://a/', headers: {X-A: b}, body: {a: 1, b: [2]}}}\n",
+			"kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://a/', headers: {x-a: b}, body: {b: [2], a: 1}}}\n",
+		},
+	} {
+		a, errs := read(t, c.a)
+		b, more := read(t, c.b)
+		if errs+more != "" {
+			t.Fatal(errs, more)
+		}
+		none := client.QueueSettings{}
+		if d, err := Diff(a[0].Complete(none), b[0].Complete(none)); err != nil || len(d) > 0 {
+			t.Errorf("%s\nand\n%s\ndiffer in %s: %v", c.a, c.b, d, err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+)
+
+func TestTheFlagVersionPrintsTheOutputOfTheCommandVersion(t *testing.T) {
+	s := newSession(t)
+	for _, output := range []string{"text", "json"} {
+		want, _, _ := s.runBare("version", "-o", output)
+		for _, args := range [][]string{{"--version", "-o", output}, {"-o", output, "--version"}, {"ls", "--version", "-o", output}} {
+			if got, errs, code := s.runBare(args...); got != want || want == "" || errs != "" || code != exit.OK {
+				t.Errorf("foliot %v ended with %d and printed %q and %q, want %q", args, code, got, errs, want)
+			}
+		}
+	}
+}
+
+func TestOtherNamesRunTheSameCommand(t *testing.T) {
+	s := newSession(t)
+	for _, step := range []struct{ line, names string }{
+		{"create http://127.0.0.1:9/ --in 1h --name a", "a"},
+		{"task add http://127.0.0.1:9/ --in 1h --name b", "b"},
+		{"task create http://127.0.0.1:9/ --in 1h --name c", "c"},
+		{"list", "c\tscheduled"},
+		{"task ls", "c\tscheduled"},
+		{"tasks list", "c\tscheduled"},
+		{"show a", "a"},
+		{"task show a", "a"},
+		{"task move a --in 2h", "a"},
+		{"task run b", "b"},
+		{"task upcoming --until 3h", "a"},
+		{"task due", ""},
+		{"delete a", "cancelled a"},
+		{"rm b", "cancelled b"},
+		{"task rm c", "cancelled c"},
+		{"cron create d @daily http://127.0.0.1:9/", "d"},
+		{"cron list", "d"},
+		{"cron show d", "d"},
+		{"cron delete d", "d"},
+		{"queue list", "default"},
+		{"queue show default", "default"},
+	} {
+		stdout, stderr, code := s.run("", s.words(step.line)...)
+		if code != exit.OK || !strings.Contains(stdout, step.names) {
+			t.Errorf("foliot %s ended with %d and printed %q and %q", step.line, code, stdout, stderr)
+		}
+	}
+}
+
+// A word must not have two meanings, and the commands of foliot task are those
+// of foliot.
+func TestNoNameIsUsedTwice(t *testing.T) {
+	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
+	groups := append(root.Children, root)
+	for _, group := range groups {
+		used := map[string]bool{}
+		for _, c := range group.Children {
+			for _, name := range append([]string{c.Name}, c.Aliases...) {
+				if used[name] {
+					t.Errorf("%s has two commands %s", nameOf(group), name)
+				}
+				used[name] = true
+			}
+		}
+	}
+}
+
+// heading matches the heading of a group in a help text.
+var heading = regexp.MustCompile(`(?m)^\S.*:$`)
+
+func TestTheFlagsOfEveryCommandComeLastInEveryHelp(t *testing.T) {
+	s := newSession(t)
+	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
+	commands := [][]string{{}}
+	for _, leaf := range append(root.Leaves(true), root.Children...) {
+		commands = append(commands, strings.Fields(nameOf(leaf))[1:])
+	}
+	for _, words := range commands {
+		text, _, code := s.runBare(append(words, "--help")...)
+		_, last, found := strings.Cut(text, "\n"+globalFlags.Title+"\n")
+		for _, flag := range []string{"--help", "--server=", "--output=", "--version"} {
+			if !strings.Contains(last, "  "+flag) && !strings.Contains(last, ", "+flag) {
+				t.Errorf("foliot %v: %s is missing in the last group", words, flag)
+			}
+		}
+		if !found || code != exit.OK || heading.MatchString(last) {
+			t.Errorf("foliot %v: another group follows the flags of every command:\n%s", words, text)
+		}
+		if strings.Contains(text, "Commands:\n") {
+			t.Errorf("foliot %v: it lists commands without a group:\n%s", words, text)
+		}
+	}
+}
+
+// The help has 72 lines in 80 columns. Longer texts belong into the help of a
+// command.
+func TestTheOverallHelpStaysShort(t *testing.T) {
+	text, _, _ := newSession(t).runBare()
+	if n := strings.Count(text, "\n"); n > 72 {
+		t.Errorf("it has %d lines:\n%s", n, text)
+	}
+}

@@ -1,0 +1,168 @@
+package metrics
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// requirePromtool is the variable that turns a missing promtool into a failure
+// instead of a skipped test. CI sets it.
+const requirePromtool = "FOLIOT_REQUIRE_PROMTOOL"
+
+var alertName = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
+
+func readDocs(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(docs + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// alertRules returns the text of each rule by the name of its alert.
+func alertRules(t *testing.T) map[string]string {
+	t.Helper()
+	text := readDocs(t, "grafana/alerts.yaml")
+	starts := alertName.FindAllStringSubmatchIndex(text, -1)
+	rules := map[string]string{}
+	for i, at := range starts {
+		end := len(text)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		rules[text[at[2]:at[3]]] = text[at[0]:end]
+	}
+	if len(rules) == 0 || len(rules) != strings.Count(text, "alert:") {
+		t.Fatalf("%d rules were read, and the file has %d", len(rules), strings.Count(text, "alert:"))
+	}
+	return rules
+}
+
+func TestTheAlertsUseExposedMetricsOnly(t *testing.T) {
+	checkQueries(t, "grafana/alerts.yaml", indented(readDocs(t, "grafana/alerts.yaml"), "expr: |"))
+}
+
+func TestTheAlertsFireAboveTheirThresholdsOnly(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	switch {
+	case err == nil:
+	case os.Getenv(requirePromtool) != "":
+		t.Fatalf("%s is set and there is no promtool: install it (Debian: apt-get install prometheus)", requirePromtool)
+	default:
+		t.Skip("there is no promtool: install it (Debian: apt-get install prometheus) and run this again")
+	}
+	for _, words := range [][]string{
+		{"check", "rules", docs + "grafana/alerts.yaml"},
+		{"test", "rules", docs + "grafana/alerts_test.yaml"},
+	} {
+		if out, err := exec.Command(promtool, words...).CombinedOutput(); err != nil { //nolint:gosec // the test's own arguments
+			t.Errorf("promtool %s: %v\n%s", strings.Join(words, " "), err, out)
+		}
+	}
+}
+
+func TestEachAlertIsInTheTestsOfThresholds(t *testing.T) {
+	tests := readDocs(t, "grafana/alerts_test.yaml")
+	for name := range alertRules(t) {
+		if !strings.Contains(tests, `ALERTS{alertname="`+name+`", alertstate="firing"}`) {
+			t.Errorf("grafana/alerts_test.yaml does not test %s", name)
+		}
+	}
+}
+
+// runbookURL is the address of the pages in docs/runbooks.
+const runbookURL = "https://github.com/foliot/foliot/blob/main/docs/runbooks/"
+
+// runbooks returns the texts of the pages in docs/runbooks by the names of their
+// alerts.
+func runbooks(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(docs + "runbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for _, f := range files {
+		if name, isPage := strings.CutSuffix(f.Name(), ".md"); isPage && name != "README" {
+			pages[name] = readDocs(t, "runbooks/"+f.Name())
+		}
+	}
+	return pages
+}
+
+func TestEachAlertHasARunbookAndEachRunbookAnAlert(t *testing.T) {
+	pages, rules := runbooks(t), alertRules(t)
+	index, table := readDocs(t, "runbooks/README.md"), readDocs(t, "observability.md")
+	for name, rule := range rules {
+		if !strings.Contains(rule, "runbook_url: "+runbookURL+name+".md\n") {
+			t.Errorf("grafana/alerts.yaml: %s lacks the annotation runbook_url: %s%s.md", name, runbookURL, name)
+		}
+		if pages[name] == "" {
+			t.Errorf("docs/runbooks/%s.md is missing", name)
+		}
+		if !strings.Contains(index, "["+name+"]("+name+".md)") || !strings.Contains(table, "[`"+name+"`](runbooks/"+name+".md)") {
+			t.Errorf("docs/runbooks/README.md or docs/observability.md does not link to %s", name)
+		}
+	}
+	for name := range pages {
+		if rules[name] == "" {
+			t.Errorf("docs/runbooks/%s.md has no rule in grafana/alerts.yaml", name)
+		}
+	}
+}
+
+// An operator finds each part at the same place.
+func TestEachRunbookHasTheSameParts(t *testing.T) {
+	heading := regexp.MustCompile(`(?m)^##? .*$`)
+	severity := regexp.MustCompile(`labels: \{severity: (\w+)\}`)
+	for name, rule := range alertRules(t) {
+		page := runbooks(t)[name]
+		want := []string{"# " + name, "## Effect", "## First check", "## Causes", "## Do not", "## The end", "## Related"}
+		code := regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(page, "")
+		if got := heading.FindAllString(code, -1); !slices.Equal(got, want) {
+			t.Errorf("%s has the headings %q, want %q", name, got, want)
+		}
+		if m := severity.FindStringSubmatch(rule); m == nil || !strings.HasPrefix(strings.ToLower(page), "# "+strings.ToLower(name)+"\n\n"+m[1]+". ") {
+			t.Errorf("%s does not begin with the severity of its rule", name)
+		}
+		if n := strings.Count(page, "\n"); n > 60 {
+			t.Errorf("%s has %d lines, and an operator in a hurry reads at most 60", name, n)
+		}
+	}
+}
+
+func TestTheRunbooksNameExposedMetricsOnly(t *testing.T) {
+	exposed := gather(t, full(t))
+	for name, page := range runbooks(t) {
+		for _, word := range metricWord.FindAllString(page, -1) {
+			if exposed[word] == nil {
+				t.Errorf("%s: %s is not exposed", name, word)
+			}
+		}
+	}
+}
+
+// indented returns the indented blocks of YAML after lines that end in head.
+func indented(text, head string) (blocks []string) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasSuffix(line, head) {
+			continue
+		}
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		var b strings.Builder
+		for _, next := range lines[i+1:] {
+			if len(next)-len(strings.TrimLeft(next, " ")) <= depth {
+				break
+			}
+			b.WriteString(strings.TrimSpace(next) + "\n")
+		}
+		blocks = append(blocks, b.String())
+	}
+	return blocks
+}

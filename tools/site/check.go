@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// document is a page of the site.
+type document struct {
+	links []string
+	ids   map[string]bool
+}
+
+// check returns the number of pages in a folder, and a line for each link that
+// leads to no file or no heading. Each page must be in the index of the search.
+func check(site fs.FS) (pages int, broken []string, err error) {
+	all := map[string]document{}
+	err = fs.WalkDir(site, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".html" {
+			return err
+		}
+		text, err := fs.ReadFile(site, name)
+		if err != nil {
+			return err
+		}
+		all[name], err = parse(text)
+		return err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(all) == 0 {
+		return 0, nil, errors.New("the folder holds no page")
+	}
+	index, err := fs.ReadFile(site, "search-index.js")
+	if err != nil {
+		return 0, nil, err
+	}
+	for name, page := range all {
+		if name != "index.html" && !bytes.Contains(index, []byte(`"address":"`+name+`"`)) {
+			broken = append(broken, name+": the search does not find it")
+		}
+		for _, link := range page.links {
+			if reason := follow(site, all, name, link); reason != "" {
+				broken = append(broken, fmt.Sprintf("%s: %s: %s", name, link, reason))
+			}
+		}
+	}
+	return len(all), broken, nil
+}
+
+// parse returns the links and the ids of a page.
+func parse(text []byte) (document, error) {
+	page := document{ids: map[string]bool{}}
+	tokens := html.NewTokenizer(bytes.NewReader(text))
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			if err := tokens.Err(); !errors.Is(err, io.EOF) {
+				return page, err
+			}
+			return page, nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+			for _, a := range tokens.Token().Attr {
+				switch a.Key {
+				case "href", "src":
+					page.links = append(page.links, a.Val)
+				case "id":
+					page.ids[a.Val] = true
+				}
+			}
+		}
+	}
+}
+
+// follow returns why a link of a page leads nowhere. Links to other sites are not
+// followed.
+func follow(site fs.FS, all map[string]document, from, link string) string {
+	u, err := url.Parse(link)
+	switch {
+	case err != nil:
+		return err.Error()
+	case u.IsAbs() || u.Host != "":
+		return ""
+	}
+	to := from
+	if u.Path != "" {
+		to = path.Join(path.Dir(from), u.Path)
+	}
+	info, err := fs.Stat(site, to)
+	switch {
+	case err != nil:
+		return "there is no such file"
+	case info.IsDir():
+		return "this is a folder"
+	case u.Fragment != "" && strings.HasSuffix(to, ".html") && !all[to].ids[u.Fragment]:
+		return "the page has no such heading"
+	}
+	return ""
+}
