@@ -50,7 +50,7 @@ func typedDict(name, base string, total bool, s Schema) string {
 	return out.String()
 }
 
-// functional declares a type with a field whose name a class cannot use, such as
+// functional declares a type with a field name that a class cannot use, such as
 // for. Python evaluates its types at once, so they are texts.
 func functional(name, option string, s Schema) string {
 	var out strings.Builder
