@@ -54,6 +54,10 @@ test: checked ## vet, gofmt, build everything, race tests in their short form, 1
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
 	@cd tools && $(GO) run ./bundle ..
 
+.PHONY: clients
+clients: tooled ## write the types and the version of the client packages again, after a change of the API or a release
+	@cd tools && $(GO) run ./clients ..
+
 .PHONY: page-check
 page-check: ## check the types of the web page, with npm
 	@dir=$$(mktemp -d); trap 'rm -r "$$dir"' EXIT; cp -r internal/page/src internal/page/tsconfig.json "$$dir"; cd "$$dir"; \
@@ -158,6 +162,10 @@ bench-test: tooled ## the tests of bench/
 .PHONY: examples-test
 examples-test: tooled ## the tests of examples/
 	@cd examples && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 5m ./...
+
+.PHONY: clients-test
+clients-test: tooled ## build the client packages, install them from the files, and use them against the server (downloads from npm)
+	@FOLIOT_CLIENTS=1 $(GO) test -count 1 -timeout 15m -v ./test/clients
 
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it

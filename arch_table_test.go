@@ -349,6 +349,10 @@ var layers = []layer{
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{
+		path: "test/clients",
+		why:  "the packages of other languages are driven from outside, as by a user",
+	},
+	{
 		path: "test/cgo",
 		why:  "two builds of the binary are driven from outside",
 	},

@@ -114,6 +114,7 @@ func TestATreeIsMeasuredByPlaceAndKind(t *testing.T) {
 		"internal/a/testdata/x": file("what"),
 		"testdata/x.md":         file("what"),
 		".cache/x.go":           file("package broken {"),
+		"a/node_modules/x.md":   file("what"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func Read(root fs.FS) (Tree, error) {
 }
 
 func skips(dir string) bool {
-	return dir != "." && (strings.HasPrefix(dir, ".") && dir != ".ci" || dir == "testdata" || dir == "bin" || dir == "foliot-data")
+	return dir != "." && (strings.HasPrefix(dir, ".") && dir != ".ci" || dir == "testdata" || dir == "bin" || dir == "node_modules" || dir == "foliot-data")
 }
 
 func (t *Tree) read(root fs.FS, name string) error {

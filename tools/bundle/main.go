@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/foliot/foliot/tools/openapi"
 )
 
-// The folders, as seen from the root of the repository.
-const (
-	openAPIFile = "internal/api/testdata/openapi.json"
-	pageDir     = "internal/page"
-)
+// pageDir is the folder of the page, as seen from the root of the repository.
+const pageDir = "internal/page"
 
 func main() {
 	root := "."
@@ -53,7 +52,7 @@ func run(root string) error {
 
 // generate returns the generated source of the page.
 func generate(root string) ([]byte, error) {
-	document, err := os.ReadFile(filepath.Join(root, openAPIFile))
+	document, err := os.ReadFile(filepath.Join(root, openapi.File))
 	if err != nil {
 		return nil, err
 	}

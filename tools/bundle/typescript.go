@@ -2,58 +2,30 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/foliot/foliot/tools/openapi"
 )
 
 const generatedFile = pageDir + "/src/api/openapi.gen.ts"
 
-// document is the part of an OpenAPI document that the page needs.
-type document struct {
-	Paths      map[string]map[string]operation
-	Components struct{ Schemas map[string]schema }
-}
-
-type operation struct {
-	OperationID string
-	Parameters  []parameter
-	RequestBody struct{ Content map[string]content }
-	Responses   map[string]struct{ Content map[string]content }
-	Security    []map[string][]string
-}
-
-type parameter struct {
-	Name, In string
-	Required bool
-	Schema   schema
-}
-
-type content struct{ Schema *schema }
-
-type schema struct {
-	Ref                  string `json:"$ref"`
-	Type                 any    // a string, or a list of them
-	Enum                 []any
-	Items                *schema
-	Properties           map[string]schema
-	Required             []string
-	AdditionalProperties json.RawMessage
-}
+// types writes the types of the page.
+var types openapi.TypeScript
 
 // typescript returns the types of all schemas, and one call for each operation
 // that replies with JSON.
-func typescript(openAPI []byte) ([]byte, error) {
-	var doc document
-	if err := json.Unmarshal(openAPI, &doc); err != nil {
+func typescript(document []byte) ([]byte, error) {
+	doc, err := openapi.Read(document)
+	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
 	out.WriteString("// Generated from the OpenAPI document by tools/bundle. DO NOT EDIT.\n\nimport { call } from './call'\n")
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-		fmt.Fprintf(&out, "\nexport interface %s %s\n", name, object(doc.Components.Schemas[name], ""))
+		out.WriteString("\n" + types.Interface(name, doc.Components.Schemas[name]))
 	}
 	out.WriteByte('\n')
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
@@ -67,7 +39,7 @@ func typescript(openAPI []byte) ([]byte, error) {
 }
 
 // writeCall writes the function that calls an operation.
-func writeCall(out *bytes.Buffer, method, path string, op operation) error {
+func writeCall(out *bytes.Buffer, method, path string, op openapi.Operation) error {
 	reply, ok := replyType(op)
 	if !ok {
 		return nil
@@ -85,11 +57,11 @@ func writeCall(out *bytes.Buffer, method, path string, op operation) error {
 			name = camel(name)
 			headers = append(headers, fmt.Sprintf("%s: '%s'", name, p.Name))
 		}
-		fields = append(fields, name+optional+": "+typeOf(p.Schema, ""))
+		fields = append(fields, name+optional+": "+types.Type(p.Schema))
 	}
 	body := "undefined"
 	if c, ok := op.RequestBody.Content["application/json"]; ok && c.Schema != nil {
-		body = typeOf(*c.Schema, "")
+		body = types.Type(*c.Schema)
 	} else if len(op.RequestBody.Content) > 0 {
 		return nil // a body of any type: the page has no use for it
 	}
@@ -112,83 +84,13 @@ func writeCall(out *bytes.Buffer, method, path string, op operation) error {
 }
 
 // replyType returns the type of the JSON of a successful reply.
-func replyType(op operation) (string, bool) {
+func replyType(op openapi.Operation) (string, bool) {
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
 		if c, ok := op.Responses[status].Content["application/json"]; ok && status[0] == '2' && c.Schema != nil {
-			return typeOf(*c.Schema, ""), true
+			return types.Type(*c.Schema), true
 		}
 	}
 	return "", false
-}
-
-func typeOf(s schema, indent string) string {
-	if s.Ref != "" {
-		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
-	}
-	if len(s.Enum) > 0 {
-		words := make([]string, len(s.Enum))
-		for i, e := range s.Enum {
-			word, _ := json.Marshal(e)
-			words[i] = string(word)
-		}
-		return strings.Join(words, " | ")
-	}
-	var kinds []string
-	switch t := s.Type.(type) {
-	case string:
-		kinds = []string{t}
-	case []any:
-		for _, kind := range t {
-			kinds = append(kinds, fmt.Sprint(kind))
-		}
-	}
-	if len(kinds) == 0 {
-		return "unknown"
-	}
-	types := make([]string, len(kinds))
-	for i, kind := range kinds {
-		types[i] = kindOf(kind, s, indent)
-	}
-	return strings.Join(types, " | ")
-}
-
-func kindOf(kind string, s schema, indent string) string {
-	switch kind {
-	case "integer", "number":
-		return "number"
-	case "array":
-		element := "unknown"
-		if s.Items != nil {
-			element = typeOf(*s.Items, indent)
-		}
-		return "Array<" + element + ">"
-	case "object":
-		return object(s, indent)
-	default: // string, boolean, null
-		return kind
-	}
-}
-
-// object returns the type of an object: its fields, or a record of equal values.
-func object(s schema, indent string) string {
-	if len(s.Properties) == 0 {
-		var values schema
-		if json.Unmarshal(s.AdditionalProperties, &values) == nil && values.Type != nil {
-			return "Record<string, " + typeOf(values, indent) + ">"
-		}
-		return "Record<string, unknown>"
-	}
-	var out strings.Builder
-	out.WriteString("{\n")
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		optional := "?"
-		if slices.Contains(s.Required, name) {
-			optional = ""
-		}
-		fmt.Fprintf(&out, "%s  %s%s: %s\n", indent, name, optional, typeOf(s.Properties[name], indent+"  "))
-	}
-	out.WriteString(indent + "}")
-	return out.String()
 }
 
 // camel turns the name of a header into a name of TypeScript: If-Match into

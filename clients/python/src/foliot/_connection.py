@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import collections
+import http.client
+import json
+import os
+import re
+import select
+import ssl
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any, TypeVar, cast
+
+from ._errors import FoliotError, ProblemError, TransportError
+from ._retry import RetryPolicy, retry_after
+from ._version import __version__
+from .types import Problem
+
+_IDLE = 16  # idle connections that are kept
+
+
+@dataclass
+class Call:
+    """One use of one route."""
+
+    op: str  # verb and name, for errors
+    method: str
+    path: str
+    repeatable: bool  # the server can apply the call twice without harm
+    query: Mapping[str, object] = field(default_factory=dict[str, object])
+    headers: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
+    json: object = None
+    body: bytes | None = None
+    extra: float = 0  # seconds in addition to the client's timeout
+
+
+class Connection:
+    """Sends calls to one server. Several threads may use it.
+
+    It keeps idle connections, and a call takes one of them or opens another.
+    """
+
+    def __init__(
+        self, server: str, token: str | None, namespace: str | None, timeout: float, retry: RetryPolicy, ssl_context: ssl.SSLContext | None, user_agent: str | None
+    ) -> None:
+        url = _parse(server)
+        self._base = server.rstrip("/")
+        self._secure, self._host, self._port, self._path = url.scheme == "https", url.hostname, url.port, url.path.rstrip("/")
+        self._timeout, self._retry = timeout, retry
+        self._context = (ssl_context or ssl.create_default_context()) if self._secure else None
+        self._headers = {"User-Agent": user_agent or "foliot-python/" + __version__, "Accept-Encoding": "identity"}
+        if token:
+            if re.search("[^!-~]", token):
+                raise ValueError("invalid token: it has a space, a line break or another character that is not allowed")
+            self._headers["Authorization"] = "Bearer " + token
+        if namespace:
+            self._headers["Foliot-Namespace"] = namespace
+        # A deque's append and pop are atomic, so no lock is needed.
+        self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
+        self._process = os.getpid()
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:  # another thread took it
+                return
+
+    def call(self, c: Call) -> Any:
+        """Send a call, and repeat it if that is allowed. Return the JSON of the reply, with the ETag as etag."""
+        maybe_applied, request = False, 0
+        while True:
+            request += 1
+            try:
+                return self._once(c)
+            except FoliotError as error:
+                error.maybe_applied = maybe_applied = maybe_applied or error.maybe_applied
+                pause = self._retry.pause(error, request, c.repeatable)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def _once(self, c: Call) -> Any:
+        headers = {**self._headers, **{name: value for name, value in c.headers.items() if value is not None}}
+        body = c.body
+        if c.json is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(c.json, allow_nan=False).encode()
+        if body is None and c.method != "GET":
+            headers["Content-Length"] = "0"
+        connection, sent = None, False
+        try:
+            connection = self._take(self._timeout + c.extra)
+            sent = True
+            connection.request(c.method, self._path + c.path + _query(c.query), body, headers)
+            response = connection.getresponse()
+            data = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            if connection is not None:
+                connection.close()
+            raise TransportError(c.op, self._base, error, sent) from error
+        except BaseException:  # an interrupt: the connection is in the middle of a reply
+            if connection is not None:
+                connection.close()
+            raise
+        if connection.sock is not None and len(self._idle) < _IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return _decode(c, self._base, response.status, response.headers, data)
+
+    def _take(self, timeout: float) -> http.client.HTTPConnection:
+        """Return an idle connection that the server has not closed, or a new one."""
+        if self._process != os.getpid():  # after a fork the parent uses the connections
+            self.close()
+            self._process = os.getpid()
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # another thread took it
+                break
+            if connection.sock is not None and not _readable(connection.sock):
+                connection.sock.settimeout(timeout)
+                return connection
+            connection.close()
+        assert self._host is not None
+        if self._secure:
+            fresh: http.client.HTTPConnection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+        else:
+            fresh = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+        fresh.connect()
+        return fresh
+
+
+def _readable(sock: Any) -> bool:
+    """Report whether an idle connection has data: the server has closed it."""
+    if hasattr(select, "poll"):  # select has no room for high file descriptors
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([sock], [], [], 0)[0])
+
+
+def _decode(c: Call, server: str, status: int, headers: Message, data: bytes) -> Any:
+    media = headers.get_content_type()
+    parsed: Any = None
+    if media in ("application/json", "application/problem+json"):
+        try:
+            parsed = json.loads(data)
+        except ValueError:
+            pass
+    reply = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
+    if 200 <= status < 300 and reply is not None:
+        etag = headers.get("ETag")
+        return reply if etag is None else {**reply, "etag": etag}
+    problem = cast(Problem, reply) if media == "application/problem+json" and reply and reply.get("code") else None
+    if problem:
+        detail = problem.get("detail") or problem["title"]
+    else:
+        detail = f"{server} replied {status} without a Foliot {'reply' if status < 300 else 'error'}: is it a Foliot server?"
+    refused = 300 <= status < 500 or (problem is not None and problem["code"] in ("capacity", "store_unfit"))
+    raise ProblemError(c.op, status, problem, detail, retry_after(headers), not refused)
+
+
+def _parse(server: str) -> urllib.parse.SplitResult:
+    url = urllib.parse.urlsplit(server)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError("invalid server URL: expected a URL such as http://127.0.0.1:8750")
+    if url.username or url.password:
+        raise ValueError("the server's URL must not have a user name or password: pass token")
+    if url.query or url.fragment:
+        raise ValueError("the server's URL must not have a query or a fragment")
+    return url
+
+
+def _query(query: Mapping[str, object]) -> str:
+    """Return the query of a URL. A keyword argument ends with _ if Python reserves its name."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in query.items():
+        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
+            if one is not None:
+                pairs.append((name.rstrip("_"), str(one).lower() if isinstance(one, bool) else str(one)))
+    return "?" + urllib.parse.urlencode(pairs) if pairs else ""
+
+
+def below(path: str, name: str) -> str:
+    """Return the path of the record with a name. A server reads "." and ".." as parts of the path."""
+    if name in ("", ".", ".."):
+        raise ValueError(f"invalid name {name!r}: a name has 1 to 256 characters and begins with a letter or digit")
+    return path + urllib.parse.quote(name, safe="")
+
+
+def conditions(if_match: str | None, if_none_match: str | None = None) -> dict[str, str | None]:
+    """Return the headers of a condition."""
+    return {"If-Match": if_match, "If-None-Match": if_none_match}
+
+
+T = TypeVar("T")
+
+
+def pages(read: Callable[[dict[str, Any]], Any], query: Mapping[str, Any], items: Callable[[Any], list[T]]) -> Iterator[T]:
+    """Read the pages of a list, one after another."""
+    cursor = query.get("cursor")
+    while True:
+        page = read({**query, "cursor": cursor})
+        yield from items(page)
+        cursor = page.get("next_cursor")
+        if not cursor:
+            return

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+import time
+import unittest
+import unittest.mock
+import urllib.request
+from datetime import datetime
+from typing import Any
+
+from foliot import Client, ProblemError, ReplacedError, __version__
+from foliot.types import HTTPInput, ScheduleRule, TaskInput
+
+from .server import Foliot, Request, listen
+
+
+class Operations(unittest.TestCase):
+    status = 200
+    bodies: list[bytes]
+    seen: list[tuple[str, str]]  # method and path of each request
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.bodies, cls.seen = [], []
+        cls.server = Foliot(cls.addClassCleanup)
+
+        def answer(request: Request, body: bytes) -> None:
+            cls.bodies.append(body)
+            request.reply(cls.status)
+
+        cls.http: HTTPInput = {"url": listen(cls, answer) + "/hook", "body": {"order": 42}}
+        cls.client = Client(cls.server.url)
+        cls.addClassCleanup(cls.client.close)
+        send = http.client.HTTPConnection.request
+
+        def record(self: http.client.HTTPConnection, method: str, url: str, *args: Any, **options: Any) -> None:
+            cls.seen.append((method, url.partition("?")[0]))
+            send(self, method, url, *args, **options)
+
+        patch = unittest.mock.patch.object(http.client.HTTPConnection, "request", record)
+        patch.start()
+        cls.addClassCleanup(patch.stop)
+
+    def test_a_task_is_created_waited_for_and_delivered(self) -> None:
+        tasks = self.client.tasks
+        self.assertEqual(tasks.create({"name": "order-1", "delay": "50ms", "http": self.http, "labels": {"shop": "a"}})["name"], "order-1")
+        self.assertEqual(tasks.wait("order-1", timeout=30)["state"], "delivered")
+        self.assertIn({"order": 42}, [json.loads(body) for body in self.bodies])
+
+    def test_wait_ends_with_its_timeout(self) -> None:
+        task = self.client.tasks.create({"delay": "1h", "http": self.http})
+        with self.assertRaises(TimeoutError):
+            self.client.tasks.wait(task["name"], timeout=0.3)
+
+    def test_one_idempotency_key_creates_one_task(self) -> None:
+        spec: TaskInput = {"delay": "1h", "http": self.http}
+        first = self.client.tasks.create(spec, idempotency_key="message-7")
+        self.assertEqual(self.client.tasks.create(spec, idempotency_key="message-7")["id"], first["id"])
+        self.assertNotEqual(self.client.tasks.create(spec)["id"], first["id"])
+
+    def test_a_refusal_has_the_status_the_code_the_detail_and_the_field(self) -> None:
+        with self.assertRaises(ProblemError) as raised:
+            self.client.tasks.create({"name": "bad", "delay": "3 parsecs", "http": self.http})
+        error = raised.exception
+        self.assertEqual((error.status, error.code, error.field, error.maybe_applied), (400, "bad_duration", "delay", False))
+        self.assertRegex(str(error), "^create bad: delay: .")
+        with self.assertRaises(ProblemError) as raised:
+            self.client.tasks.get("never-made")
+        error = raised.exception
+        self.assertEqual((error.status, error.code, (error.problem or {}).get("kind")), (404, "not_found", "task"))
+
+    def test_a_task_is_put_patched_moved_touched_and_cancelled(self) -> None:
+        tasks = self.client.tasks
+        put = tasks.put("order-2", {"delay": "1h", "http": self.http}, if_none_match="*")
+        etag = put.get("etag")
+        self.assertEqual(etag, f'"{put["id"]}.{put["version"]}"')
+        with self.assertRaises(ProblemError) as raised:
+            tasks.put("order-2", {"delay": "1h", "http": self.http}, if_none_match="*")
+        self.assertEqual(raised.exception.status, 412)
+        self.assertEqual(tasks.patch("order-2", {"labels": {"shop": "b"}}, if_match=etag).get("labels"), {"shop": "b"})
+        with self.assertRaises(ProblemError) as raised:
+            tasks.patch("order-2", {"labels": {}}, if_match=etag)
+        self.assertEqual(raised.exception.code, "precondition_failed")
+        at = "2035-01-02T03:04:05.678Z"
+        self.assertEqual(tasks.move("order-2", at=at)["due_at"], at)
+        tasks.move("order-2", delay="2h")
+        due = datetime.fromisoformat(tasks.touch("order-2")["due_at"].replace("Z", "+00:00"))
+        left = due.timestamp() - time.time()
+        self.assertTrue(3600 < left <= 7201, left)
+        cancelled = tasks.cancel("order-2")
+        self.assertEqual((cancelled["state"], cancelled.get("under_way")), ("cancelled", None))
+        self.assertTrue(tasks.cancel("order-2").get("already"))
+
+    def test_a_task_is_run_at_once_and_a_dead_task_is_retried(self) -> None:
+        tasks = self.client.tasks
+        type(self).status = 410
+        tasks.create({"name": "order-3", "delay": "1h", "http": self.http})
+        tasks.run("order-3")
+        self.assertEqual(tasks.wait("order-3", timeout=30)["state"], "dead")
+        type(self).status = 200
+        tasks.retry("order-3")
+        self.assertEqual(tasks.get("order-3", wait="30s")["state"], "delivered")
+
+    def test_wait_ends_if_another_task_takes_the_name(self) -> None:
+        tasks = self.client.tasks
+        tasks.create({"name": "order-4", "delay": "1h", "http": self.http})
+        raised: list[Exception] = []
+
+        def wait() -> None:
+            try:
+                tasks.wait("order-4", timeout=30)
+            except Exception as error:
+                raised.append(error)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        while self.seen.count(("GET", "/v1/tasks/order-4")) < 2:  # it has read the first task, and waits
+            self.client.whoami()
+        tasks.put("order-4", {"delay": "2h", "http": self.http})
+        tasks.cancel("order-4")
+        waiting.join()
+        self.assertIsInstance(raised[0], ReplacedError)
+
+    def test_batches_lists_and_changes_by_a_filter(self) -> None:
+        tasks = self.client.tasks
+        specs: list[TaskInput] = [{"name": f"many-{i}", "delay": "1h", "queue": "many", "http": self.http} for i in range(1203)]
+        specs[5]["delay"] = "soon"
+        specs[1100]["name"] = "many-0"
+        results = tasks.create_batch(specs)
+        self.assertEqual(len(results), len(specs))
+        self.assertEqual((results[0]["status"], results[5]["status"], results[5].get("field")), (201, 400, "delay"))
+        self.assertEqual((results[1100].get("code"), results[1202].get("name")), ("exists", "many-1202"))
+        self.assertEqual(len({task["name"] for task in tasks.list(queue="many", limit=100)}), 1201)
+        self.assertEqual(list(tasks.list(queue="many", state=["dead"])), [])
+        page = tasks.page(queue="many", limit=10, include="body")
+        self.assertEqual([task.get("http", {}).get("body") for task in page["tasks"]], [{"order": 42}] * 10)
+        self.assertEqual(tasks.move_many({"by": "1h"}, queue="many", prefix="many-1")["changed"], 313)
+        self.assertEqual(tasks.cancel_many(queue="many", dry_run=True).get("matched"), 1201)
+        with self.assertRaises(ProblemError) as raised:
+            tasks.cancel_many(queue="many", expect=3)
+        self.assertEqual((raised.exception.code, (raised.exception.problem or {}).get("count")), ("count_differs", 1201))
+        self.assertEqual(tasks.cancel_many(queue="many", expect=1201)["changed"], 1201)
+        self.assertEqual(tasks.retry_many(queue="many")["changed"], 0)
+        with self.assertRaises(ProblemError) as raised:
+            tasks.cancel_many()
+        self.assertEqual(raised.exception.code, "no_filter")
+
+    def test_a_request_is_published_with_its_body_and_headers(self) -> None:
+        headers = {"Content-Type": "text/csv", "X-Shop": "a"}
+        made = self.client.tasks.publish(self.http["url"], b"a=1", headers=headers, name="forward-1", queue="mail", delay="1h", retries=2)
+        self.assertEqual((made["name"], made["queue"], made["retry"].get("max_attempts")), ("forward-1", "mail", 3))
+        sent = self.client.tasks.get("forward-1").get("http") or self.http
+        self.assertEqual(sent.get("body"), "a=1")
+        forwarded = {name.lower(): value for name, value in sent.get("headers", {}).items()}
+        self.assertEqual((forwarded["content-type"], forwarded["x-shop"]), ("text/csv", "a"))
+        self.assertEqual([item.get("name") for item in self.client.tasks.upcoming(queue="mail", until="2h")["items"]], ["forward-1"])
+
+    def test_a_schedule_is_put_read_listed_previewed_triggered_paused_and_deleted(self) -> None:
+        schedules = self.client.schedules
+        rule: ScheduleRule = {"cron": "0 21 * * MON-FRI", "timezone": "Europe/Berlin"}
+        made = schedules.put("report", {**rule, "task": {"http": self.http, "labels": {"shop": "a"}}}, if_none_match="*")
+        self.assertEqual(schedules.get("report").get("etag"), made.get("etag"))
+        self.assertEqual([schedule["name"] for schedule in schedules.list(label=["shop=a"])], ["report"])
+        preview = schedules.preview("report", from_="2030-11-20T00:00:00Z", limit=1)
+        self.assertEqual(preview["instants"][0]["local"], "2030-11-20T21:00:00+01:00")
+        self.assertEqual(len(schedules.preview_rule(rule, limit=3)["instants"]), 3)
+        self.assertEqual(schedules.trigger("report").get("schedule"), "report")
+        self.assertTrue(schedules.pause("report")["paused"])
+        self.assertFalse(schedules.resume("report")["paused"])
+        filled = schedules.backfill("report", "2026-01-05T00:00:00Z", "2026-01-07T00:00:00Z")
+        self.assertEqual((filled["instants"], filled["created"]), (2, 2))
+        self.assertEqual(schedules.delete("report")["name"], "report")
+
+    def test_a_queue_is_put_paused_resumed_purged_and_deleted(self) -> None:
+        queues = self.client.queues
+        made = queues.put("bulk", {"rate": 5, "concurrency": 2})
+        queues.pause("bulk", for_="10m", if_match=made.get("etag"))
+        paused = queues.get("bulk")
+        self.assertTrue(paused["paused"] and paused.get("paused_until"))
+        self.assertIn("bulk", [queue["name"] for queue in queues.list(limit=1)])
+        self.assertFalse(queues.resume("bulk")["paused"])
+        self.client.tasks.create({"delay": "1h", "queue": "bulk", "http": self.http})
+        with self.assertRaises(ProblemError) as raised:
+            queues.purge("bulk", expect=2)
+        self.assertEqual(raised.exception.code, "count_differs")
+        queues.purge("bulk", expect=1)
+        while (queue := queues.get("bulk"))["purging"]:
+            pass
+        self.assertEqual(queue["counts"]["cancelled"], 1)
+        queues.delete("bulk")
+
+    def document(self) -> Any:
+        with urllib.request.urlopen(self.server.url + "/openapi.json") as reply:
+            return json.load(reply)
+
+    def test_the_version_is_that_of_the_server_unless_the_server_is_no_release(self) -> None:
+        served = self.document()["info"]["version"]
+        release = re.fullmatch(r"v(\d+\.\d+\.\d+(-[a-z]+\.\d+)?)", served)
+        self.assertEqual(__version__, release[1] if release else __version__)
+        self.assertEqual(self.client.whoami()["version"], served)
+
+    def test_z_every_operation_has_a_method_which_was_called_here(self) -> None:
+        paths = self.document()["paths"]
+        called: set[str] = set()
+        for method, path in self.seen:
+            for template in sorted(paths, key=lambda t: t.count("{")):
+                if method.lower() in paths[template] and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+                    called.add(paths[template][method.lower()]["operationId"])
+                    break
+        operations = {
+            op["operationId"] for path in paths.values() for op in path.values() if {"tasks", "schedules", "queues"} & set(op.get("tags", []))
+        }
+        self.assertGreater(len(operations), 30)
+        self.assertEqual(operations - called, set())

@@ -1,0 +1,79 @@
+import type { BatchResult, Problem } from './types.gen.js'
+
+/** The error of a call. It is a ProblemError, a TransportError or a ReplacedError. */
+export class FoliotError extends Error {
+  /** Verb and name of the call: "get order-42". */
+  readonly op: string
+  /** Whether the server may have applied the call, by this request or an earlier one. */
+  maybeApplied: boolean
+  /** Only from createBatch: the results of the requests before the one that failed. */
+  results?: BatchResult[]
+
+  constructor(op: string, message: string, maybeApplied: boolean, options?: ErrorOptions) {
+    super(op + ': ' + message, options)
+    this.name = new.target.name
+    this.op = op
+    this.maybeApplied = maybeApplied
+  }
+}
+
+/** The server refused the call. */
+export class ProblemError extends FoliotError {
+  /** The HTTP status. */
+  readonly status: number
+  /** Stable, for programs: docs/api.md lists the codes. "": the reply is not from a Foliot server. */
+  readonly code: Problem['code'] | ''
+  /** A sentence for people. */
+  readonly detail: string
+  /** Path of the invalid field, parameter or header; undefined: none. */
+  readonly field: string | undefined
+  /** All fields of the reply: see Problem. */
+  readonly problem: Problem | undefined
+  /** Milliseconds that the server asks to wait; 0: it asks for none. */
+  readonly retryAfter: number
+
+  constructor(op: string, status: number, problem: Problem | undefined, detail: string, retryAfter: number, maybeApplied: boolean) {
+    const field = problem?.field
+    super(op, field && !detail.startsWith(field + ':') ? field + ': ' + detail : detail, maybeApplied)
+    this.status = status
+    this.code = problem?.code ?? ''
+    this.detail = detail
+    this.field = field
+    this.problem = problem
+    this.retryAfter = retryAfter
+  }
+}
+
+/** No reply came. The property cause has the error of the connection. */
+export class TransportError extends FoliotError {
+  /** A repeat must fail in the same way: the certificate is not trusted, or the scheme of the URL is wrong. */
+  readonly permanent: boolean
+
+  constructor(op: string, server: string, cause: unknown) {
+    const { reason, unsent, permanent } = examine(cause)
+    super(op, `no reply from ${server} (${reason})`, !unsent && !permanent, { cause })
+    this.permanent = permanent
+  }
+}
+
+/** Another task took the place of the task that wait waits for. */
+export class ReplacedError extends FoliotError {
+  constructor(op: string) {
+    super(op, 'another task replaced it', false)
+  }
+}
+
+/** Codes of an error while the connection was made: no byte of the request was sent. */
+const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+
+/** Codes of a certificate that is not trusted, or of a server that does not use TLS. */
+const permanentCode = /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_)/
+
+/** Reads the cause of fetch's error. With several addresses it has one error for each. */
+function examine(error: unknown): { reason: string; unsent: boolean; permanent: boolean } {
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
+  const all: unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
+  const codes = all.map((one) => String((one as { code?: unknown }).code ?? ''))
+  const first = all[0] instanceof Error ? all[0].message : String(all[0])
+  return { reason: first || codes[0] || 'unknown', unsent: codes.every((code) => unsentCodes.has(code)), permanent: codes.every((code) => permanentCode.test(code)) }
+}

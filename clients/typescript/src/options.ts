@@ -1,0 +1,37 @@
+import type { RetryPolicy } from './retry.js'
+
+/** The options of a client. Without options it suits a server on this machine that has no tokens. */
+export interface ClientOptions {
+  /** An access token. Default: none is sent. */
+  token?: string
+  /** For an operator's token, which is valid for all namespaces: the namespace of the calls. Default: the token's, or "default". */
+  namespace?: string
+  /** Milliseconds for one request, without the time that it asks the server to wait. Default: 60000. */
+  timeout?: number
+  /** How often and how soon a call is repeated. */
+  retry?: RetryPolicy
+  /** Sends the requests in place of the global fetch: for a proxy, or a certificate authority of your own. */
+  fetch?: typeof globalThis.fetch
+  /** Identifies the program to the server. Default: "foliot-typescript" and the version of this package. */
+  userAgent?: string
+}
+
+/** The options of every call. */
+export interface CallOptions {
+  /** Ends the call, and its wait for a repeat. The call then throws the signal's reason. */
+  signal?: AbortSignal
+}
+
+/** The options of a change that can depend on the version of the record. */
+export interface ConditionOptions extends CallOptions {
+  /** The change is made only if the record still has this etag, or with "*" if it exists. Otherwise: 412. */
+  ifMatch?: string
+  /** "*": the change is made only if no record has the name. Otherwise: 412. */
+  ifNoneMatch?: '*'
+}
+
+/** The options of a call that creates a task. */
+export interface KeyOptions extends CallOptions {
+  /** All calls with one key create one task. Default: a new random key for each call, so that its repeats create one task. */
+  idempotencyKey?: string
+}

@@ -1,0 +1,66 @@
+import { ProblemError, TransportError } from './errors.js'
+
+/**
+ * How calls are repeated. Between two requests the client waits for the backoff, and for the server's Retry-After
+ * in addition. The backoff doubles from minBackoff to maxBackoff. A random part of up to half of it is left out.
+ */
+export interface RetryPolicy {
+  /** The highest number of requests for a call; 1: no repeats. Default: 4. */
+  attempts?: number
+  /** Milliseconds before the second request. Default: 100. */
+  minBackoff?: number
+  /** The longest backoff, and the longest Retry-After that the client waits for, in milliseconds. Default: 10000. */
+  maxBackoff?: number
+}
+
+/** Returns the pause in milliseconds before the next request, or undefined if the call is not repeated. */
+export function pauseAfter(error: unknown, request: number, repeatable: boolean, policy: RetryPolicy): number | undefined {
+  const { attempts = 4, minBackoff = 100, maxBackoff = 10_000 } = policy
+  if (request >= attempts) return undefined
+  const full = Math.min(minBackoff * 2 ** (request - 1), maxBackoff)
+  const backoff = full / 2 + (Math.random() * full) / 2
+  if (error instanceof ProblemError) {
+    const again = error.status === 429 || (repeatable && busy(error.status))
+    return again && error.retryAfter <= maxBackoff ? error.retryAfter + backoff : undefined
+  }
+  if (error instanceof TransportError) {
+    return !error.permanent && (repeatable || !error.maybeApplied) ? backoff : undefined
+  }
+  return undefined
+}
+
+/** Reports whether the server may accept the same request soon. */
+export function busy(status: number): boolean {
+  return status === 502 || status === 503 || status === 504
+}
+
+/** Returns the milliseconds of a Retry-After, which is a number of seconds or a date; 0: there is none. */
+export function retryAfter(headers: Headers): number {
+  const value = headers.get('Retry-After') ?? ''
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Math.max(0, ms || 0)
+}
+
+/** Waits. If the signal is aborted, it throws the signal's reason. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** Returns the milliseconds of a duration such as "1m30s"; 0 if it is not one. */
+export function milliseconds(duration: string): number {
+  const units: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+  let sum = 0
+  for (const [, amount, unit] of duration.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) sum += Number(amount) * units[unit!]!
+  return sum || 0
+}

@@ -1,0 +1,74 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** The headers of a request: of Node, Express and Fastify, or those of fetch. */
+export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>
+
+/** The signed parts of a callback besides its body. */
+export interface Webhook {
+  /** The id of the task: the same for all its attempts. Ignore a callback if its id is that of finished work. */
+  id: string
+  /** The time of this attempt. */
+  timestamp: Date
+}
+
+/** The options of verifyWebhook. */
+export interface WebhookOptions {
+  /** Seconds that the callback's time may differ from this machine's clock, on either side. Default: 300. */
+  tolerance?: number
+}
+
+/** The callback must not be trusted: reply with 401, and do nothing. */
+export class WebhookError extends Error {
+  override name = 'WebhookError'
+}
+
+/**
+ * Verifies that a callback came from a server that knows one of the secrets, by Standard Webhooks. The body must have
+ * the bytes that arrived: no code may parse it before. Throws a WebhookError if the callback must not be trusted, and
+ * a TypeError if there is no secret or one is invalid.
+ */
+export function verifyWebhook(secrets: string | readonly string[], headers: WebhookHeaders, body: unknown, options: WebhookOptions = {}): Webhook {
+  const keys = (typeof secrets === 'string' ? [secrets] : secrets).map(keyOfSecret)
+  if (keys.length === 0) throw new TypeError('no secret: pass the secret of the queue or the namespace')
+  const id = header(headers, 'webhook-id')
+  const stamp = header(headers, 'webhook-timestamp')
+  const signatures = header(headers, 'webhook-signature').split(' ')
+  if (id === '' || id.includes('.')) throw new WebhookError('the header webhook-id is missing or invalid')
+  if (!/^\d{1,12}$/.test(stamp)) throw new WebhookError('the header webhook-timestamp is missing or invalid')
+  if (Math.abs(Date.now() / 1000 - Number(stamp)) > (options.tolerance ?? 300)) throw new WebhookError('the callback is too old, or from the future')
+  const bytes = bytesOf(headers, body)
+  const wants = keys.map((key) => Buffer.from('v1,' + createHmac('sha256', key).update(`${id}.${stamp}.`).update(bytes).digest('base64')))
+  let valid = false
+  for (const signature of signatures) {
+    const got = Buffer.from(signature)
+    for (const want of wants) valid = (got.length === want.length && timingSafeEqual(got, want)) || valid
+  }
+  if (!valid) throw new WebhookError('no signature fits: the callback was changed, or another secret signed it')
+  return { id, timestamp: new Date(Number(stamp) * 1000) }
+}
+
+/** Returns the bytes of the body. A parser leaves an object, or nothing: then the bytes are gone. */
+function bytesOf(headers: WebhookHeaders, body: unknown): Uint8Array {
+  if (typeof body === 'string') body = Buffer.from(body)
+  if (body instanceof Uint8Array && body.length > 0) return body
+  const length = header(headers, 'content-length')
+  const parsed = /multipart|encoded/i.test(header(headers, 'content-type'))
+  const sent = header(headers, 'transfer-encoding') !== '' || (length !== '' && length !== '0')
+  // Without a body, Express has undefined or {}.
+  if (parsed || (sent && !(body instanceof Uint8Array)) || (length !== '' && length !== '0')) {
+    throw new WebhookError('the bytes of the body are gone: verify the callback before any code parses it')
+  }
+  return new Uint8Array()
+}
+
+function header(headers: WebhookHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? ''
+  const found = headers[name] ?? Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  return String(found ?? '')
+}
+
+function keyOfSecret(secret: string): Buffer {
+  const key = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret) ? Buffer.from(secret.slice(6), 'base64') : Buffer.alloc(0)
+  if (key.length < 24 || key.length > 64) throw new TypeError('invalid secret: expected whsec_ and 24 to 64 bytes in base64, as foliot secret create prints it')
+  return key
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type IncomingMessage, request as forward, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { Client, ProblemError, TransportError } from '../src/index.js'
+import { failure, Foliot, listen } from './server.js'
+
+let server: Foliot
+
+before(async () => {
+  server = await Foliot.start()
+})
+
+const spec = { delay: '1h', http: { url: 'http://127.0.0.1:9/' } }
+
+/** A server in front of foliot. For each request it takes the next fault; without one it forwards. */
+async function front(faults: Array<(request: IncomingMessage, response: ServerResponse) => void>) {
+  const requests: IncomingMessage[] = []
+  const { url } = await listen((request, response, body) => {
+    requests.push(request)
+    const fault = faults.shift()
+    if (fault) return fault(request, response)
+    const target = new URL(request.url!, server.url)
+    const sent = forward(target, { method: request.method, headers: { ...request.headers, host: target.host } }, (reply) => {
+      response.writeHead(reply.statusCode!, reply.headers)
+      reply.pipe(response)
+    })
+    sent.end(body)
+  })
+  return { client: new Client(url, { retry: { minBackoff: 5 } }), requests }
+}
+
+const refuse = (status: number, headers: Record<string, string> = {}) => (_: IncomingMessage, response: ServerResponse) => {
+  const problem = { type: 'about:blank', title: 'Unavailable', status, code: 'unavailable', detail: 'the server is stopping' }
+  response.writeHead(status, { 'Content-Type': 'application/problem+json', ...headers }).end(JSON.stringify(problem))
+}
+const hangUp = (request: IncomingMessage) => request.socket.destroy()
+
+test('a create is repeated after 503 and a lost reply, with one idempotency key', async () => {
+  const { client, requests } = await front([refuse(503), hangUp, refuse(504)])
+  const made = await client.tasks.create({ ...spec, name: 'repeated' })
+  assert.equal(made.state, 'scheduled')
+  assert.equal(requests.length, 4)
+  const keys = new Set(requests.map((request) => request.headers['idempotency-key']))
+  assert.equal(keys.size, 1)
+  assert.ok(![...keys].includes(undefined))
+})
+
+test('Retry-After is waited for', async () => {
+  const { client, requests } = await front([refuse(503, { 'Retry-After': '1' })])
+  const began = Date.now()
+  await client.tasks.page()
+  assert.equal(requests.length, 2)
+  assert.ok(Date.now() - began >= 1000)
+})
+
+test('a Retry-After above the limit ends the call', async () => {
+  const { client, requests } = await front([refuse(503, { 'Retry-After': '60' })])
+  const error = await failure(ProblemError, client.tasks.page())
+  assert.deepEqual([error.retryAfter, requests.length], [60_000, 1])
+})
+
+test('requests that are not idempotent are never repeated if they may have arrived', async () => {
+  const calls: Array<[string, (client: Client) => Promise<unknown>]> = [
+    ['batch', (c) => c.tasks.createBatch([spec])],
+    ['patch', (c) => c.tasks.patch('x', { queue: 'other' })],
+    ['move', (c) => c.tasks.move('x', { delay: '1h' })],
+    ['run', (c) => c.tasks.run('x')],
+    ['retry', (c) => c.tasks.retry('x')],
+    ['cancel with a condition', (c) => c.tasks.cancel('x', { ifMatch: '"1.1"' })],
+    ['touch with a condition', (c) => c.tasks.touch('x', { ifMatch: '"1.1"' })],
+    ['cancel many', (c) => c.tasks.cancelMany({ all: true })],
+    ['retry many', (c) => c.tasks.retryMany({ all: true })],
+    ['move many', (c) => c.tasks.moveMany({ all: true }, { by: '1h' })],
+    ['delete a schedule', (c) => c.schedules.delete('x')],
+    ['put a schedule with a condition', (c) => c.schedules.put('x', { every: '1m', task: {} }, { ifNoneMatch: '*' })],
+    ['delete a queue', (c) => c.queues.delete('x')],
+    ['purge', (c) => c.queues.purge('x')],
+  ]
+  for (const [name, call] of calls) {
+    for (const fault of [refuse(503), hangUp]) {
+      const { client, requests } = await front([fault])
+      const error = await call(client).then(() => undefined, (e: unknown) => e)
+      assert.equal(requests.length, 1, name)
+      assert.ok((error instanceof ProblemError || error instanceof TransportError) && error.maybeApplied, name)
+    }
+  }
+})
+
+test('a request that certainly did not arrive is repeated, even a batch', async () => {
+  const { client, requests } = await front([refuse(429)])
+  const results = await client.tasks.createBatch([{ ...spec, name: 'late-batch' }])
+  assert.deepEqual([results[0]?.status, requests.length], [201, 2])
+})
+
+test('an error of a later batch has the results of the earlier ones', async () => {
+  const { client } = await front([])
+  const tasks = Array.from({ length: 1001 }, (_, i) => ({ ...spec, name: `part-${i}` }))
+  tasks[1000] = { ...spec, unknown: 1 } as never
+  const results = await client.tasks.createBatch(tasks).catch((error: unknown) => (error instanceof ProblemError ? error.results : undefined))
+  assert.ok(results && results.length >= 1000, String(results?.length))
+})
+
+test('a redirect is not followed, and another server is named as such', async () => {
+  const { client, requests } = await front([
+    (_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:9/' }).end(),
+    (_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>'),
+  ])
+  assert.equal((await failure(ProblemError, client.tasks.page())).status, 302)
+  assert.match((await failure(ProblemError, client.tasks.page())).message, /is it a Foliot server/)
+  assert.equal(requests.length, 2)
+})
+
+test('a call ends with the reason of its signal, and with the timeout', async () => {
+  const { url } = await listen(() => {}) // never replies
+  const client = new Client(url, { timeout: 50, retry: { attempts: 2, minBackoff: 1 } })
+  const slow = await failure(TransportError, client.tasks.page())
+  assert.match(slow.message, /timed out/)
+  const stop = new AbortController()
+  const waiting = failure(RangeError, new Client(url).tasks.get('x', { signal: stop.signal }))
+  stop.abort(new RangeError('the user left'))
+  assert.equal((await waiting).message, 'the user left')
+})
+
+test('a server that does not run is a TransportError, and nothing was applied', async () => {
+  const { url, server: http } = await listen(() => {})
+  http.close()
+  const error = await failure(TransportError, new Client(url, { retry: { attempts: 2, minBackoff: 1 } }).tasks.createBatch([spec]))
+  assert.equal(error.maybeApplied, false)
+})
+
+test('calls go on across a restart of the server, and no task is lost', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'foliot-restart-'))
+  let one = await Foliot.start('127.0.0.1:0', directory)
+  const client = new Client(one.url, { retry: { attempts: 40, maxBackoff: 250 } })
+  await client.tasks.create({ ...spec, name: 'survives' })
+  const waiting = client.tasks.wait('survives')
+  await one.stop()
+  const making = client.tasks.create({ ...spec, name: 'made-meanwhile' })
+  one = await Foliot.start(new URL(one.url).host, directory)
+  assert.equal((await making).state, 'scheduled')
+  await client.tasks.cancel('survives')
+  assert.equal((await waiting).state, 'cancelled')
+  await one.stop()
+  await rm(directory, { recursive: true })
+})
+
+test('an invalid server, token or name is refused before anything is sent', () => {
+  assert.throws(() => new Client('foliot.internal'), /expected a URL/)
+  assert.throws(() => new Client('http://user:secret@127.0.0.1'), /set the option token/)
+  assert.throws(() => new Client(server.url, { token: 'two words' }), /invalid token/)
+  assert.throws(() => new Client(server.url).tasks.get('..'), /invalid name/)
+})
+
+test('a token is sent, and a server without it refuses the call', async () => {
+  const own = await Foliot.start()
+  const token = own.command('token', 'create', '--scope', 'admin', '--for', 'operator')
+  assert.equal((await new Client(own.url, { token }).whoami()).secured, true)
+  const error = await failure(ProblemError, new Client(own.url).whoami())
+  assert.deepEqual([error.status, error.code], [401, 'token_required'])
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type IncomingHttpHeaders } from 'node:http'
+import { test } from 'node:test'
+import { Client, verifyWebhook, WebhookError } from '../src/index.js'
+import { Foliot, listen } from './server.js'
+
+const secret = 'whsec_' + Buffer.alloc(32, 7).toString('base64')
+const other = 'whsec_' + Buffer.alloc(32, 8).toString('base64')
+
+function signed(body: string, { id = 'task-1', at = Math.floor(Date.now() / 1000), by = [secret] } = {}): Record<string, string> {
+  const signatures = by.map((s) => 'v1,' + createHmac('sha256', Buffer.from(s.slice(6), 'base64')).update(`${id}.${at}.${body}`).digest('base64'))
+  return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signatures.join(' '), 'content-length': String(body.length) }
+}
+
+test('a delivery of the server is verified, and a changed one is refused', async () => {
+  const server = await Foliot.start()
+  const first = server.command('secret', 'create')
+  const second = server.command('secret', 'create', '--overlap', '1h')
+  const got: Array<{ headers: IncomingHttpHeaders; body: Buffer }> = []
+  const receiver = await listen((request, response, body) => {
+    got.push({ headers: request.headers, body })
+    response.end()
+  })
+  const client = new Client(server.url)
+  const made = await client.tasks.create({ delay: '0s', http: { url: receiver.url, body: { order: 42, note: 'ä' } } })
+  await client.tasks.wait(made.name)
+  const empty = await client.tasks.create({ delay: '0s', http: { url: receiver.url } })
+  await client.tasks.wait(empty.name)
+
+  const [full, bare] = got as [typeof got[0], typeof got[0]]
+  for (const secrets of [first, second, [other, second], [first, second]]) {
+    assert.equal(verifyWebhook(secrets, full.headers, full.body).id, made.id)
+  }
+  assert.equal(verifyWebhook(first, new Headers(full.headers as Record<string, string>), new Uint8Array(full.body)).id, made.id)
+  assert.equal(verifyWebhook(first, full.headers, full.body.toString()).id, made.id)
+  assert.equal(verifyWebhook(first, bare.headers, {}).id, empty.id, 'Express has {} without a body')
+  assert.throws(() => verifyWebhook(other, full.headers, full.body), WebhookError)
+  assert.throws(() => verifyWebhook(first, full.headers, Buffer.concat([full.body, Buffer.from(' ')])), WebhookError)
+  assert.throws(() => verifyWebhook(first, full.headers, JSON.parse(String(full.body))), /bytes of the body are gone/)
+  assert.throws(() => verifyWebhook(first, { ...full.headers, 'webhook-id': 'another' }, full.body), WebhookError)
+  assert.throws(() => verifyWebhook(first, { ...bare.headers, 'content-type': 'multipart/form-data' }, {}), /bytes of the body are gone/)
+})
+
+test('old callbacks and those from the future are refused, within the tolerance they are not', () => {
+  const now = Math.floor(Date.now() / 1000)
+  for (const [at, tolerance, valid] of [[now - 290, undefined, true], [now - 310, undefined, false], [now + 310, undefined, false], [now - 310, 400, true], [now - 20, 10, false]] as const) {
+    const verify = () => verifyWebhook(secret, signed('x', { at }), 'x', tolerance === undefined ? {} : { tolerance })
+    if (valid) assert.equal(verify().timestamp.getTime(), at * 1000)
+    else assert.throws(verify, /too old, or from the future/)
+  }
+})
+
+test('broken headers are refused', () => {
+  const good = signed('x')
+  for (const change of [
+    { 'webhook-id': '' }, { 'webhook-id': 'a.1' }, { 'webhook-timestamp': 'now' }, { 'webhook-timestamp': '1e9' }, { 'webhook-timestamp': '' },
+    { 'webhook-signature': '' }, { 'webhook-signature': 'v1,' }, { 'webhook-signature': good['webhook-signature']!.replace('v1,', 'v2,') },
+  ]) {
+    assert.throws(() => verifyWebhook(secret, { ...good, ...change }, 'x'), WebhookError, JSON.stringify(change))
+  }
+  assert.equal(verifyWebhook(secret, { ...good, 'webhook-signature': 'v2,abc ' + good['webhook-signature'] }, 'x').id, 'task-1')
+  assert.equal(verifyWebhook(secret, Object.fromEntries(Object.entries(good).map(([name, value]) => [name.toUpperCase(), value])), 'x').id, 'task-1')
+})
+
+test('a missing or invalid secret is an error of the program, not of the callback', () => {
+  for (const bad of [[], '', 'whsec_', 'whsec_short', secret.slice(6), [secret, 'whsec_%%%']]) {
+    assert.throws(() => verifyWebhook(bad, signed('x'), 'x'), TypeError, JSON.stringify(bad))
+  }
+})

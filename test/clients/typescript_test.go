@@ -1,0 +1,60 @@
+package clients
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// manifest is a part of package.json.
+type manifest struct {
+	Version         string
+	Dependencies    map[string]string
+	DevDependencies map[string]string
+}
+
+func readManifest(t *testing.T, dir string) manifest {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestTheTypeScriptPackageWorksAsInstalled(t *testing.T) {
+	const remedy = "install Node 20 or newer, which includes npm"
+	node, npm := tool(t, "node", remedy), tool(t, "npm", remedy)
+	quiet := []string{"--silent", "--no-audit", "--no-fund", "--no-package-lock"}
+	npmIn := func(dir string, args ...string) { command(t, dir, nil, npm, append(args, quiet...)...) }
+
+	source := sources(t, "typescript")
+	npmIn(source, "install")
+	t.Log(command(t, source, []string{"FOLIOT_BINARY=" + binary}, npm, "test"))
+	npmIn(source, "pack")
+
+	project := t.TempDir()
+	save(t, filepath.Join(project, "package.json"), `{"type": "module", "private": true}`)
+	checker := readManifest(t, source).DevDependencies
+	npmIn(project, "install", one(t, source, "foliot-client-*.tgz"), "typescript@"+checker["typescript"], "@types/node@"+checker["@types/node"])
+	installed := readManifest(t, filepath.Join(project, "node_modules", "@foliot", "client"))
+	if len(installed.Dependencies) > 0 {
+		t.Errorf("the package has dependencies: %v", installed.Dependencies)
+	}
+
+	program, want := example(t, "typescript", "ts")
+	save(t, filepath.Join(project, "program.ts"), program)
+	command(t, project, nil, filepath.Join("node_modules", ".bin", "tsc"), "--strict", "--module", "nodenext", "--types", "node", "program.ts")
+	if got := command(t, project, serve(t), node, "program.js"); got != want {
+		t.Errorf("the program of the README prints\n%s\nand not\n%s", got, want)
+	}
+	save(t, filepath.Join(project, "version.js"), "import { version } from '@foliot/client'\nprocess.stdout.write(version)\n")
+	if got := command(t, project, nil, node, "version.js"); got != installed.Version {
+		t.Errorf("the package exports version %q, and package.json has %q", got, installed.Version)
+	}
+}

@@ -1,0 +1,108 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// File is the path of the document, as seen from the root of the repository.
+const File = "internal/api/testdata/openapi.json"
+
+// Document is the part of an OpenAPI document that the generators need.
+type Document struct {
+	Paths      map[string]map[string]Operation
+	Components struct{ Schemas map[string]Schema }
+}
+
+// Operation is one method of one path.
+type Operation struct {
+	OperationID string
+	Summary     string
+	Tags        []string
+	Parameters  []Parameter
+	RequestBody struct{ Content map[string]Content }
+	Responses   map[string]Response
+	Security    []map[string][]string
+}
+
+// Response is one reply of an operation.
+type Response struct {
+	Content map[string]Content
+	Headers map[string]struct{ Description string }
+}
+
+// Parameter is a part of the path, the query or the header.
+type Parameter struct {
+	Name, In    string
+	Description string
+	Required    bool
+	Schema      Schema
+}
+
+// Content is a body of one media type.
+type Content struct{ Schema *Schema }
+
+// Schema is a type, or the name of one in Ref.
+type Schema struct {
+	Ref                  string `json:"$ref"`
+	Description          string
+	Type                 any // a string, or a list of them
+	Enum                 []any
+	Items                *Schema
+	Properties           map[string]Schema
+	Required             []string
+	AdditionalProperties json.RawMessage
+}
+
+// Read reads a document.
+func Read(data []byte) (*Document, error) {
+	d := new(Document)
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	return d, nil
+}
+
+// Name returns the name that s refers to, or "" if s is a type of its own.
+func (s Schema) Name() string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
+
+// Requires reports whether an object of this type always has the field.
+func (s Schema) Requires(field string) bool { return slices.Contains(s.Required, field) }
+
+// Fields returns the names of the fields, sorted.
+func (s Schema) Fields() []string { return slices.Sorted(maps.Keys(s.Properties)) }
+
+// kinds returns the types of JSON that a value of s can have. None: all of them.
+func (s Schema) kinds() []string {
+	var kinds []string
+	switch t := s.Type.(type) {
+	case string:
+		kinds = []string{t}
+	case []any:
+		for _, kind := range t {
+			kinds = append(kinds, fmt.Sprint(kind))
+		}
+	}
+	return kinds
+}
+
+// values returns the type of the values of a map. It reports false if s does not
+// describe them.
+func (s Schema) values() (Schema, bool) {
+	var values Schema
+	err := json.Unmarshal(s.AdditionalProperties, &values)
+	return values, err == nil && values.Type != nil
+}
+
+// words returns the allowed values as they are in JSON.
+func (s Schema) words() []string {
+	words := make([]string, len(s.Enum))
+	for i, e := range s.Enum {
+		word, _ := json.Marshal(e) // a scalar of JSON
+		words[i] = string(word)
+	}
+	return words
+}
