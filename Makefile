@@ -45,7 +45,7 @@ help: ## list the targets
 
 .PHONY: test
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
-	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 10m -run '$(RUN)' $(PKG)
+	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 15m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 	@cd tools && $(GO) test -count 1 -timeout 10m ./... # go caches results although files of the main module changed
 	@cd test/browser && $(GO) test -timeout 10m ./...

@@ -240,7 +240,7 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trustedclock", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",

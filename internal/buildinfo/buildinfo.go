@@ -1,6 +1,9 @@
 package buildinfo
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"time"
+)
 
 const module = "github.com/foliot/foliot"
 
@@ -27,9 +30,15 @@ func Version() string {
 // is unknown.
 func Commit() string { return setting("vcs.revision", 12) }
 
-// Date returns the day of that commit in UTC, such as 2026-11-27, or "" if it is
-// unknown.
-func Date() string { return setting("vcs.time", len("2026-11-27")) }
+// Date returns the day of that commit in UTC, such as November 27, 2026, or "" if
+// it is unknown.
+func Date() string {
+	t, err := time.Parse(time.RFC3339, setting("vcs.time", len(time.RFC3339)))
+	if err != nil {
+		return ""
+	}
+	return t.UTC().Format("January 2, 2006")
+}
 
 // setting returns at most n characters of a setting that the Go tool recorded.
 func setting(key string, n int) string {

@@ -56,7 +56,7 @@ func create(t *testing.T, n *foliot.Node, count int, due func(i int) time.Time) 
 }
 
 // TestMeasureAHundredThousandTimersInAMinute measures the lateness and the
-// processor time of tasks whose handlers do nothing.
+// processor time of tasks. Their handlers do nothing.
 func TestMeasureAHundredThousandTimersInAMinute(t *testing.T) {
 	measuring(t)
 	const count, over = 100_000, time.Minute

@@ -28,7 +28,7 @@ import (
 // milliseconds.
 var note = foliot.NewKind[int64]("note", foliot.Backoff(50*time.Millisecond, time.Second))
 
-// mode selects what a process of this test binary does. An empty mode runs the
+// mode selects the work of a process of this test binary. An empty mode runs the
 // tests. The others run program.
 var mode = os.Getenv("FOLIOT_EMBED_MODE")
 

@@ -182,6 +182,32 @@ func TestTheFormatOfThisVersionHasADirectory(t *testing.T) {
 	wantFile(t, fmt.Sprintf("testdata/directory-%d.tar.gz", r.Format))
 }
 
+func TestTheUpgradePageListsTheFormatsOfTheGoldenStores(t *testing.T) {
+	page, err := os.ReadFile("../../docs/upgrade.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, end := range map[string]string{
+		"| data directory (file `FOLIOT`) | ": "directory-*.tar.gz",
+		"| backup (`foliot backup`) | ":       "backup-*.tar.gz",
+		"| Redis (key `foliot:meta`) | ":      "redis-*.rdb",
+	} {
+		files, err := filepath.Glob("testdata/" + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var formats []string
+		for _, file := range files {
+			_, format, _ := strings.Cut(filepath.Base(file), "-")
+			format, _, _ = strings.Cut(format, ".")
+			formats = append(formats, format)
+		}
+		if want := row + strings.Join(formats, ", ") + " |"; !strings.Contains(string(page), want) {
+			t.Errorf("docs/upgrade.md lacks %q", want)
+		}
+	}
+}
+
 // wantFile fails the test if a golden store is missing.
 func wantFile(t *testing.T, file string) {
 	t.Helper()

@@ -170,7 +170,8 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 			t.Fatalf("%q: %s, %v", words, reply, err)
 		}
 	}
-	s, _ := opened(t, nodeOn(r, nil))
+	var log bytes.Buffer
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -191,4 +192,8 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 	redis("2", "HGET", "foliot:meta", "oldest")
 	redis("2", "HGET", "foliot:meta", "format")
 	_, _ = opened(t, nodeOn(r, func(c *Config) { c.Node = "another" }))
+	_ = s.Close() // no goroutine writes into log from here on
+	if n := strings.Count(log.String(), "upgrade these servers first\" nodes=older needs=schedules"); n != 1 {
+		t.Errorf("the refusal was logged %d times:\n%s", n, log.String())
+	}
 }

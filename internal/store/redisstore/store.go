@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
@@ -185,9 +186,10 @@ type Store struct {
 	log          *audit.Log
 	identity     *identity.Watch
 
-	excluded formatMark  // the oldest format that s.servers.Keys.Meta admits; guardOlder restores this minimum after a failover
-	compact  atomic.Bool // the store began with compact records, so this node writes them too
-	used     formatMark  // the oldest format that can read what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
+	excluded formatMark      // the oldest format that s.servers.Keys.Meta admits; guardOlder restores this minimum after a failover
+	compact  atomic.Bool     // the store began with compact records, so this node writes them too
+	used     formatMark      // the oldest format that can read what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
+	refusals sparselog.Kinds // lines of logRefusal, by the feature that older nodes lack
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -41,10 +42,27 @@ func (s *Store) admitFormat(ctx context.Context, changes []task.Change) error {
 	}
 	defer leave()
 	if err := s.keepOlderOut(ctx, needed); err != nil {
+		s.logRefusal(err)
 		return s.failure(err)
 	}
 	s.excluded.raise(needed)
 	return nil
+}
+
+// refusalEvery is the least time between two lines of logRefusal for a feature.
+const refusalEvery = 10 * time.Second
+
+// logRefusal logs which older nodes are the reason why a change was refused. The
+// client only learns that the store is unavailable.
+func (s *Store) logRefusal(err error) {
+	var older *olderNodesError
+	if !errors.As(err, &older) {
+		return
+	}
+	if leftOut, write := s.refusals.Add(older.lacks(), time.Now(), 1, refusalEvery); write {
+		s.config.Logger.Warn("a change was refused, because live servers of an older version could not read it: upgrade these servers first",
+			"nodes", strings.Join(older.nodes, ", "), "needs", older.lacks(), "not_logged_before", leftOut)
+	}
 }
 
 // formatOf returns the oldest format that reads what a change creates, or 0 if
@@ -190,12 +208,16 @@ type olderNodesError struct {
 	nodes  []string
 }
 
-func (e *olderNodesError) Error() string {
-	lacks := "schedules"
+// lacks returns the feature that the nodes do not support.
+func (e *olderNodesError) lacks() string {
 	if e.format >= identity.KindFormat {
-		lacks = "tasks with kinds"
+		return "tasks with kinds"
 	}
-	return "servers of an older version, which does not support " + lacks + ", use the same store: upgrade them first: " + strings.Join(e.nodes, ", ")
+	return "schedules"
+}
+
+func (e *olderNodesError) Error() string {
+	return "servers of an older version, which does not support " + e.lacks() + ", use the same store: upgrade them first: " + strings.Join(e.nodes, ", ")
 }
 
 func (*olderNodesError) Unwrap() error { return task.ErrUnavailable }
