@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "foliot")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "./cmd/foliot")
+	build := exec.Command("go", "build", "-buildvcs=true", "-o", binary, "./cmd/foliot") // the version comes from the tags
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "cannot build foliot: %v\n%s", err, out)

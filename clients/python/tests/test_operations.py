@@ -11,7 +11,7 @@ import urllib.request
 from datetime import datetime
 from typing import Any
 
-from foliot import Client, ProblemError, ReplacedError, __version__
+from foliot import Client, ProblemError, ReplacedError
 from foliot.types import HTTPInput, ScheduleRule, TaskInput
 
 from .server import Foliot, Request, listen
@@ -192,18 +192,9 @@ class Operations(unittest.TestCase):
         self.assertEqual(queue["counts"]["cancelled"], 1)
         queues.delete("bulk")
 
-    def document(self) -> Any:
-        with urllib.request.urlopen(self.server.url + "/openapi.json") as reply:
-            return json.load(reply)
-
-    def test_the_version_is_that_of_the_server_unless_the_server_is_no_release(self) -> None:
-        served = self.document()["info"]["version"]
-        release = re.fullmatch(r"v(\d+\.\d+\.\d+(-[a-z]+\.\d+)?)", served)
-        self.assertEqual(__version__, release[1] if release else __version__)
-        self.assertEqual(self.client.whoami()["version"], served)
-
     def test_z_every_operation_has_a_method_which_was_called_here(self) -> None:
-        paths = self.document()["paths"]
+        with urllib.request.urlopen(self.server.url + "/openapi.json") as reply:
+            paths: Any = json.load(reply)["paths"]
         called: set[str] = set()
         for method, path in self.seen:
             for template in sorted(paths, key=lambda t: t.count("{")):

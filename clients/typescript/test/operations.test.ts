@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Client, ProblemError, ReplacedError, version } from '../src/index.js'
+import { Client, ProblemError, ReplacedError } from '../src/index.js'
 import { all, failure, Foliot, listen } from './server.js'
 
 interface Document {
-  info: { version: string }
   paths: Record<string, Record<string, { operationId: string; tags?: string[] }>>
 }
 
@@ -188,11 +187,4 @@ test('every operation of tasks, schedules and queues has a method, which was cal
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path)).filter(({ tags }) => tags?.some((tag) => ['tasks', 'schedules', 'queues'].includes(tag)))
   assert.ok(operations.length > 30, String(operations.length))
   assert.deepEqual(operations.map((op) => op.operationId).filter((id) => !called.has(id)), [])
-})
-
-test('the version is that of the server, unless the server is no release', async () => {
-  const { info } = (await (await fetch(server.url + '/openapi.json')).json()) as Document
-  const release = /^v(\d+\.\d+\.\d+(-[a-z]+\.\d+)?)$/.exec(info.version)?.[1]
-  assert.equal(version, release ?? version)
-  assert.equal((await client.whoami()).version, info.version)
 })
