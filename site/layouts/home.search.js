@@ -1,6 +1,6 @@
 {{- /* One entry for each part of a page: its heading, its address, its text. */ -}}
 {{- $entries := slice -}}
-{{- range site.RegularPages }}
+{{- range where site.Pages "Kind" "in" (slice "page" "section") }}
   {{- $page := . }}{{ $title := partial "title.html" . -}}
   {{- $parts := split .RawContent "\n## " -}}
   {{- range $i, $part := $parts }}
