@@ -19,6 +19,9 @@ const (
 	MaxInFlight = 1024            // attempts that a server may have under way, flag --concurrency
 )
 
+// loadQueues are the queues of a load: the default one, and two without settings.
+var loadQueues = [...]string{"", "mail", "reports"}
+
 // Target is the server, or the servers, that a load is sent to.
 type Target interface {
 	Create(ctx context.Context, in wire.TaskInput) (bool, error)
@@ -51,7 +54,7 @@ func (l *Load) Run(ctx context.Context) {
 func (l *Load) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.Environment.Run.Options.Seed, uint64(i)))
 	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.DueWithin, loadDue)))))
-	l.create(context.WithoutCancel(ctx), name, due)
+	l.create(context.WithoutCancel(ctx), loadQueues[i%len(loadQueues)], name, due)
 	if dice.Float64() >= l.CancelShare {
 		return
 	}
@@ -59,8 +62,10 @@ func (l *Load) live(ctx context.Context, i int) {
 	l.cancel(context.WithoutCancel(ctx), name)
 }
 
-func (l *Load) create(ctx context.Context, name string, due time.Time) {
-	ok, err := l.Target.Create(ctx, Task(name, l.Environment.Receiver.URL(), due))
+func (l *Load) create(ctx context.Context, queue, name string, due time.Time) {
+	in := Task(name, l.Environment.Receiver.URL(), due)
+	in.Queue = queue
+	ok, err := l.Target.Create(ctx, in)
 	if ok {
 		err = l.Environment.Promised(name, due)
 	}
