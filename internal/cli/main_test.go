@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		os.Exit(Main())
 	}
+	debug.SetGCPercent(800)                // each command line builds the model of all commands: a third of the time was garbage collection
 	for _, setting := range os.Environ() { // settings of the developer
 		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
 			_ = os.Unsetenv(name)
