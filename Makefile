@@ -43,9 +43,13 @@ help: ## list the targets
 	@echo "Variables: PKG=./internal/api (one package) and RUN=REGEXP (names of tests) for test, test-slow and golden;"
 	@echo "PKG, FUZZTIME and JOBS for fuzz; PKG, BENCH and COUNT for microbench; ARGS for run, battery and bench."
 
+# Packages that are tested at once. internal/cli waits for servers half of its
+# time, so one more than the machine has processors.
+AT_ONCE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 .PHONY: test
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
-	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 15m -run '$(RUN)' $(PKG)
+	@CGO_ENABLED=1 $(GO) test $(RACE) -p $(AT_ONCE) -short -timeout 15m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 	@cd tools && $(GO) test -count 1 -timeout 10m ./... # go caches results although files of the main module changed
 	@cd test/browser && $(GO) test -timeout 10m ./...
