@@ -38,7 +38,7 @@ func LeadFor(count int) time.Duration {
 // RunFoliot runs a command of the binary. It decodes the JSON output into out,
 // unless out is nil.
 func (st *Environment) RunFoliot(ctx context.Context, out any, args ...string) error {
-	cmd := exec.CommandContext(ctx, st.Server.binary, append(args, "-o", "json")...)
+	cmd := exec.CommandContext(ctx, st.Server.Binary, append(args, "-o", "json")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -22,7 +22,7 @@ import (
 // Server is one foliot process after another on the same address and
 // directory. It is driven by one goroutine; only KillNow can be called by other goroutines.
 type Server struct {
-	binary string
+	Binary string // of the next process
 	Addr   string
 	Listen string // empty means Addr
 	Dir    string
@@ -44,7 +44,7 @@ func NewServer(binary, dir string, flags ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{binary: binary, Addr: addr, Dir: filepath.Join(dir, "data"), Log: log, Flags: flags}, nil
+	return &Server{Binary: binary, Addr: addr, Dir: filepath.Join(dir, "data"), Log: log, Flags: flags}, nil
 }
 
 // freeAddr returns a free loopback address. The server uses it again after each
@@ -75,7 +75,7 @@ func (s *Server) Start() error {
 	if !slices.Contains(s.Flags, "--store") {
 		args = append(args, "--data", s.Dir)
 	}
-	s.Cmd = exec.Command(s.binary, args...)
+	s.Cmd = exec.Command(s.Binary, args...)
 	s.Cmd.Stdout, s.Cmd.Stderr = s.Log, s.Log
 	s.Cmd.SysProcAttr = system.ChildAttributes()
 	s.Cmd.Env = append(os.Environ(), profileVariable+"="+s.profileFile())
