@@ -197,8 +197,8 @@ run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
 .PHONY: image
-image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3); needs no Docker
-	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION))
+image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3, PUSH=registry.example/foliot); needs no Docker
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION)) $(if $(PUSH),-push $(PUSH))
 
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
@@ -216,6 +216,10 @@ release-test: ## build the release twice and compare all bytes (two platforms: 9
 .PHONY: package-test
 package-test: ## install, upgrade and remove the deb and the rpm in a directory of debootstrap (as root, 8 minutes)
 	@packaging/test.sh
+
+.PHONY: install-test
+install-test: ## install from the archive, the deb, the image and a clone in empty directories of debootstrap, up to the first callback (as root, 10 minutes)
+	@packaging/install-test.sh
 
 .PHONY: test-cgo
 test-cgo: tooled ## builds with and without C open the data directories of each other (2 minutes)

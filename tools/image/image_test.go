@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -23,8 +24,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
@@ -38,7 +42,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "foliot-image-test-")
 	if err == nil {
 		built = dir
-		err = run("../..", dir, certificates, "1.2.3")
+		err = run("../..", dir, certificates, "1.2.3", "")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,7 +55,7 @@ func TestMain(m *testing.M) {
 
 func TestTwoBuildsAreEqualInEachByte(t *testing.T) {
 	again := t.TempDir()
-	if err := run("../..", again, certificates, "1.2.3"); err != nil {
+	if err := run("../..", again, certificates, "1.2.3", ""); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := sums(t, built), sums(t, again); !maps.Equal(a, b) || len(a) < 6 {
@@ -118,6 +122,36 @@ func TestTheLayoutHasAValidImageForEachArchitecture(t *testing.T) {
 				t.Errorf("%s belongs to %d: the server could change it", name, e.owner)
 			}
 		}
+	}
+}
+
+// TestAPushedImageIsTheSameForEachArchitecture pushes to a registry in memory.
+func TestAPushedImageIsTheSameForEachArchitecture(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	list, err := layout.ImageIndexFromPath(filepath.Join(built, "foliot-image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := strings.TrimPrefix(server.URL, "http://") + "/team/foliot"
+	if err := push(list, repository, "1.2.3"); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag(repository + ":1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pulled, err := remote.Index(tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, errWant := list.Digest()
+	got, errGot := pulled.Digest()
+	if err := errors.Join(errWant, errGot, validate.Index(pulled)); err != nil || got != want {
+		t.Errorf("the registry has %v, want %v (%v)", got, want, err)
+	}
+	if err := push(list, "Not A Repository", "1.2.3"); err == nil || !strings.Contains(err.Error(), "-push") {
+		t.Errorf("a wrong repository: %v", err)
 	}
 }
 
@@ -207,8 +241,8 @@ func (c *container) command(args ...string) *exec.Cmd {
 func (c *container) start() *exec.Cmd {
 	c.t.Helper()
 	cmd := c.command("serve")
-	var log bytes.Buffer
-	cmd.Stderr = &log
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -221,7 +255,7 @@ func (c *container) start() *exec.Cmd {
 		if time.Now().After(end) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			c.t.Fatalf("the server is not ready: %s\n%s", out, log.String())
+			c.t.Fatalf("the server is not ready: %s\n%s", out, output.String())
 		}
 	}
 }
