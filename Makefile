@@ -59,7 +59,7 @@ page: tooled ## bundle the web page again, after a change of internal/page/src o
 	@cd tools && $(GO) run ./bundle ..
 
 .PHONY: clients
-clients: tooled ## write the types and the version of the client packages again, after a change of the API or a release
+clients: tooled ## write the types and the version of the client packages and of the chart again, after a change of the API or a release
 	@cd tools && $(GO) run ./clients ..
 
 .PHONY: page-check
@@ -203,6 +203,10 @@ image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
 	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+.PHONY: chart-test
+chart-test: ## lint and render the Helm chart, and run its servers (as root; the first run compiles Helm: 2 minutes)
+	@cd tools/chart && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+
 # The tool builds HEAD in a clean clone: changes that are not committed are left out.
 .PHONY: release
 release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; PLATFORMS=linux/amd64,...)

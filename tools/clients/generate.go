@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -14,10 +15,11 @@ const (
 	typescriptPackage = "clients/typescript/package.json"
 	pythonTypes       = "clients/python/src/foliot/types.py"
 	pythonVersion     = "clients/python/src/foliot/_version.py"
+	chart             = "deploy/helm/foliot/Chart.yaml"
 )
 
-// generate returns the generated files by their names. package.json keeps its
-// text, except for the version.
+// generate returns the generated files by their names. package.json and the Helm
+// chart keep their texts, except for the version.
 func generate(root string) (map[string][]byte, error) {
 	document, err := os.ReadFile(filepath.Join(root, openapi.File))
 	if err != nil {
@@ -40,9 +42,17 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	version := release(changelog)
-	manifest, err = withVersion(manifest, version)
+	manifest, err = withVersion(manifest, packageVersion, 1, version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", typescriptPackage, err)
+	}
+	metadata, err := os.ReadFile(filepath.Join(root, chart))
 	if err != nil {
 		return nil, err
+	}
+	metadata, err = withVersion(metadata, chartVersion, 2, version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", chart, err)
 	}
 	license, err := os.ReadFile(filepath.Join(root, "LICENSE"))
 	if err != nil {
@@ -53,6 +63,7 @@ func generate(root string) (map[string][]byte, error) {
 		typescriptTypes:   typescript(types),
 		typescriptVersion: []byte(head("//") + "\nexport const version = '" + version + "'\n"),
 		typescriptPackage: manifest,
+		chart:             metadata,
 		pythonTypes:       python(types),
 		pythonVersion:     []byte(head("#") + "\n__version__ = \"" + version + "\"\n"),
 	}, nil

@@ -38,12 +38,19 @@ func TestTheVersionIsThatOfTheLatestRelease(t *testing.T) {
 	}
 }
 
-func TestAManifestWithoutAVersionIsRefused(t *testing.T) {
-	if _, err := withVersion([]byte(`{"name": "x"}`), "1.0.0"); err == nil {
+func TestAFileWithoutItsVersionIsRefused(t *testing.T) {
+	if _, err := withVersion([]byte(`{"name": "x"}`), packageVersion, 1, "1.0.0"); err == nil {
 		t.Error("no error")
 	}
-	got, err := withVersion([]byte("{\n  \"version\": \"0.0.0\",\n"), "1.0.0")
-	if err != nil || !strings.Contains(string(got), `"version": "1.0.0"`) {
+	if _, err := withVersion([]byte("version: 0.0.0\n"), chartVersion, 2, "1.0.0"); err == nil {
+		t.Error("no error")
+	}
+	got, err := withVersion([]byte("{\n  \"version\": \"0.0.0\",\n"), packageVersion, 1, "1.0.0")
+	if err != nil || !strings.Contains(string(got), `"version": "1.0.0",`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	got, err = withVersion([]byte("apiVersion: v2\nversion: 0.0.0\nappVersion: 0.0.0\n"), chartVersion, 2, "1.0.0")
+	if err != nil || string(got) != "apiVersion: v2\nversion: 1.0.0\nappVersion: 1.0.0\n" {
 		t.Errorf("%s, %v", got, err)
 	}
 }

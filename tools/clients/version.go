@@ -17,13 +17,16 @@ func release(changelog []byte) string {
 	return "0.0.0"
 }
 
-// field matches the version in package.json.
-var field = regexp.MustCompile(`(?m)^  "version": "[^"]*"`)
+// The lines with the version: one in package.json, two in the chart.
+var (
+	packageVersion = regexp.MustCompile(`(?m)^(  "version": ")[^"]*`)
+	chartVersion   = regexp.MustCompile(`(?m)^((?:version|appVersion): ).*`)
+)
 
-// withVersion returns package.json with another version.
-func withVersion(manifest []byte, version string) ([]byte, error) {
-	if len(field.FindAll(manifest, 2)) != 1 {
-		return nil, fmt.Errorf("%s has no line with its version", typescriptPackage)
+// withVersion returns a file with another version in its lines.
+func withVersion(text []byte, lines *regexp.Regexp, count int, version string) ([]byte, error) {
+	if found := len(lines.FindAll(text, -1)); found != count {
+		return nil, fmt.Errorf("%d lines match %s, want %d", found, lines, count)
 	}
-	return field.ReplaceAll(manifest, []byte(`  "version": "`+version+`"`)), nil
+	return lines.ReplaceAll(text, []byte("${1}"+version)), nil
 }

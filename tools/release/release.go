@@ -45,6 +45,9 @@ func run(ctx context.Context, o options) error {
 	if err := r.document(ctx, o.snapshot); err != nil {
 		return err
 	}
+	if err := r.chart(o.snapshot); err != nil {
+		return err
+	}
 	for _, p := range o.platforms {
 		if err := r.platform(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p, err)

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
@@ -324,5 +325,27 @@ func TestACommitWithoutATagIsNoRelease(t *testing.T) {
 	tag, _ := output(t.Context(), repository, "git", "tag", "--points-at", "HEAD")
 	if tag == "" && (err == nil || !strings.Contains(err.Error(), "SNAPSHOT=1")) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTheChartIsComplete reads the archive of the Helm chart. Links to files
+// outside of the chart have become these files.
+func TestTheChartIsComplete(t *testing.T) {
+	r := &release{source: repository, out: t.TempDir(), version: "v0.0.0-20261127-abcdef", made: time.Unix(1, 0)}
+	if err := r.chart(true); err != nil {
+		t.Fatal(err)
+	}
+	found := names(t, r.out)
+	if len(found) != 1 {
+		t.Fatalf("the files are %v", found)
+	}
+	files, _ := contentsOf(t, filepath.Join(r.out, found[0]))
+	for name, source := range map[string]string{"Chart.yaml": chartDir + "/Chart.yaml", "values.schema.json": chartDir + "/values.schema.json", "files/alerts.yaml": "docs/grafana/alerts.yaml", "files/foliot.json": "docs/grafana/foliot.json"} {
+		if !bytes.Equal(files[name], read(t, repository, source)) {
+			t.Errorf("the chart has another %s than %s", name, source)
+		}
+	}
+	if err := r.chart(false); err == nil || !strings.Contains(err.Error(), "make clients") {
+		t.Errorf("a chart of another version than the release: %v", err)
 	}
 }
