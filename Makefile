@@ -203,9 +203,9 @@ image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
 	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
-.PHONY: chart-test
-chart-test: ## lint and render the Helm chart, and run its servers (as root; the first run compiles Helm: 2 minutes)
-	@cd tools/chart && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+.PHONY: deploy-test
+deploy-test: ## check the Helm chart and the Compose files, and run their servers (as root; the first run compiles Helm: 2 minutes)
+	@cd tools/deploy && $(GO) vet ./... && $(GO) test -count 1 -timeout 10m -v ./...
 
 # The tool builds HEAD in a clean clone: changes that are not committed are left out.
 .PHONY: release

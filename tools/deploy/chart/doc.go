@@ -1,4 +1,4 @@
 // Package chart tests the Helm chart in deploy/helm: the linter of Helm, the
 // types of Kubernetes, and the server itself, which runs as a cluster would run
-// it. `make chart-test` runs the tests.
+// it. `make deploy-test` runs the tests.
 package chart

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/tools/deploy/container"
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
@@ -27,7 +28,7 @@ import (
 )
 
 const (
-	root      = "../.."
+	root      = "../../.."
 	chartDir  = root + "/deploy/helm/foliot"
 	alerts    = root + "/docs/grafana/alerts.yaml"
 	dashboard = root + "/docs/grafana/foliot.json"
@@ -241,7 +242,7 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 // server. The chart sets the others itself.
 func TestTheSchemaKnowsAllSettings(t *testing.T) {
 	own := []string{"listen", "data", "store", "node", "host", "tls-cert", "tls-key", "trusted-proxy", "bootstrap-token-file"}
-	text := run(t, binary(t), "config", "--example")
+	text := container.Output(t, container.Foliot(t), "config", "--example")
 	var known int
 	for line := range strings.SplitSeq(text, "\n") {
 		key, _, found := strings.Cut(strings.TrimPrefix(line, "#"), ":")
@@ -450,9 +451,5 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	slog.SetLogLoggerLevel(slog.LevelError) // Helm reports each symbolic link
-	code := m.Run()
-	if built != "" {
-		_ = os.RemoveAll(filepath.Dir(built))
-	}
-	os.Exit(code)
+	os.Exit(container.RunTests(m))
 }

@@ -1,0 +1,155 @@
+package chart
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"io/fs"
+	"math/big"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/tools/deploy/container"
+	core "k8s.io/api/core/v1"
+)
+
+func newReader(text string) *bufio.Reader { return bufio.NewReader(strings.NewReader(text)) }
+
+// start starts the first container of a pod, and waits for its probes. The
+// address of the image has a free port of this machine.
+func start(t *testing.T, r rendered, name, port string, secrets map[string]map[string]string) (*container.Container, *exec.Cmd) {
+	t.Helper()
+	c := container.New(t, "127.0.0.1 foliot.default.svc\n")
+	mount(t, c, r, name, secrets)
+	c.Env = append(c.Env, "FOLIOT_LISTEN=0.0.0.0:"+port)
+	server := r.pod().Spec.Containers[0]
+	return c, c.Start(server.Args, server.StartupProbe.Exec.Command, server.ReadinessProbe.Exec.Command, server.LivenessProbe.Exec.Command)
+}
+
+// mount writes the volumes, and resolves the variables, as a cluster does: files
+// belong to root and to fsGroup, and the root of the data volume is open to it.
+func mount(t *testing.T, c *container.Container, r rendered, name string, secrets map[string]map[string]string) {
+	t.Helper()
+	spec := r.pod().Spec
+	group := int(*spec.SecurityContext.FSGroup)
+	sources := map[string]core.VolumeSource{}
+	for _, v := range spec.Volumes {
+		sources[v.Name] = v.VolumeSource
+	}
+	server := spec.Containers[0]
+	for _, m := range server.VolumeMounts {
+		source := sources[m.Name]
+		switch {
+		case source.ConfigMap != nil:
+			for file, text := range r.configs[0].Data {
+				c.Write(filepath.Join(m.MountPath, file), text, fs.FileMode(*source.ConfigMap.DefaultMode), 0, group)
+			}
+		case source.Secret != nil:
+			files, exists := secrets[source.Secret.SecretName]
+			if !exists {
+				t.Fatalf("there is no Secret %s", source.Secret.SecretName)
+			}
+			if len(source.Secret.Items) > 0 {
+				item := source.Secret.Items[0]
+				files = map[string]string{item.Path: files[item.Key]}
+			}
+			for file, text := range files {
+				c.Write(filepath.Join(m.MountPath, file), text, fs.FileMode(*source.Secret.DefaultMode), 0, group)
+			}
+		default:
+			c.Directory(m.MountPath, fs.ModeSetgid|0o775, 0, group)
+		}
+	}
+	for _, e := range server.Env {
+		value := e.Value
+		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
+			value = secrets[from.SecretKeyRef.Name][from.SecretKeyRef.Key]
+		} else if from != nil && from.FieldRef.FieldPath == "metadata.name" {
+			value = name
+		}
+		c.Env = append(c.Env, e.Name+"="+value)
+	}
+}
+
+func TestAServerWithAVolumeDeliversAsTheChartStartsIt(t *testing.T) {
+	port := freePort(t)
+	r := mustRender(t, directory+"service: {port: "+port+"}\n")
+	c, cmd := start(t, r, "foliot-0", port, secretsFor(t, ""))
+	if out := c.Foliot("doctor"); strings.Contains(out, "BAD") {
+		t.Errorf("doctor: %s", out)
+	}
+	if out := c.Foliot("listen", "127.0.0.1:0", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
+		t.Errorf("no callback: %s", out)
+	}
+	c.Foliot("add", "http://127.0.0.1:9/later", "--in", "24h", "--name", "later")
+	container.Stop(t, cmd)
+	server := r.pod().Spec.Containers[0]
+	c.Start(server.Args, server.ReadinessProbe.Exec.Command)
+	c.Foliot("get", "later")
+}
+
+func TestServersOnARedisStartAsTheChartStartsThem(t *testing.T) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	at := freePort(t)
+	log := container.Start(t, exec.Command(path, "--port", at, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--appendonly", "yes", "--maxmemory", "64mb", "--maxmemory-policy", "noeviction", "--requirepass", "secret"))
+	container.Wait(t, log, container.Answers("127.0.0.1:"+at))
+	port, other := freePort(t), freePort(t)
+	r := mustRender(t, redis+"service: {port: "+port+"}\n")
+	secrets := secretsFor(t, "redis://:secret@127.0.0.1:"+at)
+	c, cmd := start(t, r, "foliot-a", port, secrets)
+	_, second := start(t, r, "foliot-b", other, secrets)
+	if out := c.Foliot("cluster", "nodes"); !strings.Contains(out, "foliot-a") || !strings.Contains(out, "foliot-b") {
+		t.Errorf("the servers are: %s", out)
+	}
+	if out := c.Foliot("listen", "127.0.0.1:0", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
+		t.Errorf("no callback: %s", out)
+	}
+	container.Stop(t, second)
+	container.Stop(t, cmd)
+}
+
+// secretsFor returns the Secrets that a user makes.
+func secretsFor(t *testing.T, redisURL string) map[string]map[string]string {
+	t.Helper()
+	cert, key := certificate(t)
+	return map[string]map[string]string{
+		"foliot-token": {"token": container.Output(t, container.Foliot(t), "token", "generate")},
+		"foliot-tls":   {"tls.crt": cert, "tls.key": key, "ca.crt": cert},
+		"foliot-redis": {"url": redisURL},
+	}
+}
+
+// certificate returns a certificate for the service that signs itself.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	container.Must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"foliot.default.svc"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	container.Must(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	container.Must(t, err)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	container.Must(t, err)
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}

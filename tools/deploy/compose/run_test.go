@@ -1,0 +1,261 @@
+package compose
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/foliot/foliot/tools/deploy/container"
+)
+
+func TestMain(m *testing.M) { os.Exit(container.RunTests(m)) }
+
+// network gives each service an address of this machine, as Docker gives it one
+// in the network of the project.
+var network = map[string]string{"foliot": "127.8.0.1", "foliot-1": "127.8.0.1", "foliot-2": "127.8.0.2", "foliot-3": "127.8.0.3", "redis": "127.8.0.4", "prometheus": "127.8.0.5"}
+
+// hosts is /etc/hosts of the containers.
+func hosts(p *types.Project) string {
+	var text strings.Builder
+	for name, s := range p.Services {
+		fmt.Fprintln(&text, network[name], name)
+		for _, n := range s.Networks {
+			if n != nil && len(n.Aliases) > 0 {
+				fmt.Fprintln(&text, network[name], strings.Join(n.Aliases, " "))
+			}
+		}
+	}
+	return text.String()
+}
+
+// prepare copies the Compose files and makes the secrets with the script.
+func prepare(t *testing.T) (dir string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to the users of the containers")
+	}
+	dir = t.TempDir()
+	container.Must(t, os.CopyFS(dir, os.DirFS(composeDir)))
+	secrets(t, dir)
+	return dir
+}
+
+// secrets runs the script, and returns its output.
+func secrets(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(dir, "secrets.sh"))
+	cmd.Env = append(os.Environ(), "FOLIOT="+container.Foliot(t), "FOLIOT_HOST=timers.example")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("secrets.sh: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// run starts a server of the project, and waits until it is ready. The files and
+// their owners are those of the host, as Docker mounts them.
+func run(t *testing.T, p *types.Project, s types.ServiceConfig) (*container.Container, *exec.Cmd) {
+	t.Helper()
+	c := container.New(t, hosts(p))
+	for _, secret := range s.Secrets {
+		file := p.Secrets[secret.Source].File
+		text, err := os.ReadFile(file)
+		container.Must(t, err)
+		info, err := os.Stat(file)
+		container.Must(t, err)
+		owner := info.Sys().(*syscall.Stat_t)
+		c.Write("/run/secrets/"+secret.Source, string(text), info.Mode().Perm(), int(owner.Uid), int(owner.Gid))
+	}
+	for _, v := range s.Volumes { // the image has this directory, and Docker copies its owner
+		c.Directory(v.Target, 0o700, container.User, container.User)
+	}
+	for name := range s.Environment {
+		c.Env = append(c.Env, name+"="+value(s, name))
+	}
+	c.Env = append(c.Env, "FOLIOT_LISTEN="+network[s.Name]+":8750")
+	health := []string{"/usr/bin/foliot", "health"}
+	return c, c.Start([]string{"serve"}, health, append(health, "--ready"))
+}
+
+func delivers(t *testing.T, c *container.Container) {
+	t.Helper()
+	if out := c.Foliot("doctor"); strings.Contains(out, "BAD") {
+		t.Errorf("doctor: %s", out)
+	}
+	if out := c.Foliot("listen", "127.0.0.1:0", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
+		t.Errorf("no callback: %s", out)
+	}
+}
+
+func TestOneServerDeliversAndKeepsItsTasks(t *testing.T) {
+	p := load(t, prepare(t), "one-node.yaml")
+	s := p.Services["foliot"]
+	c, cmd := run(t, p, s)
+	delivers(t, c)
+	c.Foliot("add", "http://127.0.0.1:9/later", "--in", "24h", "--name", "later")
+	container.Stop(t, cmd)
+	c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health", "--ready"})
+	c.Foliot("get", "later")
+}
+
+func TestThreeServersShareTheRedisAndPrometheusSeesAll(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	dir := prepare(t)
+	p := load(t, dir, "three-nodes.yaml")
+	startRedis(t, p)
+	all := map[string]*container.Container{}
+	for _, s := range servers(p) {
+		all[s.Name], _ = run(t, p, s)
+	}
+	for _, c := range all {
+		delivers(t, c)
+	}
+	if out := all["foliot-1"].Foliot("cluster", "nodes"); strings.Count(out, "foliot-") < 3 {
+		t.Errorf("the servers are: %s", out)
+	}
+	token, err := all["foliot-2"].Command("/usr/bin/foliot", "token", "create", "--for", "operator", "--scope", "read", "--label", "prometheus").Output()
+	container.Must(t, err)
+	container.Must(t, os.WriteFile(filepath.Join(dir, "secrets", "prometheus.token"), token, 0o400))
+	watch(t, dir)
+}
+
+// startRedis runs the command of the file as the user of the image, with the
+// paths of this machine.
+func startRedis(t *testing.T, p *types.Project) {
+	t.Helper()
+	s, data := p.Services["redis"], t.TempDir()
+	user := uint32(999)
+	if s.User != "999:999" {
+		t.Errorf("Redis runs as %s", s.User)
+	}
+	container.Must(t, errors.Join(os.Chown(data, int(user), int(user)), os.Chmod(filepath.Dir(data), 0o755)))
+	acl := filepath.Join(data, "users.acl") // a copy that this user can reach
+	text, err := os.ReadFile(p.Secrets["redis-users.acl"].File)
+	container.Must(t, err)
+	container.Must(t, errors.Join(os.WriteFile(acl, text, 0o400), os.Chown(acl, int(user), int(user))))
+	args := append([]string{}, s.Command[1:]...)
+	for i, word := range args {
+		args[i] = strings.NewReplacer("/run/secrets/redis-users.acl", acl, "/data", data).Replace(word)
+	}
+	cmd := exec.Command(s.Command[0], append(args, "--bind", network["redis"])...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+	log := container.Start(t, cmd)
+	container.Wait(t, log, container.Answers(network["redis"]+":6379"))
+	check := exec.Command(s.HealthCheck.Test[1], append([]string{"-h", network["redis"]}, s.HealthCheck.Test[2:]...)...)
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("the health check of Redis: %v: %s", err, out)
+	}
+}
+
+// watch runs Prometheus with the configuration of the file, until it has scraped
+// three servers and loaded the rules. It has no DNS here, so the servers are
+// named.
+func watch(t *testing.T, dir string) {
+	t.Helper()
+	prometheus, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("prometheus is not installed")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "prometheus.yaml"))
+	container.Must(t, err)
+	rules, err := filepath.Abs(filepath.Join(root, "docs", "grafana", "alerts.yaml"))
+	container.Must(t, err)
+	config := strings.NewReplacer("/run/secrets/", filepath.Join(dir, "secrets")+"/", "/etc/prometheus/alerts.yaml", rules, "15s", "1s").Replace(string(text))
+	file := filepath.Join(t.TempDir(), "prometheus.yaml")
+	container.Must(t, os.WriteFile(file, []byte(config), 0o600))
+	container.Output(t, "promtool", "check", "config", file)
+	before, _, found := strings.Cut(config, "    dns_sd_configs:")
+	if !found {
+		t.Fatal("the configuration of Prometheus finds no servers by their name")
+	}
+	container.Must(t, os.WriteFile(file, []byte(before+"    static_configs: [{targets: ['127.8.0.1:8750', '127.8.0.2:8750', '127.8.0.3:8750']}]\n"), 0o600))
+	at := network["prometheus"] + ":9090"
+	log := container.Start(t, exec.Command(prometheus, "--config.file="+file, "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+at))
+	container.Wait(t, log, func() error {
+		var reply struct {
+			Data struct {
+				Result []struct{ Value [2]any }
+			}
+		}
+		if err := get("http://"+at+"/api/v1/query?query=sum(up)", &reply); err != nil {
+			return err
+		}
+		if len(reply.Data.Result) != 1 || reply.Data.Result[0].Value[1] != "3" {
+			return fmt.Errorf("Prometheus reads %v of 3 servers", reply.Data.Result)
+		}
+		return nil
+	})
+	container.Wait(t, log, func() error {
+		var reply struct {
+			Data struct {
+				Groups []struct {
+					Rules []struct{ Health string }
+				}
+			}
+		}
+		if err := get("http://"+at+"/api/v1/rules", &reply); err != nil {
+			return err
+		}
+		if len(reply.Data.Groups) == 0 || len(reply.Data.Groups[0].Rules) < 20 {
+			return errors.New("Prometheus has too few rules")
+		}
+		for _, r := range reply.Data.Groups[0].Rules {
+			if r.Health != "ok" {
+				return errors.New("a rule is " + r.Health)
+			}
+		}
+		return nil
+	})
+}
+
+func get(url string, to any) error {
+	r, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return json.NewDecoder(r.Body).Decode(to)
+}
+
+func TestTheSecretsAreMadeOnceAndBelongToTheirContainers(t *testing.T) {
+	dir := prepare(t)
+	before := map[string]string{}
+	for name, user := range map[string]uint32{"operator.token": container.User, "key.pem": container.User, "cert.pem": container.User, "foliot.yaml": container.User, "redis-users.acl": 999, "grafana.password": 472} {
+		path := filepath.Join(dir, "secrets", name)
+		info, err := os.Stat(path)
+		container.Must(t, err)
+		mode := fs.FileMode(0o400)
+		if name == "cert.pem" {
+			mode = 0o444
+		}
+		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != user || info.Mode().Perm() != mode {
+			t.Errorf("%s belongs to %d, and its mode is %v", name, owner, info.Mode())
+		}
+		text, err := os.ReadFile(path)
+		container.Must(t, err)
+		before[path] = string(text)
+	}
+	if out := secrets(t, dir); out != "" {
+		t.Errorf("the second run made secrets: %s", out)
+	}
+	for path, text := range before {
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%s has changed: %v", path, err)
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(dir, "secrets"))
+	if err != nil || len(files) != len(before) {
+		t.Errorf("the secrets are %v, %v", files, err)
+	}
+}
