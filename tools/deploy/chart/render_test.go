@@ -4,14 +4,18 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/tools/deploy/container"
+	"github.com/google/go-cmp/cmp"
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
@@ -55,6 +59,17 @@ redis: {urlSecret: {name: foliot-redis}}
 tls: {secret: foliot-tls, caKey: ca.crt}
 config: {egress-allow: [127.0.0.1/32], durability: async}
 `
+	clientCertificates = `
+tokenSecret: {name: foliot-token}
+tls: {secret: foliot-tls, caKey: ca.crt}
+secretFiles: [{secret: clients, path: /run/clients/}]
+config: {tls-client-ca: /run/clients/ca.crt, grace: 1m30s}
+terminationGracePeriodSeconds: 105
+metrics:
+  tokenSecret: {name: foliot-metrics}
+  clientSecret: prometheus-tls
+  serviceMonitor: {enabled: true}
+`
 	everything = redis + `
 metrics:
   tokenSecret: {name: foliot-metrics, key: t}
@@ -74,7 +89,7 @@ priorityClassName: high
 `
 )
 
-var sets = map[string]string{"directory": directory, "behind an ingress": behindIngress, "redis": redis, "everything": everything}
+var sets = map[string]string{"directory": directory, "behind an ingress": behindIngress, "client certificates": clientCertificates, "redis": redis, "everything": everything}
 
 // rendered holds the objects of the chart for one set of values.
 type rendered struct {
@@ -119,6 +134,7 @@ func render(values string) (rendered, error) {
 	if err != nil {
 		return r, err
 	}
+	chart.Metadata.Version, chart.Metadata.AppVersion = "1.2.3", "1.2.3"
 	release := common.ReleaseOptions{Name: "foliot", Namespace: "default", Revision: 1, IsInstall: true}
 	all, err := util.ToRenderValues(chart, parsed, release, common.DefaultCapabilities)
 	if err != nil {
@@ -128,12 +144,16 @@ func render(values string) (rendered, error) {
 	if err != nil {
 		return r, err
 	}
-	for name, text := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text := files[name]
 		if strings.HasSuffix(name, "NOTES.txt") {
 			r.notes = text
 			continue
 		}
-		r.text += text
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		r.text += "---\n# " + name + "\n" + text + "\n"
 		docs := decoder.NewYAMLReader(newReader(text))
 		for {
 			doc, err := docs.Read()
@@ -226,9 +246,17 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 		{`{metrics: {serviceMonitor: {enabled: true}}, tokenSecret: {name: a}, tls: {secret: b}}`, `--scope read`},
 		{directory + `store_: redis`, `store_`},
 		{directory + `store: postgres`, `directory`},
-		{`{config: {egres-allow: []}, tokenSecret: {name: a}, tls: {secret: b}}`, `egres-allow`},
-		{`{config: {listen: "0.0.0.0:1"}, tokenSecret: {name: a}, tls: {secret: b}}`, `listen`},
+		{`{config: {egres-allow: []}, tokenSecret: {name: a}, tls: {secret: b}}`, `at '/config': additional properties 'egres-allow'`},
+		{`{config: {listen: "0.0.0.0:1"}, tokenSecret: {name: a}, tls: {secret: b}}`, `'listen' not allowed`},
+		{`{config: {grace: 30}, tokenSecret: {name: a}, tls: {secret: b}}`, `/config/grace`},
+		{`{config: {grace: 26s}, tokenSecret: {name: a}, tls: {secret: b}}`, `terminationGracePeriodSeconds is 40: it must be 15 more than config.grace (26s)`},
+		{`{terminationGracePeriodSeconds: 34, tokenSecret: {name: a}, tls: {secret: b}}`, `config.grace (20s)`},
+		{`{config: {otlp-endpoint: "http://user:secret@collector:4318"}, tokenSecret: {name: a}, tls: {secret: b}}`, `OTEL_EXPORTER_OTLP_HEADERS`},
+		{`{config: {tls-client-ca: /run/clients/ca.crt}, tokenSecret: {name: a}, tls: {secret: b}}`, `/run/clients: add it to secretFiles`},
+		{strings.Replace(clientCertificates, "clientSecret: prometheus-tls", "", 1), `metrics.clientSecret`},
+		{`{tls: {caKey: ca.crt}, tokenSecret: {name: a}, trustedProxies: [10.0.0.0/8]}`, `tls.secret is missing`},
 		{redis + `env: [{name: FOLIOT_STORE, value: "redis://a:b@c"}]`, `/env/0/name`},
+		{directory + `podLabels: {app.kubernetes.io/name: other}`, `/podLabels/app.kubernetes.io~1name`},
 		{directory + `directory: {size: many}`, `size`},
 		{directory + `secretFiles: [{secret: a, path: relative}]`, `path`},
 	} {
@@ -251,7 +279,7 @@ func TestTheSchemaKnowsAllSettings(t *testing.T) {
 		}
 		known++
 		_, err := render("{tokenSecret: {name: a}, tls: {secret: b}, config: {" + key + ": 1}}")
-		if allowed := err == nil; allowed == slices.Contains(own, key) {
+		if allowed := err == nil || !strings.Contains(err.Error(), "not allowed"); allowed == slices.Contains(own, key) {
 			t.Errorf("config.%s is allowed: %t (%v)", key, allowed, err)
 		}
 	}
@@ -267,8 +295,10 @@ func TestTheObjectsKeepTheirPromises(t *testing.T) {
 			pod := r.pod()
 			checkSecurity(t, pod.Spec)
 			checkSecurity(t, r.test.Spec)
-			checkFiles(t, pod.Spec)
-			checkFiles(t, r.test.Spec)
+			settings := settingsOf(t, r)
+			checkFiles(t, pod.Spec, settings)
+			checkFiles(t, r.test.Spec, nil)
+			checkStop(t, pod.Spec, settings)
 			for key, value := range r.selector() {
 				if pod.Labels[key] != value || r.service.Spec.Selector[key] != value {
 					t.Errorf("the label %s is %q on the pods and %q in the service, want %q", key, pod.Labels[key], r.service.Spec.Selector[key], value)
@@ -280,9 +310,6 @@ func TestTheObjectsKeepTheirPromises(t *testing.T) {
 			server := pod.Spec.Containers[0]
 			if port := r.service.Spec.Ports[0].TargetPort.StrVal; port != server.Ports[0].Name || server.Ports[0].ContainerPort != 8750 {
 				t.Errorf("the service sends to the port %s, and the pod has %v", port, server.Ports)
-			}
-			if *pod.Spec.TerminationGracePeriodSeconds < 30 {
-				t.Error("a stopped server has too little time for its attempts")
 			}
 			for _, host := range []string{"foliot", "foliot.default", "foliot.default.svc", "foliot.default.svc.cluster.local"} {
 				if !slices.Contains(strings.Split(variable(server, "FOLIOT_HOST").Value, ","), host) {
@@ -321,9 +348,41 @@ func checkSecurity(t *testing.T, pod core.PodSpec) {
 	}
 }
 
-// checkFiles checks that each file that a variable or an argument names is below
-// a mount, that each mount has a volume, and that no volume is left over.
-func checkFiles(t *testing.T, pod core.PodSpec) {
+// settingsOf returns the settings in the file of the server.
+func settingsOf(t *testing.T, r rendered) map[string]any {
+	t.Helper()
+	settings := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(r.configs[0].Data["foliot.yaml"]), &settings); err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
+// checkStop checks that a stopped server has the time for its hook, for its
+// attempts and for the replies after them.
+func checkStop(t *testing.T, pod core.PodSpec, settings map[string]any) {
+	t.Helper()
+	grace := 20 * time.Second
+	if own, set := settings["grace"].(string); set {
+		var err error
+		if grace, err = time.ParseDuration(own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var hook time.Duration
+	if l := pod.Containers[0].Lifecycle; l != nil {
+		hook = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
+	}
+	const replies = 5 * time.Second
+	if has := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; has < hook+grace+replies {
+		t.Errorf("a stopped server has %v, and needs %v, %v and %v", has, hook, grace, replies)
+	}
+}
+
+// checkFiles checks that each file that a variable, an argument or a setting
+// names is in a mount, that each mount has a volume, and that no volume is left
+// over.
+func checkFiles(t *testing.T, pod core.PodSpec, settings map[string]any) {
 	t.Helper()
 	volumes := map[string]core.VolumeSource{}
 	for _, v := range pod.Volumes {
@@ -354,13 +413,18 @@ func checkFiles(t *testing.T, pod core.PodSpec) {
 			paths = append(paths, e.Value)
 		}
 	}
+	for _, value := range settings {
+		if path, isText := value.(string); isText && strings.HasPrefix(path, "/") {
+			paths = append(paths, path)
+		}
+	}
 	for _, a := range c.Args {
 		if strings.HasPrefix(a, "/") {
 			paths = append(paths, a)
 		}
 	}
 	for _, path := range paths {
-		if !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return filepath.Dir(path) == m.MountPath }) {
+		if !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return filepath.Dir(path) == filepath.Clean(m.MountPath) }) {
 			t.Errorf("%s is below no mount", path)
 		}
 	}
@@ -379,6 +443,12 @@ func TestADirectoryHasOneServer(t *testing.T) {
 	r := mustRender(t, behindIngress)
 	if r.deployment != nil || r.budget != nil || *r.stateful.Spec.Replicas != 1 {
 		t.Error("a second server could open the directory")
+	}
+	if r.stateful.Spec.PodManagementPolicy != apps.ParallelPodManagement {
+		t.Error("a rollback would not replace a pod that cannot start")
+	}
+	if r.pod().Spec.Containers[0].Lifecycle != nil {
+		t.Error("an upgrade of the only server would take longer")
 	}
 	claim := r.stateful.Spec.VolumeClaimTemplates[0]
 	if claim.Name != "data" || *claim.Spec.StorageClassName != "fast" || claim.Spec.Resources.Requests.Storage().String() != "20Gi" {
@@ -400,6 +470,12 @@ func TestServersOnARedisAreReplacedOneByOne(t *testing.T) {
 	}
 	if r.budget.Spec.MaxUnavailable.IntValue() != 1 || !reflect.DeepEqual(r.budget.Spec.Selector.MatchLabels, r.selector()) {
 		t.Errorf("the disruption budget is %v", r.budget.Spec)
+	}
+	if p := r.budget.Spec.UnhealthyPodEvictionPolicy; p == nil || *p != policy.AlwaysAllow {
+		t.Error("without the Redis, no server is ready, and no machine could be drained")
+	}
+	if l := r.pod().Spec.Containers[0].Lifecycle; l == nil || l.PreStop.Sleep.Seconds < 5 {
+		t.Error("a server would stop while the cluster still sends it requests")
 	}
 	if node := variable(r.pod().Spec.Containers[0], "FOLIOT_NODE"); node.ValueFrom.FieldRef.FieldPath != "metadata.name" {
 		t.Errorf("the names of the servers come from %v", node)
@@ -428,6 +504,10 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 	if end.Port != r.service.Spec.Ports[0].Name || end.Scheme == nil || *end.Scheme != "https" || end.Authorization.Credentials.Name != "foliot-metrics" || *end.TLSConfig.ServerName != "foliot.default.svc" || end.TLSConfig.CA.Secret.Key != "ca.crt" {
 		t.Errorf("the endpoint is %+v", end)
 	}
+	client := mustRender(t, clientCertificates).monitor.Spec.Endpoints[0].TLSConfig
+	if client.Cert.Secret.Name != "prometheus-tls" || client.Cert.Secret.Key != "tls.crt" || client.KeySecret.Name != "prometheus-tls" || client.KeySecret.Key != "tls.key" {
+		t.Errorf("the certificate of Prometheus is %+v", client)
+	}
 	text, err := os.ReadFile(alerts)
 	if err != nil {
 		t.Fatal(err)
@@ -446,6 +526,50 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 	i := slices.IndexFunc(r.configs, func(c *core.ConfigMap) bool { return c.Labels["grafana_dashboard"] == "1" })
 	if i < 0 || strings.TrimSpace(r.configs[i].Data["foliot.json"]) != strings.TrimSpace(string(board)) {
 		t.Error("the dashboard is not that of docs/grafana")
+	}
+}
+
+// TestTheValuesOfTheDocumentationInstallTheServer renders the two files of
+// values in docs/install.md. The second is an addition to the first.
+func TestTheValuesOfTheDocumentationInstallTheServer(t *testing.T) {
+	text, err := os.ReadFile(root + "/docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Kubernetes\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := regexp.MustCompile("(?s)\n   ```yaml\n(.*?)\n   ```").FindAllStringSubmatch(section, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("the section has %d blocks of values, want 2", len(blocks))
+	}
+	one := strings.ReplaceAll("\n"+blocks[0][1], "\n   ", "\n")
+	if r := mustRender(t, one); r.stateful == nil {
+		t.Error("the first values have no server with a volume")
+	}
+	if r := mustRender(t, one+strings.ReplaceAll("\n"+blocks[1][1], "\n   ", "\n")); r.deployment == nil {
+		t.Error("the second values have no servers on a Redis")
+	}
+}
+
+// TestTheObjectsAreThoseOfTheGoldenFiles shows the effect of a change of the
+// chart on the objects. UPDATE_GOLDEN=1 writes the files.
+func TestTheObjectsAreThoseOfTheGoldenFiles(t *testing.T) {
+	for name, values := range map[string]string{"directory": directory, "ingress": behindIngress, "redis": redis} {
+		r := mustRender(t, values)
+		got := r.text + "---\n# NOTES.txt\n" + r.notes
+		path := filepath.Join("testdata", name+".golden")
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-is +should be): if the change is meant, UPDATE_GOLDEN=1 writes the file\n%s", path, diff)
+		}
 	}
 }
 

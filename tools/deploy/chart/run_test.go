@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,35 +23,58 @@ import (
 
 func newReader(text string) *bufio.Reader { return bufio.NewReader(strings.NewReader(text)) }
 
-// start starts the first container of a pod, and waits for its probes. The
-// address of the image has a free port of this machine.
+// start starts the first container of a pod, and waits for its probes. port is
+// free on this machine. It stands for 8750.
 func start(t *testing.T, r rendered, name, port string, secrets map[string]map[string]string) (*container.Container, *exec.Cmd) {
 	t.Helper()
-	c := container.New(t, "127.0.0.1 foliot.default.svc\n")
-	mount(t, c, r, name, secrets)
+	var hosts strings.Builder
+	for _, alias := range r.pod().Spec.HostAliases {
+		hosts.WriteString(alias.IP + " " + strings.Join(alias.Hostnames, " ") + "\n")
+	}
+	c := container.New(t, hosts.String())
+	mount(t, c, r, r.pod().Spec, name, secrets)
+	for i := range c.Env {
+		c.Env[i] = strings.Replace(c.Env[i], ":8750", ":"+port, 1)
+	}
 	c.Env = append(c.Env, "FOLIOT_LISTEN=0.0.0.0:"+port)
 	server := r.pod().Spec.Containers[0]
 	return c, c.Start(server.Args, server.StartupProbe.Exec.Command, server.ReadinessProbe.Exec.Command, server.LivenessProbe.Exec.Command)
 }
 
-// mount writes the volumes, and resolves the variables, as a cluster does: files
-// belong to root and to fsGroup, and the root of the data volume is open to it.
-func mount(t *testing.T, c *container.Container, r rendered, name string, secrets map[string]map[string]string) {
+// helmTest runs the pod of "helm test", which reaches the server by the name of
+// the service. It returns its error and its output.
+func helmTest(t *testing.T, r rendered, port string, secrets map[string]map[string]string) (string, error) {
 	t.Helper()
-	spec := r.pod().Spec
+	c := container.New(t, "127.0.0.1 foliot.default.svc\n")
+	mount(t, c, r, r.test.Spec, r.test.Name, secrets)
+	c.Env = append(c.Env, "FOLIOT_LISTEN=0.0.0.0:8750") // as the image
+	args := []string{"/usr/bin/foliot"}
+	for _, arg := range r.test.Spec.Containers[0].Args {
+		args = append(args, strings.Replace(arg, ":8750", ":"+port, 1))
+	}
+	for i := range c.Env {
+		c.Env[i] = strings.Replace(c.Env[i], "svc:8750", "svc:"+port, 1)
+	}
+	out, err := c.Command(args...).CombinedOutput()
+	return string(out), err
+}
+
+// mount writes the volumes, and resolves the variables, as a cluster does: files
+// belong to root and to fsGroup, symbolic links lead to the present version of a
+// Secret, and the root of the data volume is open to the group.
+func mount(t *testing.T, c *container.Container, r rendered, spec core.PodSpec, name string, secrets map[string]map[string]string) {
+	t.Helper()
 	group := int(*spec.SecurityContext.FSGroup)
 	sources := map[string]core.VolumeSource{}
 	for _, v := range spec.Volumes {
 		sources[v.Name] = v.VolumeSource
 	}
-	server := spec.Containers[0]
-	for _, m := range server.VolumeMounts {
+	first := spec.Containers[0]
+	for _, m := range first.VolumeMounts {
 		source := sources[m.Name]
 		switch {
 		case source.ConfigMap != nil:
-			for file, text := range r.configs[0].Data {
-				c.Write(filepath.Join(m.MountPath, file), text, fs.FileMode(*source.ConfigMap.DefaultMode), 0, group)
-			}
+			publish(t, c, m.MountPath, r.configs[0].Data, fs.FileMode(*source.ConfigMap.DefaultMode), group)
 		case source.Secret != nil:
 			files, exists := secrets[source.Secret.SecretName]
 			if !exists {
@@ -60,14 +84,12 @@ func mount(t *testing.T, c *container.Container, r rendered, name string, secret
 				item := source.Secret.Items[0]
 				files = map[string]string{item.Path: files[item.Key]}
 			}
-			for file, text := range files {
-				c.Write(filepath.Join(m.MountPath, file), text, fs.FileMode(*source.Secret.DefaultMode), 0, group)
-			}
+			publish(t, c, m.MountPath, files, fs.FileMode(*source.Secret.DefaultMode), group)
 		default:
 			c.Directory(m.MountPath, fs.ModeSetgid|0o775, 0, group)
 		}
 	}
-	for _, e := range server.Env {
+	for _, e := range first.Env {
 		value := e.Value
 		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
 			value = secrets[from.SecretKeyRef.Name][from.SecretKeyRef.Key]
@@ -78,10 +100,26 @@ func mount(t *testing.T, c *container.Container, r rendered, name string, secret
 	}
 }
 
+// publish writes the files of a Secret or a ConfigMap as the kubelet does.
+func publish(t *testing.T, c *container.Container, dir string, files map[string]string, mode fs.FileMode, group int) {
+	t.Helper()
+	const version = "..2026_11_27"
+	c.Directory(filepath.Join(dir, version), fs.ModeSetgid|0o755, 0, group)
+	container.Must(t, os.Symlink(version, filepath.Join(c.Root, dir, "..data")))
+	for file, text := range files {
+		c.Write(filepath.Join(dir, version, file), text, mode, 0, group)
+		container.Must(t, os.Symlink(filepath.Join("..data", file), filepath.Join(c.Root, dir, file)))
+	}
+}
+
 func TestAServerWithAVolumeDeliversAsTheChartStartsIt(t *testing.T) {
 	port := freePort(t)
-	r := mustRender(t, directory+"service: {port: "+port+"}\n")
-	c, cmd := start(t, r, "foliot-0", port, secretsFor(t, ""))
+	r := mustRender(t, directory)
+	secrets := secretsFor(t, "")
+	c, cmd := start(t, r, "foliot-0", port, secrets)
+	if out, err := helmTest(t, r, port, secrets); err != nil || !strings.Contains(out, "token") {
+		t.Errorf("helm test: %v, %s", err, out)
+	}
 	if out := c.Foliot("doctor"); strings.Contains(out, "BAD") {
 		t.Errorf("doctor: %s", out)
 	}
@@ -104,7 +142,7 @@ func TestServersOnARedisStartAsTheChartStartsThem(t *testing.T) {
 	log := container.Start(t, exec.Command(path, "--port", at, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--appendonly", "yes", "--maxmemory", "64mb", "--maxmemory-policy", "noeviction", "--requirepass", "secret"))
 	container.Wait(t, log, container.Answers("127.0.0.1:"+at))
 	port, other := freePort(t), freePort(t)
-	r := mustRender(t, redis+"service: {port: "+port+"}\n")
+	r := mustRender(t, redis)
 	secrets := secretsFor(t, "redis://:secret@127.0.0.1:"+at)
 	c, cmd := start(t, r, "foliot-a", port, secrets)
 	_, second := start(t, r, "foliot-b", other, secrets)
@@ -118,14 +156,46 @@ func TestServersOnARedisStartAsTheChartStartsThem(t *testing.T) {
 	container.Stop(t, cmd)
 }
 
+func TestAServerBehindAProxyKeepsItsTokenInThePod(t *testing.T) {
+	port := freePort(t)
+	r := mustRender(t, behindIngress)
+	secrets := secretsFor(t, "")
+	c, cmd := start(t, r, "foliot-0", port, secrets)
+	if out := c.Foliot("ls"); strings.Contains(out, "plain") {
+		t.Errorf("the token crosses the network: %s", out)
+	}
+	if out, err := helmTest(t, r, port, secrets); err != nil || !strings.Contains(out, "/readyz returns 200") {
+		t.Errorf("helm test: %v, %s", err, out)
+	}
+	container.Stop(t, cmd)
+	if out, err := helmTest(t, r, port, secrets); err == nil {
+		t.Errorf("helm test without a server: %s", out)
+	}
+}
+
+func TestAServerThatRequiresCertificatesOfItsClientsIsHealthy(t *testing.T) {
+	port := freePort(t)
+	r := mustRender(t, clientCertificates)
+	secrets := secretsFor(t, "")
+	c, _ := start(t, r, "foliot-0", port, secrets)
+	if out, err := helmTest(t, r, port, secrets); err != nil {
+		t.Errorf("helm test: %v, %s", err, out)
+	}
+	if out, err := c.Command("/usr/bin/foliot", "ls").CombinedOutput(); err == nil || !strings.Contains(string(out), "certificate required") {
+		t.Errorf("a client without a certificate got: %v, %s", err, out)
+	}
+}
+
 // secretsFor returns the Secrets that a user makes.
 func secretsFor(t *testing.T, redisURL string) map[string]map[string]string {
 	t.Helper()
 	cert, key := certificate(t)
+	token := container.Output(t, container.Foliot(t), "token", "generate")
 	return map[string]map[string]string{
-		"foliot-token": {"token": container.Output(t, container.Foliot(t), "token", "generate")},
+		"foliot-token": {"token": token, "first": token},
 		"foliot-tls":   {"tls.crt": cert, "tls.key": key, "ca.crt": cert},
 		"foliot-redis": {"url": redisURL},
+		"clients":      {"ca.crt": cert},
 	}
 }
 

@@ -37,7 +37,12 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{ join "," (concat $hosts .Values.hosts | uniq) }}
 {{- end }}
 
-{{/* The settings that only a person can know. */}}
+{{/* The URL of the server in its own pod. A certificate needs the service's name. */}}
+{{- define "foliot.local" -}}
+{{ include "foliot.scheme" . }}://{{ if .Values.tls.secret }}{{ include "foliot.address" . }}{{ else }}127.0.0.1{{ end }}:8750
+{{- end }}
+
+{{/* Refuses values that the schema cannot check. */}}
 {{- define "foliot.check" -}}
 {{- if not .Values.tokenSecret.name -}}
 {{- fail "tokenSecret.name is missing: make a Secret with the output of \"foliot token generate\", and set tokenSecret.name to its name" -}}
@@ -50,6 +55,29 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
 {{- fail "ingress.host is missing: set it to the name by which clients reach the server" -}}
+{{- end -}}
+{{- if and .Values.tls.caKey (not .Values.tls.secret) -}}
+{{- fail "tls.secret is missing: tls.caKey is a key of this Secret" -}}
+{{- end -}}
+{{- with index .Values.config "tls-client-ca" -}}
+{{- $mounts := list -}}
+{{- if $.Values.tls.secret }}{{ $mounts = append $mounts "/run/foliot/tls" }}{{ end -}}
+{{- range $.Values.secretFiles }}{{ $mounts = append $mounts (clean .path) }}{{ end -}}
+{{- if not (has (dir .) $mounts) -}}
+{{- fail (printf "config.tls-client-ca: no Secret is mounted at %s: add it to secretFiles" (dir .)) -}}
+{{- end -}}
+{{- if and $.Values.metrics.serviceMonitor.enabled (not $.Values.metrics.clientSecret) -}}
+{{- fail "metrics.clientSecret is missing: config.tls-client-ca requires a certificate of Prometheus too" -}}
+{{- end -}}
+{{- end -}}
+{{- if contains "@" (index .Values.config "otlp-endpoint" | default "") -}}
+{{- fail "config.otlp-endpoint has a password, which all readers of the ConfigMap would see: set OTEL_EXPORTER_OTLP_HEADERS in env, from a Secret" -}}
+{{- end -}}
+{{- $grace := index .Values.config "grace" | default "20s" -}}
+{{- $epoch := toDate "2006-01-02" "2000-01-01" -}}
+{{- $seconds := sub (mustDateModify $grace $epoch | unixEpoch) (unixEpoch $epoch) -}}
+{{- if lt (int .Values.terminationGracePeriodSeconds) (int (add $seconds 15)) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d: it must be 15 more than config.grace (%s), or Kubernetes kills a server that still ends its attempts" (int .Values.terminationGracePeriodSeconds) $grace) -}}
 {{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.tokenSecret.name) -}}
 {{- fail "metrics.tokenSecret.name is missing: make a Secret with a token of \"foliot token create --for operator --scope read\", and set metrics.tokenSecret.name to its name" -}}
@@ -107,6 +135,12 @@ spec:
           {{- include "foliot.selector" . | nindent 10 }}
           app.kubernetes.io/component: server
   {{- end }}
+  {{- if .Values.tls.secret }}
+  # In the pod, the name in the certificate leads to its own server, ready or not.
+  hostAliases:
+    - ip: 127.0.0.1
+      hostnames: [{{ include "foliot.address" . }}]
+  {{- end }}
   # The group makes the Secrets readable for the server: root owns their files.
   securityContext:
     runAsNonRoot: true
@@ -128,7 +162,7 @@ spec:
           value: {{ include "foliot.hosts" . }}
         # With these, "kubectl exec" runs commands of foliot without flags.
         - name: FOLIOT_SERVER
-          value: {{ include "foliot.scheme" . }}://{{ include "foliot.address" . }}:{{ .Values.service.port }}
+          value: {{ include "foliot.local" . }}
         - name: FOLIOT_TOKEN_FILE
           value: /run/foliot/token/token
         {{- with .Values.tls.caKey }}
@@ -162,6 +196,13 @@ spec:
       ports:
         - name: {{ include "foliot.scheme" . }}
           containerPort: 8750
+      {{- if not $directory }}
+      # Clients use this server until the cluster has removed it from the service.
+      lifecycle:
+        preStop:
+          sleep:
+            seconds: 5
+      {{- end }}
       # A first start may build indexes again, which reads all tasks.
       startupProbe:
         exec:
