@@ -29,7 +29,7 @@ var projects = [][]string{
 // load loads files as Docker Compose does, with the schema of the format.
 func load(t *testing.T, dir string, files ...string) *types.Project {
 	t.Helper()
-	project, err := tryLoad(t, dir, []string{"FOLIOT_IMAGE=foliot:1.2.3", "FOLIOT_HOST=timers.example", "FOLIOT_EGRESS_ALLOW=127.0.0.1/32"}, files...)
+	project, err := tryLoad(t, dir, []string{"FOLIOT_IMAGE=foliot:1.2.3", "FOLIOT_HOST=timers.example", "FOLIOT_EGRESS_ALLOW=127.8.0.0/16"}, files...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,12 +86,14 @@ func run(t *testing.T, p *types.Project, s types.ServiceConfig) (*container.Cont
 	return c, c.Start([]string{"serve"}, health, append(health, "--ready"))
 }
 
-func delivers(t *testing.T, c *container.Container) {
+// delivers receives a callback at the name of the service, which all servers
+// know.
+func delivers(t *testing.T, c *container.Container, service string) {
 	t.Helper()
 	if out := c.Foliot("doctor"); strings.Contains(out, "BAD") {
 		t.Errorf("doctor: %s", out)
 	}
-	if out := c.Foliot("listen", "127.0.0.1:0", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
+	if out := c.Foliot("listen", service+":9000", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
 		t.Errorf("no callback: %s", out)
 	}
 }
@@ -100,7 +102,7 @@ func TestOneServerDeliversAndKeepsItsTasks(t *testing.T) {
 	p := load(t, prepare(t), "one-node.yaml")
 	s := p.Services["foliot"]
 	c, cmd := run(t, p, s)
-	delivers(t, c)
+	delivers(t, c, s.Name)
 	c.Foliot("add", "http://127.0.0.1:9/later", "--in", "24h", "--name", "later")
 	container.Stop(t, cmd)
 	c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health", "--ready"})
@@ -118,8 +120,8 @@ func TestThreeServersShareTheRedisAndPrometheusSeesAll(t *testing.T) {
 	for _, s := range servers(p) {
 		all[s.Name], _ = run(t, p, s)
 	}
-	for _, c := range all {
-		delivers(t, c)
+	for name, c := range all {
+		delivers(t, c, name)
 	}
 	if out := all["foliot-1"].Foliot("cluster", "nodes"); strings.Count(out, "foliot-") < 3 {
 		t.Errorf("the servers are: %s", out)
