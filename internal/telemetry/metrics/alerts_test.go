@@ -122,7 +122,7 @@ func TestEachRunbookHasTheSameParts(t *testing.T) {
 	severity := regexp.MustCompile(`labels: \{severity: (\w+)\}`)
 	for name, rule := range alertRules(t) {
 		page := runbooks(t)[name]
-		want := []string{"# " + name, "## Effect", "## First check", "## Causes", "## Do not", "## The end", "## Related"}
+		want := []string{"# " + name, "## Effect", "## First check", "## Causes", "## Do not", "## When it is over", "## Related"}
 		code := regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(page, "")
 		if got := heading.FindAllString(code, -1); !slices.Equal(got, want) {
 			t.Errorf("%s has the headings %q, want %q", name, got, want)
