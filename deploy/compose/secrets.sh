@@ -13,7 +13,10 @@ cd "$(dirname "$0")"
 umask 077
 
 [ "$(id -u)" = 0 ] || { echo "secrets.sh: only root can give files to the users of the containers: run it with sudo" >&2; exit 1; }
-if [ -f .env ]; then . ./.env; fi
+# setting prints a value of .env. It runs nothing: this is root, and the file is not.
+setting() { if [ -f .env ]; then sed -n "s/^$1=//p" .env | tail -n 1 | tr -d "\"'"; fi; }
+FOLIOT_IMAGE=${FOLIOT_IMAGE:-$(setting FOLIOT_IMAGE)}
+FOLIOT_HOST=${FOLIOT_HOST:-$(setting FOLIOT_HOST)}
 mkdir -p secrets
 chmod 711 secrets # the users of the containers must reach their files
 
@@ -38,8 +41,11 @@ fi
 
 if missing operator.token; then foliot token generate | keep operator.token 65532; fi
 if missing key.pem || missing cert.pem; then
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 365 -subj /CN=foliot \
-		-addext "subjectAltName=DNS:foliot,DNS:localhost,DNS:${FOLIOT_HOST:-localhost}" -keyout secrets/key.tmp -out secrets/cert.tmp 2>/dev/null
+	host=${FOLIOT_HOST:-localhost}
+	case $host in *:*) kind=IP ;; *[!0-9.]*) kind=DNS ;; *) kind=IP ;; esac
+	errors=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=foliot \
+		-addext "subjectAltName=DNS:foliot,DNS:localhost,$kind:$host" -keyout secrets/key.tmp -out secrets/cert.tmp 2>&1) ||
+		{ echo "secrets.sh: could not make a certificate for $host: $errors" >&2; exit 1; }
 	keep key.pem 65532 <secrets/key.tmp
 	keep cert.pem 65532 <secrets/cert.tmp
 	chmod 444 secrets/cert.pem # no secret: clients need it
@@ -50,6 +56,7 @@ if missing foliot.yaml || missing redis-users.acl; then
 	echo "store: redis://foliot:$redis@redis:6379" | keep foliot.yaml 65532
 	keep redis-users.acl 999 <<ACL
 user default off
+user health on nopass -@all +ping
 user foliot on >$redis resetkeys ~foliot:* resetchannels &foliot:* -@all +@hash +@sortedset +@stream +@connection -@admin -@dangerous +eval +evalsha +set +exists +pexpire +time +wait +spublish +ssubscribe +sunsubscribe +info +config|get +cluster|slots +cluster|shards
 ACL
 fi

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -75,7 +76,7 @@ func TestTheFilesKeepTheirPromises(t *testing.T) {
 				if !slices.Equal(strings.Split(value(s, "FOLIOT_HOST"), ","), []string{"foliot", "timers.example"}) {
 					t.Errorf("%s answers to %s", s.Name, value(s, "FOLIOT_HOST"))
 				}
-				if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) < 30*time.Second {
+				if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) < grace(t, s)+10*time.Second {
 					t.Errorf("%s has too little time to stop", s.Name)
 				}
 			}
@@ -85,8 +86,11 @@ func TestTheFilesKeepTheirPromises(t *testing.T) {
 			for name, s := range p.Services {
 				checkRights(t, s)
 				checkSecrets(t, p, s)
-				if tag := s.Image[strings.LastIndex(s.Image, ":")+1:]; tag == s.Image || tag == "latest" {
+				if !regexp.MustCompile(`:v?\d+\.\d+[^:/]*$`).MatchString(s.Image) {
 					t.Errorf("%s has an image without a version: %s", name, s.Image)
+				}
+				if s.HealthCheck == nil || s.HealthCheck.Disable || len(s.HealthCheck.Test) < 2 {
+					t.Errorf("%s has no health check", name)
 				}
 				for _, v := range s.Volumes {
 					if v.Type != types.VolumeTypeBind {
@@ -107,8 +111,11 @@ func checkRights(t *testing.T, s types.ServiceConfig) {
 	if !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || s.Privileged || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 		t.Errorf("%s has too many rights", s.Name)
 	}
-	if !s.ReadOnly && s.Name != "grafana" { // Grafana writes below its program
+	if !s.ReadOnly {
 		t.Errorf("%s can write to its root", s.Name)
+	}
+	if (s.Name == "prometheus" || s.Name == "grafana") && s.MemLimit == 0 {
+		t.Errorf("%s may take the memory of the servers", s.Name)
 	}
 	if s.Restart != types.RestartPolicyUnlessStopped || s.Logging == nil || s.Logging.Driver != "local" {
 		t.Errorf("%s does not start again, or its log grows without an end", s.Name)
@@ -138,6 +145,20 @@ func checkSecrets(t *testing.T, p *types.Project, s types.ServiceConfig) {
 			t.Errorf("%s has no secret %s", s.Name, word)
 		}
 	}
+}
+
+// grace returns how long a server may wait for its attempts.
+func grace(t *testing.T, s types.ServiceConfig) time.Duration {
+	t.Helper()
+	text := value(s, "FOLIOT_GRACE")
+	if text == "" {
+		text = "20s" // the default
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func value(s types.ServiceConfig, name string) string {
@@ -230,7 +251,49 @@ func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {
 	}
 	parse(t, mounted["/etc/grafana/provisioning/datasources/foliot.yaml"], &sources)
 	if len(sources.Datasources) != 1 || sources.APIVersion != 1 || sources.Datasources[0].Type != "prometheus" || sources.Datasources[0].URL != "http://prometheus:9090" || !sources.Datasources[0].IsDefault {
-		t.Errorf("the data sources are %+v", sources)
+		t.Fatalf("the data sources are %+v", sources)
+	}
+	checkDashboard(t, mounted["/etc/dashboards/foliot.json"], sources.Datasources[0].Type)
+}
+
+// checkDashboard checks that all panels and variables of a dashboard use the
+// data source that its first variable chooses: the default one of a type.
+func checkDashboard(t *testing.T, path, kind string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard any
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	chooses, uses := 0, 0
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			if v["type"] == "datasource" && v["name"] == "datasource" && v["query"] == kind {
+				chooses++
+			}
+			if source, exists := v["datasource"]; exists {
+				uses++
+				if s, _ := source.(map[string]any); s["type"] != kind || s["uid"] != "${datasource}" {
+					t.Errorf("the dashboard uses the data source %v", source)
+				}
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(dashboard)
+	if chooses != 1 || uses == 0 {
+		t.Errorf("the dashboard has %d variables for a data source of type %s, and uses it %d times", chooses, kind, uses)
 	}
 }
 

@@ -1,7 +1,10 @@
 package compose
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,8 +86,7 @@ func run(t *testing.T, p *types.Project, s types.ServiceConfig) (*container.Cont
 		c.Env = append(c.Env, name+"="+value(s, name))
 	}
 	c.Env = append(c.Env, "FOLIOT_LISTEN="+network[s.Name]+":8750")
-	health := []string{"/usr/bin/foliot", "health"}
-	return c, c.Start([]string{"serve"}, health, append(health, "--ready"))
+	return c, c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health"}, s.HealthCheck.Test[1:])
 }
 
 // delivers receives a callback at the name of the service, which all servers
@@ -105,7 +108,7 @@ func TestOneServerDeliversAndKeepsItsTasks(t *testing.T) {
 	delivers(t, c, s.Name)
 	c.Foliot("add", "http://127.0.0.1:9/later", "--in", "24h", "--name", "later")
 	container.Stop(t, cmd)
-	c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health", "--ready"})
+	c.Start([]string{"serve"}, s.HealthCheck.Test[1:])
 	c.Foliot("get", "later")
 }
 
@@ -122,6 +125,7 @@ func TestThreeServersShareTheRedisAndPrometheusSeesAll(t *testing.T) {
 	}
 	for name, c := range all {
 		delivers(t, c, name)
+		accepts(t, dir, network[name]+":8750")
 	}
 	if out := all["foliot-1"].Foliot("cluster", "nodes"); strings.Count(out, "foliot-") < 3 {
 		t.Errorf("the servers are: %s", out)
@@ -130,6 +134,38 @@ func TestThreeServersShareTheRedisAndPrometheusSeesAll(t *testing.T) {
 	container.Must(t, err)
 	container.Must(t, os.WriteFile(filepath.Join(dir, "secrets", "prometheus.token"), token, 0o400))
 	watch(t, dir)
+}
+
+// accepts checks that the server at an address has a certificate for each of its
+// names, and that it accepts the first token and no other.
+func accepts(t *testing.T, dir, addr string) {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(dir, "secrets", "operator.token"))
+	container.Must(t, err)
+	cert, err := os.ReadFile(filepath.Join(dir, "secrets", "cert.pem"))
+	container.Must(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	for _, name := range []string{"foliot", "localhost", "timers.example"} {
+		client := &http.Client{Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: name},
+			DisableKeepAlives: true,
+		}}
+		for token, want := range map[string]int{strings.TrimSpace(string(token)): http.StatusOK, "": http.StatusUnauthorized} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+addr+"/v1/tokens", nil)
+			container.Must(t, err)
+			r.Host = name
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			reply, err := client.Do(r)
+			container.Must(t, err)
+			reply.Body.Close()
+			if reply.StatusCode != want {
+				t.Errorf("%s as %s with a token of %d bytes: %s", addr, name, len(token), reply.Status)
+			}
+		}
+	}
 }
 
 // startRedis runs the command of the file as the user of the image, with the
@@ -155,8 +191,12 @@ func startRedis(t *testing.T, p *types.Project) {
 	log := container.Start(t, cmd)
 	container.Wait(t, log, container.Answers(network["redis"]+":6379"))
 	check := exec.Command(s.HealthCheck.Test[1], append([]string{"-h", network["redis"]}, s.HealthCheck.Test[2:]...)...)
-	if out, err := check.CombinedOutput(); err != nil {
+	if out, err := check.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "PONG" {
 		t.Errorf("the health check of Redis: %v: %s", err, out)
+	}
+	refused := exec.Command("redis-cli", "-e", "-h", network["redis"], "--no-auth-warning", "--user", "health", "--pass", "none", "get", "foliot:meta")
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "NOPERM") {
+		t.Errorf("the user of the health check may read: %v: %s", err, out)
 	}
 }
 
@@ -183,7 +223,12 @@ func watch(t *testing.T, dir string) {
 	}
 	container.Must(t, os.WriteFile(file, []byte(before+"    static_configs: [{targets: ['127.8.0.1:8750', '127.8.0.2:8750', '127.8.0.3:8750']}]\n"), 0o600))
 	at := network["prometheus"] + ":9090"
-	log := container.Start(t, exec.Command(prometheus, "--config.file="+file, "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+at))
+	s := load(t, dir, "three-nodes.yaml", "monitoring.yaml").Services["prometheus"]
+	args := []string{"--web.listen-address=" + at}
+	for _, word := range s.Command {
+		args = append(args, strings.NewReplacer("=/etc/prometheus/prometheus.yaml", "="+file, "=/prometheus", "="+t.TempDir()).Replace(word))
+	}
+	log := container.Start(t, exec.Command(prometheus, args...))
 	container.Wait(t, log, func() error {
 		var reply struct {
 			Data struct {
@@ -198,6 +243,7 @@ func watch(t *testing.T, dir string) {
 		}
 		return nil
 	})
+	answers(t, s, at)
 	container.Wait(t, log, func() error {
 		var reply struct {
 			Data struct {
@@ -219,6 +265,18 @@ func watch(t *testing.T, dir string) {
 		}
 		return nil
 	})
+}
+
+// answers gets the address that the health check of a service asks.
+func answers(t *testing.T, s types.ServiceConfig, at string) {
+	t.Helper()
+	url := s.HealthCheck.Test[len(s.HealthCheck.Test)-1]
+	reply, err := http.Get(strings.Replace(url, "localhost:9090", at, 1))
+	container.Must(t, err)
+	reply.Body.Close()
+	if reply.StatusCode != http.StatusOK || !strings.Contains(url, "localhost:9090") {
+		t.Errorf("the health check of %s gets %s from %s", s.Name, reply.Status, url)
+	}
 }
 
 func get(url string, to any) error {
@@ -259,5 +317,44 @@ func TestTheSecretsAreMadeOnceAndBelongToTheirContainers(t *testing.T) {
 	files, err := os.ReadDir(filepath.Join(dir, "secrets"))
 	if err != nil || len(files) != len(before) {
 		t.Errorf("the secrets are %v, %v", files, err)
+	}
+}
+
+func TestTheCertificateIsForANameOrAnAddress(t *testing.T) {
+	for host, check := range map[string]func(*x509.Certificate) bool{
+		"timers.example": func(c *x509.Certificate) bool { return slices.Contains(c.DNSNames, "timers.example") },
+		"192.0.2.7": func(c *x509.Certificate) bool {
+			return len(c.IPAddresses) == 1 && c.IPAddresses[0].String() == "192.0.2.7"
+		},
+		"2001:db8::7": func(c *x509.Certificate) bool {
+			return len(c.IPAddresses) == 1 && c.IPAddresses[0].String() == "2001:db8::7"
+		},
+	} {
+		dir := prepare(t)
+		container.Must(t, os.Remove(filepath.Join(dir, "secrets", "cert.pem")))
+		cmd := exec.Command(filepath.Join(dir, "secrets.sh"))
+		cmd.Env = append(os.Environ(), "FOLIOT_HOST="+host)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", host, err, out)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "secrets", "cert.pem"))
+		container.Must(t, err)
+		block, _ := pem.Decode(text)
+		cert, err := x509.ParseCertificate(block.Bytes)
+		container.Must(t, err)
+		if !check(cert) || !slices.Contains(cert.DNSNames, "foliot") {
+			t.Errorf("the certificate for %s has the names %v and %v", host, cert.DNSNames, cert.IPAddresses)
+		}
+	}
+}
+
+func TestAFailureOfOpensslIsShown(t *testing.T) {
+	dir := prepare(t)
+	container.Must(t, os.Remove(filepath.Join(dir, "secrets", "cert.pem")))
+	cmd := exec.Command(filepath.Join(dir, "secrets.sh"))
+	cmd.Env = append(os.Environ(), "FOLIOT_HOST=a,b")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "could not make a certificate for a,b: ") || !strings.Contains(string(out), "error") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
