@@ -358,3 +358,25 @@ func TestAFailureOfOpensslIsShown(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+func TestTheScriptReadsTheSettingsAndRunsNothing(t *testing.T) {
+	dir := prepare(t)
+	cert, made := filepath.Join(dir, "secrets", "cert.pem"), filepath.Join(dir, "made")
+	container.Must(t, os.Remove(cert))
+	container.Must(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("X=$(touch "+made+")\nFOLIOT_HOST=\"shop.example\"\n"), 0o600))
+	cmd := exec.Command(filepath.Join(dir, "secrets.sh"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(cert)
+	container.Must(t, err)
+	block, _ := pem.Decode(text)
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	container.Must(t, err)
+	if !slices.Contains(parsed.DNSNames, "shop.example") {
+		t.Errorf("the certificate has the names %v", parsed.DNSNames)
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the script ran a command of .env as root")
+	}
+}
