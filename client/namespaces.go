@@ -72,10 +72,10 @@ type namespacePage struct {
 func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
-// state. Errors: ErrNotFound, ErrForbidden, and ErrConflict if it is the default
-// namespace, or still has tasks or active tokens.
-func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {
-	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete})
+// state. Errors: ErrNotFound, ErrForbidden, ErrPrecondition, and ErrConflict if it
+// is the default namespace, or still has tasks or active tokens.
+func (ns Namespaces) Delete(ctx context.Context, name string, conds ...Condition) (*Namespace, error) {
+	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }
 
 func (ns Namespaces) one(ctx context.Context, verb, name string, c *call) (*Namespace, error) {

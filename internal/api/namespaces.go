@@ -97,11 +97,15 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
+	cond, err := precondition(r.Request)
+	if err != nil {
+		return err
+	}
 	n := r.settings.Namespace(name)
 	if n == nil { // or the namespace was created just now
 		n = &settings.NamespaceSettings{Name: name}
 	}
-	if _, err := s.configure(w, r, "namespace", settings.DropNamespace{Name: name}); err != nil {
+	if _, err := s.configure(w, r, "namespace", settings.DropNamespace{Name: name, If: cond}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))

@@ -162,6 +162,7 @@ func namespaceRoutes() []route {
 			method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: settings.ScopeAdmin, operator: true, tag: "namespaces",
 			id: "deleteNamespace", summary: "Delete a namespace",
 			about:   "Also deletes its queues and secrets. 409 while it has tasks, finished ones included, or valid tokens. 409 for the namespace default, which always exists.",
+			headers: []param{ifMatchHeader},
 			replies: []reply{{status: 200, about: "The deleted namespace.", body: wire.Namespace{}}},
 		},
 	}

@@ -139,6 +139,7 @@ func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, erro
 // DropNamespace removes a namespace without tasks, schedules and valid tokens.
 type DropNamespace struct {
 	Name string
+	If   task.Precondition
 
 	// Tasks and Schedules are the numbers that the namespace has. The store
 	// sets them in the step that makes the edit, so that no task can be created
@@ -156,12 +157,16 @@ func (e DropNamespace) Action() string { return "namespace.delete" }
 // Target implements Edit.
 func (e DropNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
-// Apply implements Edit. Errors: *MissingError, *BusyError.
+// Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
 func (e DropNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, err := s.droppable(now, e.Name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	if err := e.If.CheckTag(true, old.ETag()); err != nil {
+		return nil, err
+	}
+	switch {
 	case e.Schedules > 0:
 		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d schedules: delete them", e.Schedules)}
 	case e.Tasks > 0:

@@ -61,7 +61,12 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
 	_ = refused[*BusyError](t, t0, s, DropNamespace{Name: "n"})
 	s = edit(t, t0, s, RevokeToken{Namespace: "n", ID: hash[:16]})
-	s = edit(t, t0, s, DropNamespace{Name: "n"})
+	stale := task.Precondition{IfMatch: []string{s.Namespace("n").ETag()}}
+	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "n", MaxPending: 6}})
+	if _, err := (DropNamespace{Name: "n", If: stale}).Apply(t0, s); !errors.Is(err, task.ErrPrecondition) {
+		t.Errorf("a delete of an old version: %v", err)
+	}
+	s = edit(t, t0, s, DropNamespace{Name: "n", If: task.Precondition{IfMatch: []string{s.Namespace("n").ETag()}}})
 	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.AllSecrets("n", t0)) != 0 {
 		t.Error("something of it was left")
 	}

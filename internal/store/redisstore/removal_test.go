@@ -79,6 +79,25 @@ func TestANodeWithOldSettingsCreatesNothingInARemovedNamespace(t *testing.T) {
 	}
 }
 
+func TestARemovalOfAnOldVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	a, _ := twoNodes(t, false)
+	put := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}
+	if err := decideOn(t, a, put); err != nil {
+		t.Fatal(err)
+	}
+	old := task.Precondition{IfMatch: []string{a.Settings().Namespace("acme").ETag()}}
+	if err := decideOn(t, a, put); err != nil {
+		t.Fatal(err)
+	}
+	if err := decideOn(t, a, settings.DropNamespace{Name: "acme", If: old}); !errors.Is(err, task.ErrPrecondition) {
+		t.Errorf("the removal: %v", err)
+	}
+	if a.Settings().Closing("acme") {
+		t.Error("the namespace still has the mark of the removal")
+	}
+}
+
 func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
