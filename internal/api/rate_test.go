@@ -193,6 +193,7 @@ func TestASuspendedNamespaceIsReadAndNothingElse(t *testing.T) {
 	// An operator cannot create tasks either, but may cancel existing ones.
 	s.do("POST", "/v1/tasks", named("c"), operator, acme).problem(403, "namespace_suspended", "")
 	s.do("POST", "/v1/schedules/n/trigger", "", operator, acme).problem(403, "namespace_suspended", "")
+	s.do("PUT", "/v1/schedules/new", `{"cron": "0 9 * * *", "task": {"http": {"url": "http://example.com/"}}}`, operator, acme).want(201, nil)
 	s.do("PATCH", "/v1/tasks/a", `{"timeout": "1s"}`, operator, acme).want(200, nil)
 	s.do("DELETE", "/v1/tasks/a", "", operator, acme).want(200, nil)
 	s.do("POST", "/v1/queues/q/pause", "", operator, acme).want(201, nil)

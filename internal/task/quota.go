@@ -5,7 +5,7 @@ import "fmt"
 // Quota holds the limits of a namespace and its present counts. The zero value
 // sets no limit.
 type Quota struct {
-	Suspended  bool  // the namespace is stopped
+	Suspended  bool  // the namespace is stopped: it gets no new tasks
 	MaxPending int64 // the limit of scheduled and running tasks plus schedules; zero means no limit
 	MaxBytes   int64 // the limit of the bytes of all records; zero means no limit
 	Have       Counts
@@ -21,7 +21,7 @@ func (q *Quota) Admit(old, t *Task) error {
 	var diff Counts
 	diff.Move(old, t)
 	switch {
-	case q.Suspended && diff.Pending() > 0:
+	case q.Suspended && diff.Pending() > 0 && t.Recur == nil: // a schedule does not fire while the namespace is suspended
 		return ErrSuspended
 	case q.MaxPending > 0 && diff.Pending() > 0 && q.Have.Pending()+diff.Pending() > q.MaxPending:
 		return &QuotaError{t.Namespace, QuotaPending, q.MaxPending}

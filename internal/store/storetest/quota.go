@@ -110,7 +110,7 @@ var quotaCases = []testCase{
 	},
 	{
 		"a suspended namespace takes nothing new",
-		"New pending tasks are refused. Existing tasks can be cancelled and changed.",
+		"New pending tasks are refused, and new schedules do not fire. Existing tasks can be cancelled and changed.",
 		func(f *fixture) {
 			f.create("a")
 			b := f.create("b", at(start))
@@ -121,6 +121,9 @@ var quotaCases = []testCase{
 				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrSuspended) {
 					f.Errorf("%T: %v", c, r.Err)
 				}
+			}
+			if s := f.schedule("nightly", 5*time.Second); !errors.Is(f.fire(start+5000, s).Err, task.ErrNotDue) {
+				f.Errorf("the new schedule fired")
 			}
 			f.must(start, task.Replace{Spec: f.spec("a")})
 			f.must(start, task.Cancel{Key: key("a")})
