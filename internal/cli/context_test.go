@@ -48,7 +48,7 @@ func TestACommandCallsTheServerOfItsContext(t *testing.T) {
 		{"ls", "FOLIOT_CONTEXT", "here", "mine"},
 		{"ls --context other", "FOLIOT_CONTEXT", "here", ""},
 		{"ls", "FOLIOT_SERVER", here.server, "mine"},
-		{"ls --context other", "FOLIOT_SERVER", here.server, "mine"},
+		{"ls --context here", "FOLIOT_SERVER", here.server, "mine"},
 		{"ls --server " + other.server, "FOLIOT_SERVER", here.server, ""},
 		{"ls --server " + here.server, "FOLIOT_CONTEXT", "other", "mine"},
 	} {
@@ -111,7 +111,7 @@ func TestTheTokenOfAContextIsSentOnlyToItsServer(t *testing.T) {
 	if got := strings.Join(*ownTokens, ","); got != "Bearer foliot_secret shop,Bearer foliot_secret mail" {
 		t.Errorf("its server got %q", got)
 	}
-	if got := strings.Join(*foreignTokens, ","); got != " shop" {
+	if got := strings.Join(*foreignTokens, ","); got != " " {
 		t.Errorf("another server got %q", got)
 	}
 	stored, err := os.ReadFile(file)
@@ -125,16 +125,54 @@ func TestContextShowNamesTheOriginOfEachValue(t *testing.T) {
 	ownContexts(t)
 	s := newSession(t)
 	s.mustBare("context add prod --server https://foliot.example --namespace shop")
-	t.Setenv("FOLIOT_NAMESPACE", "mail")
+	s.mustBare("context use prod")
 	for line, want := range map[string]string{
-		"context show": "context\tdefault\tdefault\nserver\thttp://127.0.0.1:8750\tdefault\nnamespace\tmail\tenvironment FOLIOT_NAMESPACE\n",
+		"context show --context default":            "context\tdefault\tflag\nserver\thttp://127.0.0.1:8750\tdefault\n",
 		"context show --context prod --namespace a": "context\tprod\tflag\nserver\thttps://foliot.example\tcontext prod\nnamespace\ta\tflag\n",
-		"context show --context prod --token t -o json": `{"context":{"value":"prod","origin":"flag"},"server":{"value":"https://foliot.example","origin":"context","name":"prod"},` +
+		"context show --token t -o json": `{"context":{"value":"prod","origin":"current"},"server":{"value":"https://foliot.example","origin":"context","name":"prod"},` +
 			`"namespace":{"value":"mail","origin":"environment","name":"FOLIOT_NAMESPACE"},"token":{"origin":"flag","set":true},`,
 	} {
+		t.Setenv("FOLIOT_NAMESPACE", "mail")
+		if strings.Contains(line, "--context") {
+			t.Setenv("FOLIOT_NAMESPACE", "")
+		}
 		if got := s.mustBare(line); !strings.HasPrefix(got, want) {
 			t.Errorf("foliot %s: got\n%swant\n%s", line, got, want)
 		}
+	}
+}
+
+// A variable of the shell for production must not turn a command for staging
+// into one for production.
+func TestAVariableDoesNotOverrideTheContextOnTheCommandLine(t *testing.T) {
+	ownContexts(t)
+	s := newSession(t)
+	token := filepath.Join(s.dir, "token")
+	servertest.WriteFile(t, token, []byte("foliot_secret\n"))
+	s.mustBare("context add staging --server " + s.server)
+	s.mustBare("context add secured --namespace shop --token-file " + token + " --server " + s.server)
+	for _, c := range []struct {
+		line, variable, value string
+		code                  int
+	}{
+		{"ls --context staging", "FOLIOT_SERVER", "http://127.0.0.1:1", exit.Usage},
+		{"ls --context staging", "FOLIOT_NAMESPACE", "mail", exit.Usage},
+		{"ls --context secured", "FOLIOT_NAMESPACE", "mail", exit.Usage},
+		{"ls --context secured", "FOLIOT_TOKEN", "foliot_other", exit.Usage},
+		{"ls --context secured", "FOLIOT_TOKEN_FILE", "other", exit.Usage},
+		{"context show --context staging", "FOLIOT_SERVER", "http://127.0.0.1:1", exit.Usage},
+		{"ls --context staging", "FOLIOT_SERVER", s.server, exit.OK},
+		{"ls --context staging", "FOLIOT_TOKEN_FILE", token, exit.OK}, // the context has no token
+		{"ls --context staging --namespace default", "FOLIOT_NAMESPACE", "mail", exit.OK},
+		{"ls --context default", "FOLIOT_SERVER", s.server, exit.OK}, // no context
+	} {
+		t.Run(c.line+" "+c.variable, func(t *testing.T) {
+			t.Setenv(c.variable, c.value)
+			_, stderr, code := s.runBare(s.words(c.line)...)
+			if code != c.code || code != exit.OK && !strings.Contains(stderr, "--context, "+c.variable+": the variable would override the context") {
+				t.Errorf("it ended with %d: %s", code, stderr)
+			}
+		})
 	}
 }
 

@@ -95,12 +95,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var flags cli
-	flags.Notes = stderr
+	flags.Notes, flags.Typed = stderr, map[string]bool{}
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
 		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
 		return exit.Usage
+	}
+	for _, p := range parsed.Path {
+		if p.Flag != nil && !p.Resolved {
+			flags.Typed[p.Flag.Name] = true
+		}
 	}
 	con := console.New(stdin, stdout, stderr, flags.Output == "json")
 	con.Command = parsed.Selected()

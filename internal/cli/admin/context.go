@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +31,9 @@ type Context struct {
 // Help describes contexts below the usage line of foliot context.
 func (Context) Help() string {
 	return `A context is a name for a server, with a namespace and the paths of a token file and a certificate. Commands call the server of
-the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags and
-variables, such as --server and FOLIOT_SERVER, override the context. The token of a context is sent only to its own server.
+the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags, such as
+--server, override the context. Variables, such as FOLIOT_SERVER, override it too, but next to --context they are an error. A context
+is used only for its own server, and so is its token.
 
 The contexts are in foliot/contexts.yaml in your configuration directory. The file contains no token.`
 }
@@ -59,7 +61,7 @@ type contextReply struct {
 }
 
 // Run stores the context.
-func (c *contextAddCmd) Run(con *console.Console, parsed *kong.Context) error {
+func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context) error {
 	if err := flags.CheckName("NAME", "context", c.Name); err != nil {
 		return err
 	}
@@ -92,21 +94,21 @@ func (c *contextAddCmd) Run(con *console.Console, parsed *kong.Context) error {
 	if err := connect.CheckFiles(added.TokenFile, added.CACert); err != nil {
 		return err
 	}
-	file, err := contexts.Read()
+	current := false
+	err := contexts.Update(ctx, func(file *contexts.File) error {
+		if _, exists := file.Contexts[c.Name]; exists && !c.Replace {
+			return exit.With(exit.Conflict, fmt.Errorf("context add %s: it already exists: choose another name, or pass --replace", c.Name))
+		}
+		file.Contexts[c.Name], current = added, file.Current == c.Name
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	if _, exists := file.Contexts[c.Name]; exists && !c.Replace {
-		return exit.With(exit.Conflict, fmt.Errorf("context add %s: it already exists: choose another name, or pass --replace", c.Name))
-	}
-	file.Contexts[c.Name] = added
-	if err := file.Write(); err != nil {
-		return err
-	}
-	if file.Current != c.Name {
+	if !current {
 		con.Notef("foliot context use %s makes it the current context", c.Name)
 	}
-	return con.Resultf(contextReply{c.Name, file.Current == c.Name, added}, "added %s", c.Name)
+	return con.Resultf(contextReply{c.Name, current, added}, "added %s", c.Name)
 }
 
 // absolute replaces a path by its absolute form. The working directory of later
@@ -144,18 +146,20 @@ func (contextUseCmd) Help() string {
 }
 
 // Run chooses the current context.
-func (c *contextUseCmd) Run(con *console.Console) error {
-	file, err := contexts.Read()
+func (c *contextUseCmd) Run(ctx context.Context, con *console.Console) error {
+	var chosen contexts.Context
+	err := contexts.Update(ctx, func(file *contexts.File) error {
+		var known bool
+		if chosen, known = file.Contexts[c.Name]; !known && c.Name != contexts.None {
+			return noContext("use", c.Name, file)
+		}
+		file.Current = c.Name
+		if c.Name == contexts.None {
+			file.Current = ""
+		}
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	file.Current = c.Name
-	if c.Name == contexts.None {
-		file.Current = ""
-	} else if _, known := file.Contexts[c.Name]; !known {
-		return noContext("use", c.Name, file)
-	}
-	if err := file.Write(); err != nil {
 		return err
 	}
 	for _, name := range []string{"FOLIOT_CONTEXT", "FOLIOT_SERVER"} {
@@ -163,7 +167,7 @@ func (c *contextUseCmd) Run(con *console.Console) error {
 			con.Notef("%s is set and overrides the current context: unset it, or see foliot context show", name)
 		}
 	}
-	return con.Resultf(contextReply{c.Name, true, file.Contexts[c.Name]}, "commands now use context %s", c.Name)
+	return con.Resultf(contextReply{c.Name, true, chosen}, "commands now use context %s", c.Name)
 }
 
 func noContext(verb, name string, file *contexts.File) error {
@@ -229,26 +233,28 @@ Examples:
 }
 
 // Run removes the contexts, or none of them.
-func (c *contextRmCmd) Run(con *console.Console) error {
-	file, err := contexts.Read()
+func (c *contextRmCmd) Run(ctx context.Context, con *console.Console) error {
+	removed := make([]contextReply, 0, len(c.Names))
+	wasCurrent := false
+	err := contexts.Update(ctx, func(file *contexts.File) error {
+		for _, name := range c.Names {
+			of, known := file.Contexts[name]
+			if !known {
+				return noContext("rm", name, file)
+			}
+			removed = append(removed, contextReply{Name: name, Context: of})
+			delete(file.Contexts, name)
+		}
+		if wasCurrent = slices.Contains(c.Names, file.Current); wasCurrent {
+			file.Current = ""
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	removed := make([]contextReply, 0, len(c.Names))
-	for _, name := range c.Names {
-		of, known := file.Contexts[name]
-		if !known {
-			return noContext("rm", name, file)
-		}
-		removed = append(removed, contextReply{Name: name, Context: of})
-		delete(file.Contexts, name)
-	}
-	if slices.Contains(c.Names, file.Current) {
+	if wasCurrent {
 		con.Notef("there is no current context any more: commands call %s", connect.DefaultServer)
-		file.Current = ""
-	}
-	if err := file.Write(); err != nil {
-		return err
 	}
 	for _, r := range removed {
 		if err := con.Resultf(r, "removed %s", r.Name); err != nil {

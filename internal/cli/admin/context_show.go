@@ -59,8 +59,8 @@ func (contextShowCmd) Run(con *console.Console, given *connect.Flags, parsed *ko
 		return err
 	}
 	reply := describeTarget(t, given.Token != "", originOf(parsed))
-	if t.TokenWithheld {
-		con.Notef("the token of context %s is not used: it is for another server", t.Context)
+	if t.Unused {
+		con.Notef("the context %s is not used: it is for another server", t.Context)
 	}
 	if con.JSON {
 		return con.Object(reply)

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type Flags struct {
 	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
 	Notes     io.Writer         `kong:"-"` // standard error
+	Typed     map[string]bool   `kong:"-"` // the flags that are on the command line; the other values come from variables
 	target    *Target           // what the last client calls; nil until one is created
 	transport *http.Transport   // of all clients; nil until one is created
 	noted     http.RoundTripper // the transport with warnings on Notes
@@ -113,13 +115,13 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 // With returns flags with other values, by the names of the flags, and without
 // notes on standard error. Values of other flags are ignored.
 func (f *Flags) With(values map[string]string) *Flags {
-	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, Notes: io.Discard}
+	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, Notes: io.Discard, Typed: maps.Clone(f.Typed)}
 	for name, into := range map[string]*string{
 		"context": &other.Context, "server": &other.Server, "token": &other.Token, "token-file": &other.TokenFile,
 		"namespace": &other.Namespace, "ca-cert": &other.CACert,
 	} {
 		if value, given := values[name]; given {
-			*into = value
+			*into, other.Typed[name] = value, true
 		}
 	}
 	return other

@@ -3,6 +3,7 @@ package connect
 import (
 	"cmp"
 	"net/url"
+	"strings"
 
 	"github.com/foliot/foliot/internal/cli/contexts"
 	"github.com/foliot/foliot/internal/usage"
@@ -20,8 +21,9 @@ type Target struct {
 
 	Server, Namespace, TokenFile, CACert Setting
 
-	// TokenWithheld reports that the context has a token, but for another server.
-	TokenWithheld bool
+	// Unused reports that the context is not used, because a flag or a variable
+	// names another server.
+	Unused bool
 }
 
 // Setting is a value of a Target and its origin.
@@ -41,8 +43,9 @@ const (
 	ByDefault
 )
 
-// Target returns the server that the flags name. The token of a context is sent
-// only to the server of this context. Otherwise --server could pass it on.
+// Target returns the server that the flags name. The token, namespace and
+// authority of a context are used only for the server of this context.
+// Otherwise --server could pass the token on.
 func (f *Flags) Target() (*Target, error) {
 	file, err := contexts.Read()
 	if err != nil {
@@ -57,18 +60,46 @@ func (f *Flags) Target() (*Target, error) {
 	default:
 		return nil, usage.Errorf("--context", "there is no context %q: `foliot context ls` lists the existing ones", t.Context)
 	}
+	if known && f.Typed["context"] {
+		if err := f.refuseOverrides(t.Context, chosen); err != nil {
+			return nil, err
+		}
+	}
+	if f.Server != "" && f.Server != chosen.Server { // another server: the context says nothing about it
+		t.Unused = known
+		chosen = contexts.Context{}
+	}
 	t.Server = setting(f.Server, chosen.Server, DefaultServer)
 	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
 	t.CACert = setting(f.CACert, chosen.CACert, "")
-	switch {
-	case f.Token != "" || f.TokenFile != "" || chosen.TokenFile == "":
-		t.TokenFile = setting(f.TokenFile, "", "")
-	case t.Server.Value != chosen.Server:
-		t.TokenWithheld = true
-	default:
-		t.TokenFile = setting("", chosen.TokenFile, "")
+	if f.Token != "" {
+		chosen.TokenFile = ""
 	}
+	t.TokenFile = setting(f.TokenFile, chosen.TokenFile, "")
 	return t, nil
+}
+
+// refuseOverrides returns an error if a variable would override a context that
+// is on the command line: the command would act on another server or namespace
+// than the user has just chosen.
+func (f *Flags) refuseOverrides(name string, c contexts.Context) error {
+	for _, s := range []struct {
+		flag, given, own string
+		always           bool // even if the context does not set it
+	}{
+		{"server", f.Server, c.Server, true},
+		{"namespace", f.Namespace, c.Namespace, true},
+		{"token", f.Token, c.TokenFile, false},
+		{"token-file", f.TokenFile, c.TokenFile, false},
+		{"ca-cert", f.CACert, c.CACert, false},
+	} {
+		if s.given == "" || s.given == s.own || f.Typed[s.flag] || s.own == "" && !s.always {
+			continue
+		}
+		variable := "FOLIOT_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+		return usage.Errorf("--context, "+variable, "the variable would override the context %s: unset it, or pass --%s", name, s.flag)
+	}
+	return nil
 }
 
 func setting(given, fromContext, byDefault string) Setting {

@@ -1,9 +1,12 @@
 package contexts
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +24,64 @@ func place(t *testing.T) (path string) {
 	return path
 }
 
+// update changes the file, which must succeed.
+func update(t *testing.T, change func(*File)) {
+	t.Helper()
+	err := Update(t.Context(), func(f *File) error {
+		change(f)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSimultaneousChangesAreAllKept(t *testing.T) {
+	place(t)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			update(t, func(f *File) { f.Contexts[fmt.Sprint(i)] = Context{Server: "http://127.0.0.1:1"} })
+		})
+	}
+	all.Wait()
+	if f, err := Read(); err != nil || len(f.Contexts) != 20 {
+		t.Errorf("%d contexts, %v", len(f.Contexts), err)
+	}
+}
+
+// Users keep such files in a repository, and link to them.
+func TestALinkToTheFileStays(t *testing.T) {
+	path := place(t)
+	real := filepath.Join(t.TempDir(), "contexts.yaml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(real, nil, 0o600), os.Symlink(real, path)); err != nil {
+		t.Skip(err)
+	}
+	update(t, func(f *File) { f.Contexts["prod"] = Context{Server: "http://127.0.0.1:1"} })
+	if data, err := os.ReadFile(real); err != nil || !strings.Contains(string(data), "prod") {
+		t.Errorf("the file behind the link has %q, %v", data, err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v", err)
+	}
+}
+
+func TestAFailedChangeWritesNothing(t *testing.T) {
+	place(t)
+	update(t, func(f *File) { f.Current = "old" })
+	failure := errors.New("failure")
+	err := Update(t.Context(), func(f *File) error {
+		f.Current = "new"
+		return failure
+	})
+	if f, readErr := Read(); err != failure || readErr != nil || f.Current != "old" {
+		t.Errorf("%v, %v, current %q", err, readErr, f.Current)
+	}
+}
+
 func TestAWrittenFileIsReadBackAndPrivate(t *testing.T) {
 	path := place(t)
 	want := &File{Current: "prod", Contexts: map[string]Context{
@@ -28,9 +89,7 @@ func TestAWrittenFileIsReadBackAndPrivate(t *testing.T) {
 		"test": {Server: "http://127.0.0.1:8750"},
 	}}
 	for range 2 { // the second replaces the first
-		if err := want.Write(); err != nil {
-			t.Fatal(err)
-		}
+		update(t, func(f *File) { *f = *want })
 	}
 	got, err := Read()
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -40,7 +99,7 @@ func TestAWrittenFileIsReadBackAndPrivate(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode is %v, %v", info.Mode(), err)
 	}
-	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 2 { // the file and its lock
 		t.Errorf("the directory has %v, %v", files, err)
 	}
 }
