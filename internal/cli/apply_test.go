@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -197,11 +199,20 @@ func TestPruneDeletesOnlyObjectsThatApplyMadeForTheOwner(t *testing.T) {
 	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-a"); out != "+ queue mail\n" {
 		t.Errorf("without --prune it prints %q", out)
 	}
-	want := "- schedule a\n- queue a/q\n- namespace a\n"
-	if out, _ := s.applied(exit.Differs, mailQueue, "--owner", "team-a", "--prune", "--dry-run"); out != want {
-		t.Errorf("the dry run prints %q, want %q", out, want)
+	if out, _ := s.applied(exit.Differs, mailQueue, "--owner", "team-a", "--prune", "--dry-run"); out != "- schedule a\n" {
+		t.Errorf("the dry run prints %q", out)
 	}
-	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-a", "--prune"); out != want {
+	// The files do not name the namespace a, so other files may describe it.
+	out, errs := s.applied(exit.OK, mailQueue, "--owner", "team-a", "--prune")
+	if want := "not deleted: 2 objects of the owner team-a in namespaces that the files do not name (a): --all-namespaces deletes them\n"; out != "- schedule a\n" || !strings.Contains(errs, want) {
+		t.Errorf("it prints %q, %q", out, errs)
+	}
+	all := []string{"--owner", "team-a", "--prune", "--all-namespaces"}
+	if _, errs := s.applied(exit.Usage, mailQueue, all...); !strings.Contains(errs, "delete 2 objects of http://") || !strings.Contains(errs, "--yes") {
+		t.Errorf("without --yes: %q", errs)
+	}
+	want := "- queue a/q\n- namespace a\n"
+	if out, _ := s.applied(exit.OK, mailQueue, append(all, "--yes")...); out != want {
 		t.Errorf("it prints %q, want %q", out, want)
 	}
 	left := s.must("", "export --settings")
@@ -242,7 +253,7 @@ func TestTheSettingsOfAQueueWithTasksAreDeletedOnlyWithConfirmation(t *testing.T
 	s.applied(exit.OK, mailQueue)
 	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name t")
 	_, errs := s.applied(exit.Usage, other, "--prune")
-	if !strings.Contains(errs, "queue mail, which has 1 task?") || !strings.Contains(errs, "--yes") {
+	if !strings.Contains(errs, "the settings of queue mail, which has 1 task.") || !strings.Contains(errs, "--yes") {
 		t.Errorf("stderr %q", errs)
 	}
 	if _, _, code := s.run("", "queue", "get", "other"); code != exit.NotFound {
@@ -261,15 +272,83 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 	s.applied(exit.OK, "kind: namespace\nname: acme\n---\nkind: namespace\nname: beta\n")
 	s.must("", "add http://127.0.0.1:9/ --in 1h --namespace acme")
 	s.must("", "queue set by-hand --rate 1 --namespace beta")
-	out, errs := s.applied(exit.Conflict, mailQueue, "--prune", "--yes")
+	out, errs := s.applied(exit.Conflict, mailQueue, "--prune", "--all-namespaces", "--yes")
 	if !strings.Contains(out, "! namespace acme cannot be deleted: it has 1 task") ||
 		!strings.Contains(out, "! namespace beta cannot be deleted: it has the queue beta/by-hand") || !strings.Contains(errs, "created 1, changed 0, deleted 0") {
 		t.Errorf("%s%s", out, errs)
 	}
 	s.must("", "queue get mail")
 	s.must("", "queue get by-hand --namespace beta")
-	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--dry-run"); code != exit.Differs {
+	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"); code != exit.Differs {
 		t.Errorf("a dry run ends with %d", code)
+	}
+}
+
+func TestPruneOfAllNamespacesIsForOperators(t *testing.T) {
+	s := newSession(t)
+	for _, more := range [][]string{{"--all-namespaces"}, {"--prune", "--all-namespaces", "--namespace", "default"}} {
+		if _, errs := s.applied(exit.Usage, mailQueue, more...); !strings.Contains(errs, "--all-namespaces: it needs --prune and an operator's token") {
+			t.Errorf("%v: %q", more, errs)
+		}
+	}
+}
+
+// On a terminal each deletion needs an answer, and the question names the
+// server.
+func TestDeletionsAreConfirmedOnATerminal(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, mailQueue+"---\nkind: queue\nname: old\n")
+	file := filepath.Join(s.dir, "settings.yaml")
+	servertest.WriteFile(t, file, []byte(mailQueue))
+	for _, c := range []struct {
+		answer string
+		code   int
+	}{{"n\n", exit.Interrupted}, {"y\n", exit.OK}} {
+		_, asked, err := s.terminal(strings.NewReader(c.answer), "apply -f "+file+" --prune")
+		if exit.CodeOf(err) != c.code || !strings.Contains(asked, "delete 1 object of "+s.server+"? [y/N]") {
+			t.Errorf("%q: %v %q", c.answer, err, asked)
+		}
+		if _, _, code := s.run("", "queue", "get", "old"); (code == exit.OK) != (c.code != exit.OK) {
+			t.Errorf("%q: the queue has %d", c.answer, code)
+		}
+	}
+}
+
+// The namespace is suspended on the server and in the file.
+func TestASuspendedNamespaceGetsSchedules(t *testing.T) {
+	s := newSession(t)
+	const namespace = "kind: namespace\nname: acme\nsuspended: true\n"
+	const schedule = "---\nkind: schedule\nnamespace: acme\nname: NAME\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n"
+	first, second := strings.ReplaceAll(schedule, "NAME", "first"), strings.ReplaceAll(schedule, "NAME", "second")
+	if out, _ := s.applied(exit.OK, namespace+first); out != "+ namespace acme\n+ schedule acme/first\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if out, _ := s.applied(exit.OK, namespace+first+second); out != "+ schedule acme/second\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if out := s.must("", "namespace ls"); !strings.Contains(out, "suspended") {
+		t.Errorf("the namespace is not suspended:\n%s", out)
+	}
+}
+
+// Exit code 2 says that nothing was changed.
+func TestTheExitCodeTellsThatChangesWereMade(t *testing.T) {
+	s := newSession(t)
+	// The server allows shorter bodies than apply, which does not know the limit.
+	long := "---\nkind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: " + strings.Repeat("x", 300<<10) + "}}\n"
+	if _, errs := s.applied(exit.Failure, mailQueue+long); !strings.Contains(errs, "created 1, ") {
+		t.Errorf("%q", errs)
+	}
+	for name, body := range map[string]string{
+		"must have at most 1048576 bytes":       strings.Repeat("x", 1<<20+1),
+		"must be nested at most 32 levels deep": strings.Repeat("[", 33) + strings.Repeat("]", 33),
+	} {
+		if _, errs := s.applied(exit.Usage, "kind: queue\nname: new\n---\nkind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: "+body+"}}\n"); !strings.Contains(errs, name) {
+			t.Errorf("%q", errs)
+		}
+	}
+	if _, _, code := s.run("", "queue", "get", "new"); code != exit.NotFound {
+		t.Error("a queue was created before the file was checked")
 	}
 }
 
@@ -292,6 +371,7 @@ func TestTheDefaultNamespaceIsNeverDeleted(t *testing.T) {
 
 // A client changes the object between the read and the write of apply.
 func TestAChangeDuringApplyIsNotOverwritten(t *testing.T) {
+	all := []string{"--prune", "--all-namespaces", "--yes"}
 	for _, c := range []struct{ name, path, before, during, file, method string }{
 		{"a new queue", "/v1/queues/mail", "", `{"rate": 7}`, mailQueue, "PUT"},
 		{"a queue", "/v1/queues/mail", `{"rate": 1}`, `{"rate": 7}`, mailQueue, "PUT"},
@@ -300,6 +380,7 @@ func TestAChangeDuringApplyIsNotOverwritten(t *testing.T) {
 			"a schedule", "/v1/schedules/s", `{"every": "1h", "task": {"http": {"url": "http://127.0.0.1:9/"}}}`,
 			`{"every": "7h", "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, "kind: schedule\nname: s\nevery: 2h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n", "PUT",
 		},
+		{"a pruned namespace", "/v1/namespaces/old", `{"managed_by": "apply"}`, `{"max_pending": 7}`, "kind: queue\nname: new\n", "DELETE"},
 		{"a pruned queue", "/v1/queues/old", `{"managed_by": "apply"}`, `{"rate": 7}`, "kind: queue\nname: new\n", "DELETE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -328,7 +409,7 @@ func TestAChangeDuringApplyIsNotOverwritten(t *testing.T) {
 			}))
 			defer srv.Close()
 			s := &session{t: t, server: srv.URL, dir: t.TempDir()}
-			if _, errs := s.applied(exit.Conflict, c.file, "--prune"); !strings.Contains(errs, "another client has changed it since apply read it") || !raced {
+			if _, errs := s.applied(exit.Conflict, c.file, all...); !strings.Contains(errs, "another client has changed it since apply read it") || !raced {
 				t.Errorf("raced %v, stderr %q", raced, errs)
 			}
 			resp, err := http.Get(srv.URL + c.path)
@@ -372,13 +453,16 @@ func TestATokenOfANamespaceAppliesAndExportsOnlyThatNamespace(t *testing.T) {
 
 func TestApplyPrintsObjectsAsJSONWithoutSecrets(t *testing.T) {
 	s := newSession(t)
-	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/?token=TOKEN', headers: {X-Api-Key: KEY, X-Shop: SHOP}}}\n"
+	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/?token=TOKEN', headers: {X-Api-Key: KEY, Credential: KEY, X-Passphrase: KEY, X-Shop: SHOP}, body: {p: KEY}}}\n"
 	s.applied(exit.OK, strings.NewReplacer("TOKEN", "old-secret", "KEY", "old-secret", "SHOP", "seven").Replace(schedule))
 	later := strings.NewReplacer("TOKEN", "new-secret", "KEY", "new-secret", "SHOP", "eight").Replace(schedule)
 	text, _ := s.applied(exit.Differs, later, "--dry-run")
 	out, _ := s.applied(exit.OK, later, "-o", "json")
 	if strings.Contains(text+out, "-secret") {
 		t.Errorf("a secret is printed:\n%s%s", text, out)
+	}
+	if want := "~ schedule s task.http.body [18 bytes] -> [18 other bytes]\n"; !strings.Contains(text, want) {
+		t.Errorf("it prints %q, want %q", text, want)
 	}
 	var line struct {
 		Action, Kind, Namespace, Name string
@@ -390,8 +474,8 @@ func TestApplyPrintsObjectsAsJSONWithoutSecrets(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &line); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if line.Action != "change" || line.Kind != "schedule" || line.Namespace != "default" || line.Name != "s" || len(line.Fields) != 3 ||
-		line.Fields[1].Field != "task.http.headers.x-shop" || line.Fields[1].From != "seven" || line.Fields[1].To != "eight" {
+	if line.Action != "change" || line.Kind != "schedule" || line.Namespace != "default" || line.Name != "s" || len(line.Fields) != 6 ||
+		line.Fields[4].Field != "task.http.headers.x-shop" || line.Fields[4].From != "seven" || line.Fields[4].To != "eight" {
 		t.Errorf("%s", out)
 	}
 }
@@ -414,6 +498,24 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 	}
 	if _, errs := s.applied(exit.Usage, "# nothing\n", "--prune"); !strings.Contains(errs, "FILE has no objects") {
 		t.Errorf("%s", errs)
+	}
+	// An emptied file, and a file that was moved, must not count as deletions.
+	servertest.WriteFile(t, filepath.Join(dir, "c.yaml"), nil)
+	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "c.yaml has no objects") {
+		t.Errorf("%d %s", code, errs)
+	}
+	below := filepath.Join(dir, "team", "a")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "c.yaml")), os.MkdirAll(below, 0o700), os.Rename(filepath.Join(dir, "b.yml"), filepath.Join(below, "b.yml"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "b.yml is in a subdirectory, which is not read: pass "+below) {
+		t.Errorf("%d %s", code, errs)
+	}
+	if err := os.Rename(filepath.Join(below, "b.yml"), filepath.Join(dir, "team", "b.yml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := s.run("", "apply", "-f", dir, "-f", filepath.Join(dir, "team"), "--prune", "--dry-run"); code != exit.OK {
+		t.Errorf("%d %s", code, errs)
 	}
 }
 
@@ -453,7 +555,7 @@ func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
 		}
 	}
 	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
-	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune"); out != want {
+	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune", "--all-namespaces", "--yes"); out != want {
 		t.Errorf("it prints %q, want %q", out, want)
 	}
 }

@@ -24,6 +24,7 @@ func (s *session) terminal(answer io.Reader, line string) (printed, asked string
 	}
 	con := console.New(answer, &out, &errs, false)
 	con.CanAsk = true
+	parsed.Bind(&flags.Flags)
 	parsed.BindTo(s.t.Context(), (*context.Context)(nil))
 	if err := parsed.BindToProvider(flags.Client); err != nil {
 		s.t.Fatal(err)

@@ -18,12 +18,19 @@ import (
 
 // Command is the command foliot apply.
 type Command struct {
-	File   []string `short:"f" sep:"none" required:"" placeholder:"FILE|DIR" help:"A file, a directory with files *.yaml and *.yml, or - for standard input. Repeat it for more."`
-	DryRun bool     `help:"Print the differences and change nothing. The exit code is 8 if there are any."`
-	Prune  bool     `help:"Delete the objects that apply created with the same --owner and that are not in the files."`
-	Owner  string   `default:"apply" placeholder:"NAME" help:"The owner of the objects that apply creates. Use another name for each set of files."`
-	Adopt  bool     `help:"Become the owner of the objects in the files that exist already, so that --prune deletes them later."`
-	Yes    bool     `short:"y" help:"Do not ask for confirmation."`
+	File          []string `short:"f" sep:"none" required:"" placeholder:"FILE|DIR" help:"A file, a directory with files *.yaml and *.yml, or - for standard input. Repeat it for more."`
+	DryRun        bool     `help:"Print the differences and change nothing. The exit code is 8 if there are any."`
+	Prune         bool     `help:"Delete the objects that apply created with the same --owner and that are not in the files, in the namespaces that the files name."`
+	AllNamespaces bool     `help:"With --prune: delete such objects also in namespaces that the files do not name, and these namespaces."`
+	Owner         string   `default:"apply" placeholder:"NAME" help:"The owner of the objects that apply creates. Use another name for each set of files."`
+	Adopt         bool     `help:"Become the owner of the objects in the files that exist already, so that --prune deletes them later."`
+	Yes           bool     `short:"y" help:"Do not ask for confirmation."`
+}
+
+// scope is the part of a server in which a command acts: all namespaces, or one.
+type scope struct {
+	namespace string
+	all       bool
 }
 
 // Help shows the rules and examples below the usage line.
@@ -50,9 +57,9 @@ Objects that are not in the files stay, unless --prune deletes them.
 The fields have the names of the JSON API. Without the field namespace, an object is in the namespace of --namespace or of the
 token. With --namespace or the token of a namespace, apply reads and changes only that namespace.
 
-The command asks before it deletes the settings of a queue that has tasks. Without a terminal it needs --yes. The tasks stay. A
-namespace that has tasks is not deleted. Tokens, secrets and pauses of queues are not part of the files. If another client changes
-an object while apply runs, the command stops with exit code 4.
+On a terminal, the command asks before it deletes objects. Without one, it needs --yes for the settings of a queue that has tasks, and
+for --all-namespaces. The tasks stay. A namespace that has tasks is not deleted. Tokens, secrets and pauses of queues are not part of
+the files. If another client changes an object while apply runs, the command stops with exit code 4.
 
 Examples:
 
@@ -71,19 +78,19 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 	if err != nil {
 		return err
 	}
-	namespace, all, err := conn.Scope(ctx, api)
+	var within scope
+	if within.namespace, within.all, err = conn.Scope(ctx, api); err != nil {
+		return err
+	}
+	if c.AllNamespaces && !(c.Prune && within.all) {
+		return usage.Errorf("--all-namespaces", "it needs --prune and an operator's token, and no --namespace")
+	}
+	objects, err := manifest.Read(c.File, con.In, within.namespace)
 	if err != nil {
 		return err
 	}
-	objects, err := manifest.Read(c.File, con.In, namespace)
-	if err != nil {
+	if err := refuseOutside(objects, within); err != nil {
 		return err
-	}
-	if err := refuseOutside(objects, namespace, all); err != nil {
-		return err
-	}
-	if len(objects) == 0 {
-		return usage.Errorf("--file", "%s has no objects", strings.Join(c.File, ", "))
 	}
 	p := planner{
 		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
@@ -94,17 +101,21 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 		return err
 	}
 	if c.Prune {
-		if err := p.prune(ctx, plan, namespace, all); err != nil {
+		if err := p.prune(ctx, plan, within, c.AllNamespaces); err != nil {
 			return err
 		}
 	}
 	if err := plan.print(con); err != nil {
 		return err
 	}
+	if plan.left > 0 {
+		con.Notef("not deleted: %s of the owner %s in namespaces that the files do not name (%s): --all-namespaces deletes them",
+			wording.Count(plan.left, "object"), c.Owner, strings.Join(plan.leftIn, ", "))
+	}
 	if c.DryRun {
 		return c.reportDryRun(con, plan)
 	}
-	if err := c.confirm(ctx, con, plan); err != nil {
+	if err := c.confirm(ctx, con, conn, plan); err != nil {
 		return err
 	}
 	return plan.run(ctx, con, p.server)
@@ -112,15 +123,15 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 
 // refuseOutside returns an error for objects that are not in the scope of the
 // command.
-func refuseOutside(objects []manifest.Object, namespace string, all bool) error {
+func refuseOutside(objects []manifest.Object, within scope) error {
 	var errs []error
 	for i := range objects {
 		switch o := &objects[i]; {
-		case all:
+		case within.all:
 		case o.Kind == manifest.Namespace:
 			errs = append(errs, o.Errorf("", "namespaces need an operator's token, and no --namespace"))
-		case o.Namespace != namespace:
-			errs = append(errs, o.Errorf("namespace", "this run acts in the namespace %s only, because of --namespace or the token", namespace))
+		case o.Namespace != within.namespace:
+			errs = append(errs, o.Errorf("namespace", "this run acts in the namespace %s only, because of --namespace or the token", within.namespace))
 		}
 	}
 	return errors.Join(errs...)
@@ -136,16 +147,30 @@ func (c *Command) reportDryRun(con *console.Console, plan *plan) error {
 	return exit.With(exit.Differs, exit.ErrReported)
 }
 
-// confirm asks before the settings of queues with tasks are deleted.
-func (c *Command) confirm(ctx context.Context, con *console.Console, plan *plan) error {
-	var parts []string
+// confirm asks before objects are deleted. Without a terminal, --prune is the
+// confirmation, unless a deletion ends the limits of existing tasks or is in a
+// namespace that the files do not name.
+func (c *Command) confirm(ctx context.Context, con *console.Console, conn *connect.Flags, plan *plan) error {
+	deletions, inUse := 0, []string(nil)
 	for _, ch := range plan.changes {
-		if ch.Action == deleted && ch.tasks > 0 {
-			parts = append(parts, fmt.Sprintf("%s, which has %s", ch.Key, wording.Count(ch.tasks, "task")))
+		if ch.Action != deleted {
+			continue
+		}
+		deletions++
+		if ch.tasks > 0 {
+			inUse = append(inUse, fmt.Sprintf("%s, which has %s", ch.Key, wording.Count(ch.tasks, "task")))
 		}
 	}
-	if c.Yes || parts == nil {
+	if c.Yes || deletions == 0 || !con.CanAsk && inUse == nil && !c.AllNamespaces {
 		return nil
 	}
-	return con.Confirm(ctx, "delete the settings of %s? The tasks stay, with the defaults of the server.", strings.Join(parts, ", and of "))
+	target, err := conn.Target()
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("delete %s of %s?", wording.Count(deletions, "object"), target.Server.Value)
+	if inUse != nil {
+		question += fmt.Sprintf(" This includes the settings of %s. The tasks stay, with the defaults of the server.", strings.Join(inUse, ", and of "))
+	}
+	return con.Confirm(ctx, "%s", question)
 }

@@ -37,6 +37,11 @@ type plan struct {
 	changes   []change
 	blocked   []blockedDelete
 	unchanged int
+
+	// left counts the objects that --prune leaves because the files do not name
+	// their namespaces, which are leftIn.
+	left   int
+	leftIn []string
 }
 
 // blockedDelete is an object that --prune would delete and that the server

@@ -11,11 +11,13 @@ import (
 )
 
 // prune adds the deletions to a plan: the objects of the owner that are not in
-// the files. Objects are deleted in the reverse order of their creation. With
-// all it looks in all namespaces, otherwise only in the given one.
-func (p *planner) prune(ctx context.Context, result *plan, namespace string, all bool) error {
-	spaces := []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: namespace}}}}
-	if all {
+// the files. Objects are deleted in the reverse order of their creation. It
+// looks in the namespace of the scope, or in all. Objects in a namespace that
+// the files do not name stay, unless everywhere is true: another set of files
+// may describe them.
+func (p *planner) prune(ctx context.Context, result *plan, within scope, everywhere bool) error {
+	spaces := []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: within.namespace}}}}
+	if within.all {
 		var err error
 		if spaces, err = p.namespaces(ctx); err != nil {
 			return err
@@ -27,19 +29,37 @@ func (p *planner) prune(ctx context.Context, result *plan, namespace string, all
 		if err != nil {
 			return err
 		}
-		if all && !isDefault(space.Key) {
+		if within.all && !isDefault(space.Key) {
 			inside = append(inside, space)
 		}
+		named := everywhere || !within.all || p.names(space.Name)
+		left := 0
 		for _, s := range inside {
-			if s.owner == p.owner && p.objects[s.Key] == nil {
-				gone = append(gone, s)
-			} else {
+			switch {
+			case s.owner != p.owner || p.objects[s.Key] != nil:
 				kept = append(kept, s)
+			case named:
+				gone = append(gone, s)
+			default:
+				left++
 			}
+		}
+		if left > 0 {
+			result.left, result.leftIn = result.left+left, append(result.leftIn, space.Name)
 		}
 	}
 	slices.SortFunc(gone, func(a, b stored) int { return b.Compare(a.Key) })
 	for _, s := range gone {
+		if s.Kind == manifest.Namespace { // a namespace of a list has no entity tag
+			found, err := p.server.get(ctx, s.Key)
+			if err != nil {
+				return err
+			}
+			if found == nil {
+				continue
+			}
+			s = *found
+		}
 		if why := blocks(s, kept); why != "" {
 			result.blocked = append(result.blocked, blockedDelete{s.Key, why})
 			continue
@@ -51,6 +71,17 @@ func (p *planner) prune(ctx context.Context, result *plan, namespace string, all
 		result.changes = append(result.changes, d)
 	}
 	return nil
+}
+
+// names reports whether an object of the files is in a namespace, or is that
+// namespace.
+func (p *planner) names(namespace string) bool {
+	for key := range p.objects {
+		if key.Namespace == namespace || key == (manifest.Key{Kind: manifest.Namespace, Name: namespace}) {
+			return true
+		}
+	}
+	return false
 }
 
 // namespaces returns all namespaces.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func shown(value json.RawMessage) string {
 	}
 	text := string(value)
 	var plain string
-	if json.Unmarshal(value, &plain) == nil && plain != "" && !strings.ContainsAny(plain, " \t\r\n\"") {
+	if json.Unmarshal(value, &plain) == nil && (isSize.MatchString(plain) || plain != "" && !strings.ContainsAny(plain, " \t\r\n\"")) {
 		text = plain
 	}
 	if all := []rune(text); len(all) > maxShown {
@@ -85,16 +86,22 @@ func shown(value json.RawMessage) string {
 }
 
 // secretWords are parts of the names of headers whose values are not printed.
-var secretWords = []string{"auth", "cookie", "key", "password", "secret", "signature", "token"}
+var secretWords = []string{"auth", "cookie", "cred", "key", "pass", "secret", "session", "sign", "token"}
 
-// withoutSecret returns a difference without values that look like secrets: the
-// output of apply is often kept in the logs of a build.
+// withoutSecret returns a difference without values that can be secret: the
+// output of apply is often kept in the logs of a build. Of a body it has only
+// the size.
 func withoutSecret(d manifest.Difference) manifest.Difference {
-	header, isHeader := strings.CutPrefix(d.Field, "task.http.headers.")
-	hide := false
-	for _, word := range secretWords {
-		hide = hide || isHeader && strings.Contains(header, word)
+	if manifest.IsBody(d.Field) {
+		from, to := sizeOf(d.From, "bytes"), sizeOf(d.To, "bytes")
+		if string(from) == string(to) {
+			to = sizeOf(d.To, "other bytes")
+		}
+		d.From, d.To = from, to
+		return d
 	}
+	header, isHeader := strings.CutPrefix(d.Field, "task.http.headers.")
+	hide := isHeader && slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(header, word) })
 	clean := func(value json.RawMessage) json.RawMessage {
 		switch {
 		case value == nil:
@@ -108,23 +115,28 @@ func withoutSecret(d manifest.Difference) manifest.Difference {
 	return d
 }
 
+var isSize = regexp.MustCompile(`^\[\d+ (other )?bytes\]$`)
+
+// sizeOf returns the size of a body as a text in JSON.
+func sizeOf(value json.RawMessage, unit string) json.RawMessage {
+	if value == nil {
+		return nil
+	}
+	return json.RawMessage(fmt.Sprintf("%q", fmt.Sprintf("[%d %s]", len(value), unit)))
+}
+
 // run makes the changes in their order, and stops at the first error.
 func (p *plan) run(ctx context.Context, con *console.Console, server *server) error {
-	made, last := map[action]int{}, []change(nil)
+	made := map[action]int{}
 	for _, ch := range p.changes {
-		suspend, err := p.make(ctx, server, ch)
-		if err != nil {
+		if err := ch.make(ctx, server); err != nil {
 			p.report(con, made)
-			return stopped(&ch, err)
+			if err = stopped(&ch, err); exit.CodeOf(err) == exit.Usage && len(made) > 0 {
+				err = exit.With(exit.Failure, err) // the code 2 says that nothing was changed
+			}
+			return err
 		}
 		made[ch.Action]++
-		last = append(last, suspend...)
-	}
-	for _, ch := range last {
-		if _, err := server.put(ctx, ch.to, ch.condition); err != nil {
-			p.report(con, made)
-			return stopped(&ch, err)
-		}
 	}
 	p.report(con, made)
 	if n := len(p.blocked); n > 0 {
@@ -133,32 +145,11 @@ func (p *plan) run(ctx context.Context, con *console.Console, server *server) er
 	return nil
 }
 
-// make makes one change. If the change suspends a namespace that gets
-// schedules, make returns the suspension, to be made after them: no schedule
-// can be created in a suspended namespace.
-func (p *plan) make(ctx context.Context, server *server, ch change) (suspend []change, err error) {
+func (ch *change) make(ctx context.Context, server *server) error {
 	if ch.Action == deleted {
-		return nil, server.remove(ctx, ch.Key, ch.condition)
+		return server.remove(ctx, ch.Key, ch.condition)
 	}
-	now := ch.to
-	if p.suspendsLast(&ch) {
-		now.NamespaceSettings.Suspended = false
-		suspend = []change{ch}
-	}
-	next, err := server.put(ctx, now, ch.condition)
-	if suspend != nil {
-		suspend[0].condition = next
-	}
-	return suspend, err
-}
-
-// suspendsLast reports whether a change suspends a namespace in which the plan
-// writes a schedule.
-func (p *plan) suspendsLast(ch *change) bool {
-	isSuspension := func(d manifest.Difference) bool { return d.Field == "suspended" && string(d.To) == "true" }
-	return ch.Kind == manifest.Namespace && slices.ContainsFunc(ch.Fields, isSuspension) && slices.ContainsFunc(p.changes, func(c change) bool {
-		return c.Kind == manifest.Schedule && c.Namespace == ch.Name && c.Action != deleted
-	})
+	return server.put(ctx, ch.to, ch.condition)
 }
 
 func (p *plan) report(con *console.Console, made map[action]int) {

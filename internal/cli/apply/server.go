@@ -106,22 +106,18 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// put creates or replaces an object if the condition holds. It returns the
-// condition for the next put of a namespace.
-func (s *server) put(ctx context.Context, o manifest.Object, condition client.Condition) (next client.Condition, err error) {
+// put creates or replaces an object if the condition holds.
+func (s *server) put(ctx context.Context, o manifest.Object, condition client.Condition) error {
 	api, err := s.in(o.Namespace)
 	if err != nil {
-		return next, err
+		return err
 	}
 	switch o.Kind {
 	case manifest.Namespace:
-		var n *client.Namespace
-		n, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
+		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
 			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
 		})
-		if err == nil {
-			next, s.fresh[o.Name] = client.IfMatch(n.ETag()), true
-		}
+		s.fresh[o.Name] = err == nil
 	case manifest.Queue:
 		err = s.whenKnown(ctx, o.Namespace, func() error {
 			_, err := transfer.WithinRate(ctx, func() (*client.Queue, error) {
@@ -135,7 +131,7 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 			return err
 		})
 	}
-	return next, err
+	return err
 }
 
 // The other servers of a Redis know a new namespace within a second.
@@ -167,7 +163,7 @@ func (s *server) remove(ctx context.Context, key manifest.Key, condition client.
 	}
 	switch key.Kind {
 	case manifest.Namespace:
-		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) { return api.Namespaces.Delete(ctx, key.Name) })
+		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) { return api.Namespaces.Delete(ctx, key.Name, condition) })
 	case manifest.Queue:
 		_, err = transfer.WithinRate(ctx, func() (*client.Queue, error) { return api.Queues.Delete(ctx, key.Name, condition) })
 	case manifest.Schedule:

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -99,6 +100,10 @@ func storedSchedule(name string, c client.ScheduleSpec) (s task.ScheduleSpec, er
 		MaxAttempts: attempts(t.Retry.MaxAttempts), MinBackoff: t.Retry.MinBackoff, MaxBackoff: t.Retry.MaxBackoff, MaxAge: time.Duration(noLimit(t.Retry.MaxAge)),
 	}
 	switch {
+	case len(t.HTTP.Body.Bytes()) > task.MaxBody:
+		return s, tooLarge("task.http.body")
+	case len(t.Work.Args.Bytes()) > task.MaxBody:
+		return s, tooLarge("task.work.args")
 	case t.HTTP.URL == "" && t.Work.Kind == "":
 		return s, &task.FieldError{Path: "task", Code: "required", Detail: "a task needs http.url, the URL to call, or work.kind, the kind of its handler"}
 	case t.HTTP.URL != "" && t.Work.Kind != "":
@@ -116,6 +121,10 @@ func storedSchedule(name string, c client.ScheduleSpec) (s task.ScheduleSpec, er
 		CatchupWindow: *c.CatchupWindow, CatchupLimit: c.CatchupLimit,
 	}
 	return s, nil
+}
+
+func tooLarge(path string) error {
+	return &task.FieldError{Path: path, Code: "too_large", Detail: fmt.Sprintf("must have at most %d bytes, and no more than --body-limit of the server", task.MaxBody)}
 }
 
 func millis(t time.Time) task.Millis {

@@ -70,6 +70,7 @@ type decoder struct {
 	file  string
 	lines map[string]int
 	json  bytes.Buffer
+	depth int // of the value of a body or of arguments
 	errs  []error
 }
 
@@ -326,8 +327,12 @@ func (d *decoder) checkRange(n *yaml.Node, v float64, tag reflect.StructTag, pat
 // anything converts any value, for the body of a request and the arguments of a
 // handler.
 func (d *decoder) anything(n *yaml.Node, path string) {
+	d.depth++
+	defer func() { d.depth-- }()
 	switch {
 	case d.isAlias(n):
+	case d.depth > task.MaxNesting && n.Kind != yaml.ScalarNode:
+		d.refuse(n, "%s: must be nested at most %d levels deep: write deeper JSON as a text", path, task.MaxNesting)
 	case n.Kind == yaml.MappingNode:
 		d.members(n, path, func(key, value *yaml.Node) bool {
 			d.name(key.Value)
@@ -360,7 +365,9 @@ func (d *decoder) anyScalar(n *yaml.Node, path string) {
 			d.refuse(n, "%s: must be true or false", path)
 		}
 		d.json.WriteString(strconv.FormatBool(b))
-	case "!!int", "!!float":
+	case "!!int":
+		d.integer(n, path)
+	case "!!float":
 		var f float64
 		if err := n.Decode(&f); err != nil && !json.Valid([]byte(n.Value)) { // JSON has larger numbers
 			d.refuse(n, "%s: %s is not a number of JSON", path, n.Value)
@@ -371,10 +378,33 @@ func (d *decoder) anyScalar(n *yaml.Node, path string) {
 	}
 }
 
+// integer writes an integer with all its digits.
+func (d *decoder) integer(n *yaml.Node, path string) {
+	var signed int64
+	var unsigned uint64
+	switch text, ok := inJSON(n.Value); {
+	case ok:
+		d.json.WriteString(text)
+	case n.Decode(&signed) == nil:
+		d.json.WriteString(strconv.FormatInt(signed, 10))
+	case n.Decode(&unsigned) == nil:
+		d.json.WriteString(strconv.FormatUint(unsigned, 10))
+	default:
+		d.refuse(n, "%s: %s is too large for this form: write it in decimal digits", path, n.Value)
+	}
+}
+
+// inJSON returns a number with the digits of the file, without the "_" between
+// them. It reports false if JSON does not have this form.
+func inJSON(number string) (string, bool) {
+	text := strings.TrimPrefix(strings.ReplaceAll(number, "_", ""), "+")
+	return text, json.Valid([]byte(text))
+}
+
 // number writes a number as it stands in the file if JSON has this form.
 func (d *decoder) number(n *yaml.Node, f float64, path string) {
-	if json.Valid([]byte(n.Value)) {
-		d.json.WriteString(n.Value)
+	if text, ok := inJSON(n.Value); ok {
+		d.json.WriteString(text)
 		return
 	}
 	text, err := json.Marshal(f)

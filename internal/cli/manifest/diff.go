@@ -36,7 +36,7 @@ func Diff(from, to Object) ([]Difference, error) {
 		if bytes.Equal(was, is) {
 			continue
 		}
-		if !isBody(field) {
+		if !IsBody(field) {
 			was, is = orFalse(was, is), orFalse(is, was)
 		}
 		list = append(list, Difference{field, was, is})
@@ -102,7 +102,7 @@ func flatten(values map[string]json.RawMessage, path string, data []byte) error 
 	if err := numbers.Decode(&v); err != nil {
 		return err
 	}
-	if v == false && !isBody(path) { // as if absent
+	if v == false && !IsBody(path) { // as if absent
 		return nil
 	}
 	sorted, err := json.Marshal(v)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,7 +29,7 @@ func Read(paths []string, stdin io.Reader, namespace string) ([]Object, error) {
 	var objects []Object
 	var errs []error
 	for _, path := range paths {
-		files, err := filesOf(path)
+		files, err := filesOf(path, paths)
 		if err != nil {
 			return nil, err
 		}
@@ -38,6 +39,9 @@ func Read(paths []string, stdin io.Reader, namespace string) ([]Object, error) {
 				return nil, err
 			}
 			found, err := decodeFile(nameOf(file), data, namespace)
+			if err == nil && len(found) == 0 {
+				err = usage.Errorf("--file", "%s has no objects: delete the file, or do not pass it", nameOf(file))
+			}
 			objects, errs = append(objects, found...), append(errs, err)
 		}
 	}
@@ -49,8 +53,9 @@ func Read(paths []string, stdin io.Reader, namespace string) ([]Object, error) {
 	return objects, check(objects)
 }
 
-// filesOf returns the files that a path names, in the order of their names.
-func filesOf(path string) ([]string, error) {
+// filesOf returns the files that a path names, in the order of their names. all
+// are the paths of the command line.
+func filesOf(path string, all []string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -67,14 +72,46 @@ func filesOf(path string) ([]string, error) {
 	}
 	var files []string
 	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); !entry.IsDir() && (ext == ".yaml" || ext == ".yml") {
-			files = append(files, filepath.Join(path, entry.Name()))
+		inside := filepath.Join(path, entry.Name())
+		if isDir(inside) {
+			if err := refuseIgnored(inside, all); err != nil {
+				return nil, err
+			}
+		} else if isYAML(inside) {
+			files = append(files, inside)
 		}
 	}
 	if files == nil {
 		return nil, usage.Errorf("--file", "the directory %s has no file *.yaml or *.yml", path)
 	}
 	return files, nil
+}
+
+func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
+
+// isDir reports whether path is a directory, or a link to one.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// refuseIgnored returns an error if a subdirectory has files in YAML and is not
+// one of the paths: a file that was moved there would count as deleted.
+func refuseIgnored(dir string, paths []string) error {
+	if slices.ContainsFunc(paths, func(path string) bool { return filepath.Clean(path) == dir }) {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return usage.Errorf("--file", "%v", err)
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case !entry.IsDir() && isYAML(path):
+			return usage.Errorf("--file", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))
+		}
+		return nil
+	})
 }
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {

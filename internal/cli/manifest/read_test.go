@@ -130,3 +130,16 @@ func TestEqualSettingsHaveNoDifference(t *testing.T) {
 		}
 	}
 }
+
+// A number beyond 2^53 has no exact form as a float64.
+func TestIntegersOfABodyKeepAllDigits(t *testing.T) {
+	for in, want := range map[string]string{
+		"1_000_000_000_000_000_001": "1000000000000000001", "0xFFFFFFFFFFFFFFF1": "18446744073709551601", "-0x10": "-16", "+7": "7", "0o17": "15",
+		"9007199254740993": "9007199254740993", "123_456_789_012_345_678_901": "123456789012345678901", "-1_0.5": "-10.5", "123456789012345678901234567890": "123456789012345678901234567890",
+	} {
+		objects, errs := read(t, "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: ["+in+"]}}\n")
+		if errs != "" || string(objects[0].ScheduleSpec.Task.HTTP.Body.Bytes()) != "["+want+"]" {
+			t.Errorf("%s: %v %s", in, objects, errs)
+		}
+	}
+}

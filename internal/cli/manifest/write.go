@@ -123,7 +123,7 @@ func node(in *json.Decoder, path string, usual map[string]json.RawMessage) (*yam
 	if err == nil {
 		err = flatten(values, path, encoded)
 	}
-	if isBody(path) || err != nil {
+	if IsBody(path) || err != nil {
 		return n, err
 	}
 	if value, set := values[path]; !set || bytes.Equal(value, usual[path]) {
@@ -132,9 +132,9 @@ func node(in *json.Decoder, path string, usual map[string]json.RawMessage) (*yam
 	return n, nil
 }
 
-// isBody reports whether a path is a body or arguments, or a part of them. They
+// IsBody reports whether a path is a body or arguments, or a part of them. They
 // have no defaults.
-func isBody(path string) bool {
+func IsBody(path string) bool {
 	for _, name := range free {
 		if path == name || strings.HasPrefix(path, name+".") {
 			return true
@@ -174,7 +174,7 @@ func container(in *json.Decoder, open json.Delim, path string, usual map[string]
 		return nil, err
 	}
 	if len(n.Content) == 0 {
-		if !isBody(path) {
+		if !IsBody(path) {
 			return nil, nil
 		}
 		n.Style = yaml.FlowStyle
