@@ -26,11 +26,10 @@ var architectures = []string{"amd64", "arm64"}
 func main() {
 	root := flag.String("root", "../..", "the root of the repository")
 	out := flag.String("out", "dist", "the folder for the image, below the root")
-	certs := flag.String("certs", "/etc/ssl/certs/ca-certificates.crt", "the certificates of public authorities that the image contains, in PEM")
 	version := flag.String("version", "", "the version, such as 1.2.3 (default: the commit)")
 	repository := flag.String("push", "", "also push the image to this repository, such as registry.example/foliot, under the version; docker login has stored the password")
 	flag.Parse()
-	if err := run(*root, filepath.Join(*root, *out), *certs, *version, *repository); err != nil {
+	if err := run(*root, filepath.Join(*root, *out), *version, *repository); err != nil {
 		fmt.Fprintf(os.Stderr, "image: %v\n", err)
 		os.Exit(1)
 	}
@@ -39,17 +38,13 @@ func main() {
 // run writes the image as an OCI layout, and for each architecture as an archive
 // that docker load and podman load read. Unless repository is empty, it pushes the
 // image there.
-func run(root, out, certs, version, repository string) error {
+func run(root, out, version, repository string) error {
 	commit, made, err := head(root)
 	if err != nil {
 		return err
 	}
 	if version == "" {
 		version = "0.0.0-" + commit[:12]
-	}
-	authorities, err := os.ReadFile(certs)
-	if err != nil {
-		return fmt.Errorf("-certs: %w: install ca-certificates, or name another file", err)
 	}
 	tag, err := name.NewTag("foliot:" + version)
 	if err != nil {
@@ -68,7 +63,7 @@ func run(root, out, certs, version, repository string) error {
 		if err != nil {
 			return err
 		}
-		image, err := assemble(content{binary: binary, certs: authorities, arch: arch, version: version, commit: commit, made: made})
+		image, err := assemble(content{binary: binary, certs: authorities(), arch: arch, version: version, commit: commit, made: made})
 		if err != nil {
 			return err
 		}
@@ -127,7 +122,10 @@ func build(root, arch string) ([]byte, error) {
 	file := filepath.Join(dir, "foliot")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/foliot")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=")
+	// The settings of the person who builds must not change the bytes. GOENV=off
+	// ignores the file of go env -w.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
+		"GOENV=off", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("build for %s: %w", arch, err)
