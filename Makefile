@@ -198,7 +198,7 @@ run: build ## build, then foliot serve with ARGS
 
 .PHONY: image
 image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3, PUSH=registry.example/foliot); needs no Docker
-	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version $(VERSION)) $(if $(PUSH),-push $(PUSH))
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version "$$VERSION") $(if $(PUSH),-push "$$PUSH")
 
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
@@ -209,9 +209,9 @@ deploy-test: ## check the Helm chart and the Compose files, and run their server
 
 # The tool builds HEAD in a clean clone: changes that are not committed are left out.
 .PHONY: release
-release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; PLATFORMS=linux/amd64,...)
+release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; VERSION=v1.2.3: fail if the tag is another one; PLATFORMS=linux/amd64,...)
 	@cd tools/release && $(GO) build -buildvcs=false -o ../../bin/foliot-release .
-	@bin/foliot-release $(if $(SNAPSHOT),-snapshot) $(if $(PLATFORMS),-platforms $(PLATFORMS))
+	@bin/foliot-release $(if $(SNAPSHOT),-snapshot) $(if $(VERSION),-version "$$VERSION") $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 .PHONY: release-test
 release-test: ## build the release twice and compare all bytes (two platforms: 9 minutes; PLATFORMS=linux/amd64,...)

@@ -32,12 +32,12 @@ func (r *release) goTool(ctx context.Context, p platform, args ...string) *exec.
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
 		switch name {
-		case "GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GOWORK", "CGO_ENABLED", "GOOS", "GOARCH":
+		case "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GOWORK", "CGO_ENABLED", "GOOS", "GOARCH":
 		default:
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOENV=off", "GOWORK=off") // GOENV=off ignores the file of go env -w
 	return cmd
 }
 

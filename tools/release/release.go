@@ -42,7 +42,7 @@ func run(ctx context.Context, o options) error {
 	if err := r.clone(ctx, o.repository); err != nil {
 		return err
 	}
-	if err := r.document(ctx, o.snapshot); err != nil {
+	if err := r.document(ctx, o); err != nil {
 		return err
 	}
 	if err := r.chart(o.snapshot); err != nil {
@@ -84,7 +84,7 @@ func (r *release) clone(ctx context.Context, repository string) error {
 
 // document builds the program for this machine, reads its version, and lets it
 // write its pages.
-func (r *release) document(ctx context.Context, snapshot bool) error {
+func (r *release) document(ctx context.Context, o options) error {
 	host := platform{runtime.GOOS, runtime.GOARCH}
 	binary, err := r.build(ctx, host)
 	if err != nil {
@@ -93,8 +93,8 @@ func (r *release) document(ctx context.Context, snapshot bool) error {
 	if r.version, err = versionOf(binary); err != nil {
 		return err
 	}
-	if !snapshot && (!semver.IsValid(r.version) || module.IsPseudoVersion(r.version)) {
-		return fmt.Errorf("the commit has no tag, so its version is %s: tag it, or make a snapshot with SNAPSHOT=1", r.version)
+	if err := o.check(r.version); err != nil {
+		return err
 	}
 	pages := map[string][]string{
 		"foliot.1":    {"man"},
@@ -111,6 +111,18 @@ func (r *release) document(ctx context.Context, snapshot bool) error {
 		if err := r.write(name, []byte(text+"\n")); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// check returns an error unless version, which the binary has, is the one to
+// release. A commit can have several tags.
+func (o options) check(version string) error {
+	switch {
+	case o.version != "" && o.version != version:
+		return fmt.Errorf("the version of the commit is %s, not %s: remove its other tags, or release the tag %[1]s", version, o.version)
+	case !o.snapshot && (!semver.IsValid(version) || module.IsPseudoVersion(version)):
+		return fmt.Errorf("the commit has no tag, so its version is %s: tag it, or make a snapshot with SNAPSHOT=1", version)
 	}
 	return nil
 }

@@ -114,11 +114,15 @@ func names(t *testing.T, dir string) (names []string) {
 }
 
 // TestTwoBuildsOfACommitAreEqual compiles everything a second time: in another
-// directory, time zone and umask, and without the build cache.
+// directory, time zone, umask and settings of Go, and without the build cache.
 func TestTwoBuildsOfACommitAreEqual(t *testing.T) {
 	one := first(t)
 	dir := filepath.Dir(one)
-	if err := build(dir, "second", "077", "TZ=Pacific/Chatham", "LANG=tr_TR.UTF-8", "GOCACHE="+filepath.Join(dir, "cache")); err != nil {
+	settings := filepath.Join(dir, "env") // as go env -w writes it
+	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=other\nGOAMD64=v3\nGOARM64=v9.0\nGOFIPS140=latest\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := build(dir, "second", "077", "GOENV="+settings, "GOFLAGS=-trimpath=false", "TZ=Pacific/Chatham", "LANG=tr_TR.UTF-8", "GOCACHE="+filepath.Join(dir, "cache")); err != nil {
 		t.Fatal(err)
 	}
 	two := filepath.Join(dir, "second")
@@ -347,5 +351,23 @@ func TestTheChartIsComplete(t *testing.T) {
 	}
 	if err := r.chart(false); err == nil || !strings.Contains(err.Error(), "make clients") {
 		t.Errorf("a chart of another version than the release: %v", err)
+	}
+}
+
+func TestOnlyTheVersionOfTheTagIsReleased(t *testing.T) {
+	for _, c := range []struct {
+		o       options
+		version string
+		ok      bool
+	}{
+		{options{}, "v1.2.3", true},
+		{options{version: "v1.2.3"}, "v1.2.3", true},
+		{options{version: "v1.2.3-rc.1"}, "v1.2.3", false}, // two tags of one commit
+		{options{}, "v0.0.0-20260102030405-0123456789ab", false},
+		{options{snapshot: true}, "v0.0.0-20260102030405-0123456789ab", true},
+	} {
+		if err := c.o.check(c.version); (err == nil) != c.ok {
+			t.Errorf("%+v, %s: %v", c.o, c.version, err)
+		}
 	}
 }
