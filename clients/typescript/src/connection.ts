@@ -1,6 +1,7 @@
 import { FoliotError, ProblemError, TransportError } from './errors.js'
-import type { CallOptions, ClientOptions, ConditionOptions } from './options.js'
-import { pauseAfter, retryAfter, sleep } from './retry.js'
+import { type CallOptions, checkNumber, type ClientOptions, type ConditionOptions } from './options.js'
+import { checkRetry, pauseAfter, retryAfter, sleep } from './retry.js'
+import { after } from './timer.js'
 import type { Problem } from './types.gen.js'
 import { version } from './version.gen.js'
 
@@ -26,11 +27,15 @@ export interface Call {
 export class Connection {
   private readonly base: string
   private readonly headers: Record<string, string>
+  private readonly timeout: number
   private readonly options: ClientOptions
 
   constructor(server: string, options: ClientOptions) {
     this.base = parseServer(server)
     this.options = options
+    this.timeout = options.timeout ?? 60_000
+    checkNumber('timeout', this.timeout, Number.MIN_VALUE, 'milliseconds above 0, or Infinity for no limit')
+    checkRetry(options.retry ?? {})
     this.headers = { 'User-Agent': options.userAgent ?? 'foliot-typescript/' + version }
     if (options.token) {
       if (/[^!-~]/.test(options.token)) throw new TypeError('invalid token: it has a space, a line break or another character that is not allowed')
@@ -58,7 +63,7 @@ export class Connection {
   private async once<T>(c: Call, signal: AbortSignal | undefined): Promise<T> {
     signal?.throwIfAborted()
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new Error('timed out')), (this.options.timeout ?? 60_000) + (c.extra ?? 0))
+    const cancel = after(this.timeout + (c.extra ?? 0), () => late.abort(new Error('timed out')))
     const stop = () => late.abort(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
     try {
@@ -70,7 +75,7 @@ export class Connection {
       if (error instanceof FoliotError) throw error
       throw new TransportError(c.op, this.base, error)
     } finally {
-      clearTimeout(timer)
+      cancel()
       signal?.removeEventListener('abort', stop)
     }
   }
