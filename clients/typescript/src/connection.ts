@@ -23,6 +23,12 @@ export interface Call {
   extra?: number
 }
 
+/** The parameters of fetch for all requests of a call. */
+interface Prepared {
+  url: string
+  init: RequestInit
+}
+
 /** Sends calls to one server. */
 export class Connection {
   private readonly base: string
@@ -36,43 +42,47 @@ export class Connection {
     this.timeout = options.timeout ?? 60_000
     checkNumber('timeout', this.timeout, Number.MIN_VALUE, 'milliseconds above 0, or Infinity for no limit')
     checkRetry(options.retry ?? {})
-    this.headers = { 'User-Agent': options.userAgent ?? 'foliot-typescript/' + version }
+    if (options.fetch !== undefined && typeof options.fetch !== 'function') throw new TypeError('invalid fetch: expected a function')
+    this.headers = { 'User-Agent': checkText('userAgent', options.userAgent ?? 'foliot-typescript/' + version) }
     if (options.token) {
       if (/[^!-~]/.test(options.token)) throw new TypeError('invalid token: it has a space, a line break or another character that is not allowed')
       this.headers['Authorization'] = 'Bearer ' + options.token
     }
-    if (options.namespace) this.headers['Foliot-Namespace'] = options.namespace
+    if (options.namespace) this.headers['Foliot-Namespace'] = checkText('namespace', options.namespace)
   }
 
-  /** Sends a call, and repeats it if that is allowed. Returns the JSON of the reply, with the ETag as etag. */
+  /**
+   * Sends a call, and repeats it if that is allowed. Returns the JSON of the reply, with the ETag as etag. If the call
+   * cannot be sent, because a header or the body is invalid, it throws a TypeError and sends nothing.
+   */
   async call<T>(c: Call, { signal }: CallOptions = {}): Promise<T> {
+    const request = this.prepare(c)
     let maybeApplied = false
-    for (let request = 1; ; request++) {
+    for (let requests = 1; ; requests++) {
       try {
-        return await this.once<T>(c, signal)
+        const { response, text } = await this.once(c, request, signal)
+        return decode<T>(c, this.base, response, text)
       } catch (error) {
         if (!(error instanceof FoliotError)) throw error
         error.maybeApplied = maybeApplied ||= error.maybeApplied
-        const pause = pauseAfter(error, request, c.repeatable, this.options.retry ?? {})
+        const pause = pauseAfter(error, requests, c.repeatable, this.options.retry ?? {})
         if (pause === undefined) throw error
         await sleep(pause, signal)
       }
     }
   }
 
-  private async once<T>(c: Call, signal: AbortSignal | undefined): Promise<T> {
+  private async once(c: Call, { url, init }: Prepared, signal: AbortSignal | undefined): Promise<{ response: Response; text: string }> {
     signal?.throwIfAborted()
     const late = new AbortController()
     const cancel = after(this.timeout + (c.extra ?? 0), () => late.abort(new Error('timed out')))
     const stop = () => late.abort(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
     try {
-      const response = await this.send(c, late.signal)
-      const text = await response.text()
-      return decode<T>(c, this.base, response, text)
+      const response = await (this.options.fetch ?? fetch)(url, { ...init, signal: late.signal })
+      return { response, text: await response.text() }
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      if (error instanceof FoliotError) throw error
       throw new TransportError(c.op, this.base, error)
     } finally {
       cancel()
@@ -80,17 +90,17 @@ export class Connection {
     }
   }
 
-  private send(c: Call, signal: AbortSignal): Promise<Response> {
+  /** Encodes a call. It throws all errors that do not depend on the network. */
+  private prepare(c: Call): Prepared {
     const headers = new Headers(this.headers)
     for (const [name, value] of Object.entries(c.headers ?? {})) {
       if (value !== undefined) headers.set(name, value)
     }
     if (c.json !== undefined) headers.set('Content-Type', 'application/json')
-    const body = c.json === undefined ? c.body : JSON.stringify(c.json)
+    const body = c.json === undefined ? c.body ?? undefined : JSON.stringify(c.json)
+    if (body !== undefined && typeof body !== 'string' && !ArrayBuffer.isView(body)) throw new TypeError('invalid body: expected a string or a Uint8Array')
     // The API never redirects: a redirect comes from another server, which must not get the token.
-    return (this.options.fetch ?? fetch)(this.base + c.path + queryOf(c.query), {
-      method: c.method, headers, body: body as BodyInit | undefined, redirect: 'manual', signal,
-    })
+    return { url: this.base + c.path + queryOf(c.query), init: { method: c.method, headers, body: body as BodyInit | undefined, redirect: 'manual' } }
   }
 }
 
@@ -124,6 +134,12 @@ function parseServer(server: string): string {
   if (url.username || url.password) throw new TypeError("the server's URL must not have a user name or password: set the option token")
   if (url.search || url.hash) throw new TypeError("the server's URL must not have a query or a fragment")
   return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** Returns an option that is sent as a header, or throws a TypeError. */
+function checkText(name: string, value: string): string {
+  if (/[^\t -~\x80-\xff]/.test(value)) throw new TypeError(`invalid ${name}: it has a line break or another character that is not allowed in a header`)
+  return value
 }
 
 function queryOf(query: object | undefined): string {

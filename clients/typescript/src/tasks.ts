@@ -44,8 +44,9 @@ export class Tasks {
    * repeated. Give the tasks names: a repeat by you then shows which of them exist.
    */
   async createBatch(tasks: readonly TaskInput[], options: CallOptions = {}): Promise<BatchResult[]> {
+    const bodies = [...batches(tasks)] // a task that JSON cannot encode is found before the first request
     const results: BatchResult[] = []
-    for (const body of batches(tasks)) {
+    for (const body of bodies) {
       try {
         const reply = await this.connection.call<BatchReply>(
           { op: 'create a batch', method: 'POST', path: '/v1/tasks/batch', body, headers: { 'Content-Type': 'application/json' }, repeatable: false },
