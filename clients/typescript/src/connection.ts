@@ -1,4 +1,4 @@
-import { FoliotError, ProblemError, TransportError } from './errors.js'
+import { FoliotError, ProblemError, textOf, TransportError } from './errors.js'
 import { type CallOptions, checkNumber, type ClientOptions, type ConditionOptions } from './options.js'
 import { checkRetry, pauseAfter, retryAfter, sleep } from './retry.js'
 import { after } from './timer.js'
@@ -17,6 +17,8 @@ export interface Call {
   json?: unknown
   /** The body, if it is not JSON. */
   body?: string | Uint8Array
+  /** The field of the reply that the client itself reads: id, or a list. */
+  reads?: 'id' | 'tasks' | 'schedules' | 'queues' | 'results'
   /** The server can apply the call twice without harm. */
   repeatable: boolean
   /** Milliseconds in addition to the client's timeout. */
@@ -28,6 +30,15 @@ interface Prepared {
   url: string
   init: RequestInit
 }
+
+/** A reply. Without text it is longer than maxReply. */
+interface Reply {
+  response: Response
+  text: string | undefined
+}
+
+/** The most bytes of a reply. The longest is a page of tasks with bodies: 8 MiB, which JSON may make six times as long. */
+const maxReply = 64 << 20
 
 /** Sends calls to one server. */
 export class Connection {
@@ -60,8 +71,7 @@ export class Connection {
     let maybeApplied = false
     for (let requests = 1; ; requests++) {
       try {
-        const { response, text } = await this.once(c, request, signal)
-        return decode<T>(c, this.base, response, text)
+        return decode<T>(c, this.base, await this.once(c, request, signal))
       } catch (error) {
         if (!(error instanceof FoliotError)) throw error
         error.maybeApplied = maybeApplied ||= error.maybeApplied
@@ -72,7 +82,7 @@ export class Connection {
     }
   }
 
-  private async once(c: Call, { url, init }: Prepared, signal: AbortSignal | undefined): Promise<{ response: Response; text: string }> {
+  private async once(c: Call, { url, init }: Prepared, signal: AbortSignal | undefined): Promise<Reply> {
     signal?.throwIfAborted()
     const late = new AbortController()
     const cancel = after(this.timeout + (c.extra ?? 0), () => late.abort(new Error('timed out')))
@@ -80,7 +90,7 @@ export class Connection {
     signal?.addEventListener('abort', stop, { once: true })
     try {
       const response = await (this.options.fetch ?? fetch)(url, { ...init, signal: late.signal })
-      return { response, text: await response.text() }
+      return { response, text: await read(response) }
     } catch (error) {
       if (signal?.aborted) throw signal.reason
       throw new TransportError(c.op, this.base, error)
@@ -104,28 +114,56 @@ export class Connection {
   }
 }
 
+/** Returns the text of a reply, or undefined if it is longer than maxReply. */
+async function read(response: Response): Promise<string | undefined> {
+  const reader = response.body?.getReader?.()
+  if (!reader) return response.text()
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    size += value.byteLength
+    if (size > maxReply) {
+      await reader.cancel()
+      return undefined
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
 /** Returns the JSON of a reply, or throws a ProblemError. */
-function decode<T>(c: Call, server: string, response: Response, text: string): T {
-  const media = (response.headers.get('Content-Type') ?? '').split(';')[0]!.trim()
-  const parsed = media === 'application/json' || media === 'application/problem+json' ? parse(text) : undefined
-  if (response.ok && typeof parsed === 'object' && parsed !== null) {
+function decode<T>(c: Call, server: string, { response, text }: Reply): T {
+  const media = (response.headers.get('Content-Type') ?? '').split(';')[0]!.trim().toLowerCase()
+  const parsed = media === 'application/json' || media === 'application/problem+json' ? parse(text ?? '') : undefined
+  if (response.ok && media === 'application/json' && parsed && suits(c, parsed)) {
     const etag = response.headers.get('ETag')
     return (etag === null ? parsed : { ...parsed, etag }) as T
   }
-  const problem = media === 'application/problem+json' && (parsed as Problem | undefined)?.code ? (parsed as Problem) : undefined
+  const problem = media === 'application/problem+json' && textOf(parsed?.['code']) ? (parsed as unknown as Problem) : undefined
   const { status } = response
-  const detail = problem?.detail ?? problem?.title ?? `${server} replied ${status} without a Foliot ${response.ok ? 'reply' : 'error'}: is it a Foliot server?`
+  const lacks = text === undefined ? 'with more than 64 MiB' : `without a Foliot ${response.ok ? 'reply' : 'error'}`
+  const detail = problem ? textOf(problem.detail) ?? textOf(problem.title) ?? problem.code : `${server} replied ${status} ${lacks}: is it a Foliot server?`
   const rejected = status >= 300 && status < 500
   const refused = rejected || problem?.code === 'capacity' || problem?.code === 'store_unfit'
   throw new ProblemError(c.op, status, problem, detail, retryAfter(response.headers), !refused)
 }
 
-function parse(text: string): unknown {
+/** Returns the object of a JSON text, or undefined if it is not an object. */
+function parse(text: string): Record<string, unknown> | undefined {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
+}
+
+/** Reports whether a reply has the field that the client reads. */
+function suits({ reads }: Call, reply: Record<string, unknown>): boolean {
+  if (reads === undefined) return true
+  return reads === 'id' ? typeof reply[reads] === 'string' : Array.isArray(reply[reads])
 }
 
 function parseServer(server: string): string {

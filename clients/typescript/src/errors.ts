@@ -33,7 +33,7 @@ export class ProblemError extends FoliotError {
   readonly retryAfter: number
 
   constructor(op: string, status: number, problem: Problem | undefined, detail: string, retryAfter: number, maybeApplied: boolean) {
-    const field = problem?.field
+    const field = textOf(problem?.field)
     super(op, field && !detail.startsWith(field + ':') ? field + ': ' + detail : detail, maybeApplied)
     this.status = status
     this.code = problem?.code ?? ''
@@ -61,6 +61,11 @@ export class ReplacedError extends FoliotError {
   constructor(op: string) {
     super(op, 'another task replaced it', false)
   }
+}
+
+/** Returns a value of a reply if it is a string that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** Codes of an error while the connection was made: no byte of the request was sent. */
