@@ -20,6 +20,7 @@ from ._version import __version__
 from .types import Problem
 
 _IDLE = 16  # idle connections that are kept
+_LONGEST_TIMEOUT = 2_147_483.0  # seconds that a socket and a sleep can wait
 
 
 @dataclass
@@ -47,6 +48,8 @@ class Connection:
         self, server: str, token: str | None, namespace: str | None, timeout: float, retry: RetryPolicy, ssl_context: ssl.SSLContext | None, user_agent: str | None
     ) -> None:
         url = _parse(server)
+        if not timeout > 0:
+            raise ValueError(f"invalid timeout {timeout!r}: expected seconds above 0, or math.inf for no limit")
         self._base = server.rstrip("/")
         self._secure, self._host, self._port, self._path = url.scheme == "https", url.hostname, url.port, url.path.rstrip("/")
         self._timeout, self._retry = timeout, retry
@@ -82,7 +85,9 @@ class Connection:
                 pause = self._retry.pause(error, request, c.repeatable)
                 if pause is None:
                     raise
-            time.sleep(pause)
+            while pause > 0:
+                time.sleep(min(pause, _LONGEST_TIMEOUT))
+                pause -= _LONGEST_TIMEOUT
 
     def _once(self, c: Call) -> Any:
         headers = {**self._headers, **{name: value for name, value in c.headers.items() if value is not None}}
@@ -115,6 +120,7 @@ class Connection:
 
     def _take(self, timeout: float) -> http.client.HTTPConnection:
         """Return an idle connection that the server has not closed, or a new one."""
+        limit = timeout if timeout <= _LONGEST_TIMEOUT else None
         if self._process != os.getpid():  # after a fork the parent uses the connections
             self.close()
             self._process = os.getpid()
@@ -124,14 +130,14 @@ class Connection:
             except IndexError:  # another thread took it
                 break
             if connection.sock is not None and not _readable(connection.sock):
-                connection.sock.settimeout(timeout)
+                connection.sock.settimeout(limit)
                 return connection
             connection.close()
         assert self._host is not None
         if self._secure:
-            fresh: http.client.HTTPConnection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+            fresh: http.client.HTTPConnection = http.client.HTTPSConnection(self._host, self._port, timeout=limit, context=self._context)
         else:
-            fresh = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+            fresh = http.client.HTTPConnection(self._host, self._port, timeout=limit)
         fresh.connect()
         return fresh
 

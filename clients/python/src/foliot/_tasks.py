@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 import uuid
@@ -72,6 +73,8 @@ class Tasks:
 
         After timeout seconds it raises TimeoutError. None: there is no limit.
         """
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError("invalid timeout nan: expected seconds, or None for no limit")
         end = None if timeout is None else time.monotonic() + timeout
         task = self.get(name)
         id, answered = task["id"], time.monotonic()
