@@ -38,6 +38,16 @@ class Call:
     extra: float = 0  # seconds in addition to the client's timeout
 
 
+@dataclass
+class _Request:
+    """All requests of a call."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
 class Connection:
     """Sends calls to one server. Several threads may use it.
 
@@ -51,7 +61,8 @@ class Connection:
         if not timeout > 0:
             raise ValueError(f"invalid timeout {timeout!r}: expected seconds above 0, or math.inf for no limit")
         self._base = server.rstrip("/")
-        self._secure, self._host, self._port, self._path = url.scheme == "https", url.hostname, url.port, url.path.rstrip("/")
+        self._secure, self._host, self._port = url.scheme == "https", url.hostname, url.port
+        self._path = urllib.parse.quote(url.path.rstrip("/"), safe="%/:@!$&'()*+,;=~")
         self._timeout, self._retry = timeout, retry
         self._context = (ssl_context or ssl.create_default_context()) if self._secure else None
         self._headers = {"User-Agent": user_agent or "foliot-python/" + __version__, "Accept-Encoding": "identity"}
@@ -61,6 +72,8 @@ class Connection:
             self._headers["Authorization"] = "Bearer " + token
         if namespace:
             self._headers["Foliot-Namespace"] = namespace
+        for name, value in self._headers.items():
+            _check_header(name, value)
         # A deque's append and pop are atomic, so no lock is needed.
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
         self._process = os.getpid()
@@ -74,34 +87,47 @@ class Connection:
                 return
 
     def call(self, c: Call) -> Any:
-        """Send a call, and repeat it if that is allowed. Return the JSON of the reply, with the ETag as etag."""
-        maybe_applied, request = False, 0
+        """Send a call, and repeat it if that is allowed. Return the JSON of the reply, with the ETag as etag.
+
+        If the call cannot be sent, because a header or the body is invalid, it raises a ValueError
+        or a TypeError and sends nothing.
+        """
+        request = self._prepare(c)
+        maybe_applied, requests = False, 0
         while True:
-            request += 1
+            requests += 1
             try:
-                return self._once(c)
+                return self._once(c, request)
             except FoliotError as error:
                 error.maybe_applied = maybe_applied = maybe_applied or error.maybe_applied
-                pause = self._retry.pause(error, request, c.repeatable)
+                pause = self._retry.pause(error, requests, c.repeatable)
                 if pause is None:
                     raise
             while pause > 0:
                 time.sleep(min(pause, _LONGEST_TIMEOUT))
                 pause -= _LONGEST_TIMEOUT
 
-    def _once(self, c: Call) -> Any:
+    def _prepare(self, c: Call) -> _Request:
+        """Encode a call. Raise all errors that do not depend on the network."""
         headers = {**self._headers, **{name: value for name, value in c.headers.items() if value is not None}}
         body = c.body
         if c.json is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(c.json, allow_nan=False).encode()
+        if not isinstance(cast(object, body), (bytes, bytearray, memoryview, type(None))):
+            raise TypeError("invalid body: expected bytes")
         if body is None and c.method != "GET":
             headers["Content-Length"] = "0"
+        for name, value in headers.items():
+            _check_header(name, value)
+        return _Request(c.method, self._path + c.path + _query(c.query), headers, body)
+
+    def _once(self, c: Call, request: _Request) -> Any:
         connection, sent = None, False
         try:
             connection = self._take(self._timeout + c.extra)
             sent = True
-            connection.request(c.method, self._path + c.path + _query(c.query), body, headers)
+            connection.request(request.method, request.target, request.body, request.headers)
             response = connection.getresponse()
             data = response.read()
         except (OSError, http.client.HTTPException) as error:
@@ -174,13 +200,29 @@ def _decode(c: Call, server: str, status: int, headers: Message, data: bytes) ->
 
 def _parse(server: str) -> urllib.parse.SplitResult:
     url = urllib.parse.urlsplit(server)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    if url.scheme not in ("http", "https") or not _valid_host(url.hostname):
         raise ValueError("invalid server URL: expected a URL such as http://127.0.0.1:8750")
     if url.username or url.password:
         raise ValueError("the server's URL must not have a user name or password: pass token")
     if url.query or url.fragment:
         raise ValueError("the server's URL must not have a query or a fragment")
     return url
+
+
+def _valid_host(host: str | None) -> bool:
+    try:
+        return bool(host) and not re.search(r"[\x00-\x20\x7f]", host) and bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def _check_header(name: str, value: str) -> None:
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        raise ValueError(f"invalid header name {name!r}")
+    if not isinstance(cast(object, value), str):
+        raise TypeError(f"invalid value of the header {name}: expected a string")
+    if re.search(r"[^\t -~\x80-\xff]", value):
+        raise ValueError(f"invalid value of the header {name}: it has a line break or another character that is not allowed")
 
 
 def _query(query: Mapping[str, object]) -> str:

@@ -46,8 +46,9 @@ class Tasks:
         status of 400 or more is its error. A request that may have arrived is not repeated.
         Give the tasks names: a repeat by you then shows which of them exist.
         """
+        bodies = list(_batches(tasks))  # a task that JSON cannot encode is found before the first request
         results: list[BatchResult] = []
-        for body in _batches(tasks):
+        for body in bodies:
             call = Call("create a batch", "POST", "/v1/tasks/batch", body=body, headers={"Content-Type": "application/json"}, repeatable=False)
             try:
                 reply = cast(BatchReply, self._connection.call(call))
