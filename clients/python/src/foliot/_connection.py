@@ -12,14 +12,16 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
-from ._errors import FoliotError, ProblemError, TransportError
+from ._errors import FoliotError, ProblemError, TransportError, text_of
 from ._retry import RetryPolicy, retry_after
 from ._version import __version__
 from .types import Problem
 
 _IDLE = 16  # idle connections that are kept
+# The longest reply is a page of tasks with bodies: 8 MiB, which JSON may make six times as long.
+_MAX_REPLY = 64 << 20
 _LONGEST_TIMEOUT = 2_147_483.0  # seconds that a socket and a sleep can wait
 
 
@@ -35,6 +37,7 @@ class Call:
     headers: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
     json: object = None
     body: bytes | None = None
+    reads: Literal["id", "tasks", "schedules", "queues", "results"] | None = None  # the field of the reply that the client itself reads
     extra: float = 0  # seconds in addition to the client's timeout
 
 
@@ -128,8 +131,7 @@ class Connection:
             connection = self._take(self._timeout + c.extra)
             sent = True
             connection.request(request.method, request.target, request.body, request.headers)
-            response = connection.getresponse()
-            data = response.read()
+            response, data = _receive(connection)
         except (OSError, http.client.HTTPException) as error:
             if connection is not None:
                 connection.close()
@@ -138,7 +140,7 @@ class Connection:
             if connection is not None:
                 connection.close()
             raise
-        if connection.sock is not None and len(self._idle) < _IDLE:
+        if data is not None and connection.sock is not None and len(self._idle) < _IDLE:
             self._idle.append(connection)
         else:
             connection.close()
@@ -177,25 +179,53 @@ def _readable(sock: Any) -> bool:
     return bool(select.select([sock], [], [], 0)[0])
 
 
-def _decode(c: Call, server: str, status: int, headers: Message, data: bytes) -> Any:
+def _receive(connection: http.client.HTTPConnection) -> tuple[http.client.HTTPResponse, bytes | None]:
+    """Return a reply and its body. Without a body it is longer than _MAX_REPLY: the connection cannot be used again."""
+    try:
+        response = connection.getresponse()
+        if response.length is not None and response.length <= _MAX_REPLY:
+            return response, response.read()  # read(amount) would not report a body that is too short
+        parts: list[bytes] = []
+        left = _MAX_REPLY if response.length is None else -1
+        while left >= 0 and (part := response.read(1 << 16)):
+            parts.append(part)
+            left -= len(part)
+        if left >= 0:
+            return response, b"".join(parts)
+        response.close()
+        return response, None
+    except (ValueError, OverflowError) as error:  # from the length of a chunk
+        raise http.client.HTTPException(f"invalid reply: {error}") from error
+
+
+def _decode(c: Call, server: str, status: int, headers: Message, data: bytes | None) -> Any:
     media = headers.get_content_type()
-    parsed: Any = None
-    if media in ("application/json", "application/problem+json"):
-        try:
-            parsed = json.loads(data)
-        except ValueError:
-            pass
-    reply = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
-    if 200 <= status < 300 and reply is not None:
+    reply = _object(data or b"") if media in ("application/json", "application/problem+json") else None
+    if 200 <= status < 300 and media == "application/json" and reply is not None and _suits(c, reply):
         etag = headers.get("ETag")
         return reply if etag is None else {**reply, "etag": etag}
-    problem = cast(Problem, reply) if media == "application/problem+json" and reply and reply.get("code") else None
+    problem = cast(Problem, reply) if media == "application/problem+json" and reply and text_of(reply.get("code")) else None
     if problem:
-        detail = problem.get("detail") or problem["title"]
+        detail = text_of(problem.get("detail")) or text_of(problem.get("title")) or problem["code"]
     else:
-        detail = f"{server} replied {status} without a Foliot {'reply' if status < 300 else 'error'}: is it a Foliot server?"
+        lacks = "with more than 64 MiB" if data is None else f"without a Foliot {'reply' if 200 <= status < 300 else 'error'}"
+        detail = f"{server} replied {status} {lacks}: is it a Foliot server?"
     refused = 300 <= status < 500 or (problem is not None and problem["code"] in ("capacity", "store_unfit"))
     raise ProblemError(c.op, status, problem, detail, retry_after(headers), not refused)
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """Return the object of a JSON text. None: it is not an object."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _suits(c: Call, reply: Mapping[str, object]) -> bool:
+    """Report whether a reply has the field that the client reads."""
+    return c.reads is None or isinstance(reply.get(c.reads), str if c.reads == "id" else list)
 
 
 def _parse(server: str) -> urllib.parse.SplitResult:
