@@ -52,7 +52,7 @@ export class Tasks {
           { op: 'create a batch', method: 'POST', path: '/v1/tasks/batch', reads: 'results', body, headers: { 'Content-Type': 'application/json' }, repeatable: false },
           options,
         )
-        results.push(...reply.results)
+        for (const result of reply.results) results.push(result)
       } catch (error) {
         if (error instanceof FoliotError) error.results = results
         throw error

@@ -71,6 +71,11 @@ test('a success without the field that the client reads is a ProblemError', asyn
   }
 })
 
+test('a batch accepts a reply with any number of results', async () => {
+  answer = reply(200, `{"results":[${'0,'.repeat(1e6)}0]}`, 'application/json')
+  assert.equal((await client.tasks.createBatch([{ delay: '1h', http: { url: 'http://127.0.0.1:9/' } }])).length, 1_000_001)
+})
+
 test('a problem is not a success, and the media type is compared without case', async () => {
   answer = reply(200, '{"code":"exists","id":"1"}')
   assert.equal((await failure(ProblemError, client.tasks.get('x'))).code, 'exists')
