@@ -33,7 +33,7 @@ export class ProblemError extends FoliotError {
   readonly retryAfter: number
 
   constructor(op: string, status: number, problem: Problem | undefined, detail: string, retryAfter: number, maybeApplied: boolean) {
-    const field = problem?.field
+    const field = textOf(problem?.field)
     super(op, field && !detail.startsWith(field + ':') ? field + ': ' + detail : detail, maybeApplied)
     this.status = status
     this.code = problem?.code ?? ''
@@ -46,7 +46,7 @@ export class ProblemError extends FoliotError {
 
 /** No reply came. The property cause has the error of the connection. */
 export class TransportError extends FoliotError {
-  /** A repeat must fail in the same way: the certificate is not trusted, or the scheme of the URL is wrong. */
+  /** A repeat must fail in the same way: the certificate is not trusted, the scheme of the URL is wrong, or fetch blocks its port. */
   readonly permanent: boolean
 
   constructor(op: string, server: string, cause: unknown) {
@@ -63,17 +63,35 @@ export class ReplacedError extends FoliotError {
   }
 }
 
+/** Returns a value of a reply if it is a string that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
 /** Codes of an error while the connection was made: no byte of the request was sent. */
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
 /** Codes of a certificate that is not trusted, or of a server that does not use TLS. */
 const permanentCode = /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_)/
 
+/** System calls before the first byte of a request. */
+const unsentCalls = new Set(['connect', 'getaddrinfo'])
+
+/** The part of a system error that tells when it occurred. */
+interface SystemError {
+  code?: unknown
+  syscall?: unknown
+  message?: unknown
+}
+
 /** Reads the cause of fetch's error. With several addresses it has one error for each. */
 function examine(error: unknown): { reason: string; unsent: boolean; permanent: boolean } {
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
-  const all: unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
-  const codes = all.map((one) => String((one as { code?: unknown }).code ?? ''))
-  const first = all[0] instanceof Error ? all[0].message : String(all[0])
-  return { reason: first || codes[0] || 'unknown', unsent: codes.every((code) => unsentCodes.has(code)), permanent: codes.every((code) => permanentCode.test(code)) }
+  const all: unknown[] = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause]
+  const errors = all.map((one): SystemError => Object(one))
+  const unsent = errors.every(({ code, syscall }) => unsentCodes.has(String(code)) || unsentCalls.has(String(syscall)))
+  // The fetch standard blocks some ports: then nothing is sent, and the error has no code.
+  const permanent = errors.every(({ code, message }) => permanentCode.test(String(code)) || message === 'bad port')
+  const first = all[0] instanceof Error ? all[0].message : String(all[0] ?? '')
+  return { reason: first || String(errors[0]?.code ?? 'unknown'), unsent, permanent }
 }

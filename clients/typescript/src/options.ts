@@ -6,7 +6,7 @@ export interface ClientOptions {
   token?: string
   /** For an operator's token, which is valid for all namespaces: the namespace of the calls. Default: the token's, or "default". */
   namespace?: string
-  /** Milliseconds for one request, without the time that it asks the server to wait. Default: 60000. */
+  /** Milliseconds for one request, without the time that it asks the server to wait. Infinity: no limit. Default: 60000. */
   timeout?: number
   /** How often and how soon a call is repeated. */
   retry?: RetryPolicy
@@ -34,4 +34,9 @@ export interface ConditionOptions extends CallOptions {
 export interface KeyOptions extends CallOptions {
   /** All calls with one key create one task. Default: a new random key for each call, so that its repeats create one task. */
   idempotencyKey?: string
+}
+
+/** Throws a TypeError unless an option is a number that is at least low. */
+export function checkNumber(name: string, value: unknown, low: number, expected: string): void {
+  if (typeof value !== 'number' || !(value >= low)) throw new TypeError(`invalid ${name} ${String(value)}: expected ${expected}`)
 }

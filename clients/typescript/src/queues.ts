@@ -19,7 +19,7 @@ export class Queues {
   /** Yields the queues, page by page. */
   list(query: ListQueuesQuery = {}, options: CallOptions = {}): AsyncGenerator<Queue, void, undefined> {
     const read = (cursor: string | undefined) =>
-      this.connection.call<QueueList>({ op: 'list queues', method: 'GET', path: '/v1/queues', query: { ...query, cursor }, repeatable: true }, options)
+      this.connection.call<QueueList>({ op: 'list queues', method: 'GET', path: '/v1/queues', reads: 'queues', query: { ...query, cursor }, repeatable: true }, options)
     return pages(read, (page) => page.queues, query.cursor)
   }
 

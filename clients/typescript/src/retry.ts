@@ -1,4 +1,6 @@
 import { ProblemError, TransportError } from './errors.js'
+import { checkNumber } from './options.js'
+import { after } from './timer.js'
 
 /**
  * How calls are repeated. Between two requests the client waits for the backoff, and for the server's Retry-After
@@ -13,11 +15,18 @@ export interface RetryPolicy {
   maxBackoff?: number
 }
 
+/** Throws a TypeError if a field of the policy is invalid. */
+export function checkRetry({ attempts = 4, minBackoff = 0, maxBackoff = 0 }: RetryPolicy): void {
+  checkNumber('retry.attempts', attempts, 1, '1 or more')
+  checkNumber('retry.minBackoff', minBackoff, 0, 'milliseconds, 0 or more')
+  checkNumber('retry.maxBackoff', maxBackoff, 0, 'milliseconds, 0 or more')
+}
+
 /** Returns the pause in milliseconds before the next request, or undefined if the call is not repeated. */
 export function pauseAfter(error: unknown, request: number, repeatable: boolean, policy: RetryPolicy): number | undefined {
   const { attempts = 4, minBackoff = 100, maxBackoff = 10_000 } = policy
   if (request >= attempts) return undefined
-  const full = Math.min(minBackoff * 2 ** (request - 1), maxBackoff)
+  const full = Math.min(minBackoff * 2 ** Math.min(request - 1, 64), maxBackoff)
   const backoff = full / 2 + (Math.random() * full) / 2
   if (error instanceof ProblemError) {
     const again = error.status === 429 || (repeatable && busy(error.status))
@@ -45,13 +54,13 @@ export function retryAfter(headers: Headers): number {
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
-      clearTimeout(timer)
+      cancel()
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
+    const cancel = after(ms, () => {
       signal?.removeEventListener('abort', stop)
       resolve()
-    }, ms)
+    })
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
   })

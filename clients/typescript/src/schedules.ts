@@ -23,7 +23,7 @@ export class Schedules {
   /** Yields the schedules, page by page. */
   list(query: ListSchedulesQuery = {}, options: CallOptions = {}): AsyncGenerator<Schedule, void, undefined> {
     const read = (cursor: string | undefined) =>
-      this.connection.call<ScheduleList>({ op: 'list schedules', method: 'GET', path: '/v1/schedules', query: { ...query, cursor }, repeatable: true }, options)
+      this.connection.call<ScheduleList>({ op: 'list schedules', method: 'GET', path: '/v1/schedules', reads: 'schedules', query: { ...query, cursor }, repeatable: true }, options)
     return pages(read, (page) => page.schedules, query.cursor)
   }
 

@@ -44,14 +44,15 @@ export class Tasks {
    * repeated. Give the tasks names: a repeat by you then shows which of them exist.
    */
   async createBatch(tasks: readonly TaskInput[], options: CallOptions = {}): Promise<BatchResult[]> {
+    const bodies = [...batches(tasks)] // a task that JSON cannot encode is found before the first request
     const results: BatchResult[] = []
-    for (const body of batches(tasks)) {
+    for (const body of bodies) {
       try {
         const reply = await this.connection.call<BatchReply>(
-          { op: 'create a batch', method: 'POST', path: '/v1/tasks/batch', body, headers: { 'Content-Type': 'application/json' }, repeatable: false },
+          { op: 'create a batch', method: 'POST', path: '/v1/tasks/batch', reads: 'results', body, headers: { 'Content-Type': 'application/json' }, repeatable: false },
           options,
         )
-        results.push(...reply.results)
+        for (const result of reply.results) results.push(result)
       } catch (error) {
         if (error instanceof FoliotError) error.results = results
         throw error
@@ -70,7 +71,7 @@ export class Tasks {
   get(name: string, options: CallOptions & { wait?: string } = {}): Promise<Task> {
     const { wait } = options
     return this.connection.call(
-      { op: 'get ' + name, method: 'GET', path: taskPath(name), query: { wait }, extra: milliseconds(wait ?? ''), repeatable: true },
+      { op: 'get ' + name, method: 'GET', path: taskPath(name), reads: 'id', query: { wait }, extra: milliseconds(wait ?? ''), repeatable: true },
       options,
     )
   }
@@ -102,7 +103,7 @@ export class Tasks {
 
   /** Returns one page of the tasks that match. */
   page(query: ListTasksQuery = {}, options: CallOptions = {}): Promise<TaskList> {
-    return this.connection.call({ op: 'list tasks', method: 'GET', path: '/v1/tasks', query, repeatable: true }, options)
+    return this.connection.call({ op: 'list tasks', method: 'GET', path: '/v1/tasks', reads: 'tasks', query, repeatable: true }, options)
   }
 
   /** Returns the tasks and the instants of schedules that are due next. */

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { checkNumber } from './options.js'
 
 /** The headers of a request: of Node, Express and Fastify, or those of fetch. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>
@@ -13,7 +14,7 @@ export interface Webhook {
 
 /** The options of verifyWebhook. */
 export interface WebhookOptions {
-  /** Seconds that the callback's time may differ from this machine's clock, on either side. Default: 300. */
+  /** Seconds that the callback's time may differ from this machine's clock, on either side. Infinity: any time is accepted. Default: 300. */
   tolerance?: number
 }
 
@@ -25,17 +26,18 @@ export class WebhookError extends Error {
 /**
  * Verifies that a callback came from a server that knows one of the secrets, by Standard Webhooks. The body must have
  * the bytes that arrived: no code may parse it before. Throws a WebhookError if the callback must not be trusted, and
- * a TypeError if there is no secret or one is invalid.
+ * a TypeError if there is no secret, or if a secret or the tolerance is invalid.
  */
-export function verifyWebhook(secrets: string | readonly string[], headers: WebhookHeaders, body: unknown, options: WebhookOptions = {}): Webhook {
+export function verifyWebhook(secrets: string | readonly string[], headers: WebhookHeaders, body: unknown, { tolerance = 300 }: WebhookOptions = {}): Webhook {
+  checkNumber('tolerance', tolerance, 0, 'seconds, 0 or more')
   const keys = (typeof secrets === 'string' ? [secrets] : secrets).map(keyOfSecret)
   if (keys.length === 0) throw new TypeError('no secret: pass the secret of the queue or the namespace')
   const id = header(headers, 'webhook-id')
   const stamp = header(headers, 'webhook-timestamp')
   const signatures = header(headers, 'webhook-signature').split(' ')
-  if (id === '' || id.includes('.')) throw new WebhookError('the header webhook-id is missing or invalid')
-  if (!/^\d{1,12}$/.test(stamp)) throw new WebhookError('the header webhook-timestamp is missing or invalid')
-  if (Math.abs(Date.now() / 1000 - Number(stamp)) > (options.tolerance ?? 300)) throw new WebhookError('the callback is too old, or from the future')
+  if (!/^[!-~]+$/.test(id) || id.includes('.')) throw new WebhookError('the header webhook-id is missing or invalid')
+  if (!/^\d{1,11}$/.test(stamp)) throw new WebhookError('the header webhook-timestamp is missing or invalid')
+  if (Math.abs(Date.now() / 1000 - Number(stamp)) > tolerance) throw new WebhookError('the callback is too old, or from the future')
   const bytes = bytesOf(headers, body)
   const wants = keys.map((key) => Buffer.from('v1,' + createHmac('sha256', key).update(`${id}.${stamp}.`).update(bytes).digest('base64')))
   let valid = false
@@ -63,12 +65,14 @@ function bytesOf(headers: WebhookHeaders, body: unknown): Uint8Array {
 
 function header(headers: WebhookHeaders, name: string): string {
   if (headers instanceof Headers) return headers.get(name) ?? ''
-  const found = headers[name] ?? Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
-  return String(found ?? '')
+  const found = Object.entries(headers).filter(([key, value]) => key.toLowerCase() === name && value != null)
+  if (found.length > 1) throw new WebhookError(`the header ${name} occurs more than once`) // another program may read the other one
+  return String(found[0]?.[1] ?? '')
 }
 
 function keyOfSecret(secret: string): Buffer {
-  const key = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret) ? Buffer.from(secret.slice(6), 'base64') : Buffer.alloc(0)
-  if (key.length < 24 || key.length > 64) throw new TypeError('invalid secret: expected whsec_ and 24 to 64 bytes in base64, as foliot secret create prints it')
+  const encoded = /^whsec_/.test(secret) ? secret.slice(6) : ''
+  const key = Buffer.from(encoded, 'base64')
+  if (key.toString('base64') !== encoded || key.length < 24 || key.length > 64) throw new TypeError('invalid secret: expected whsec_ and 24 to 64 bytes in base64, as foliot secret create prints it')
   return key
 }

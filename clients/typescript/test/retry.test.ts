@@ -131,6 +131,24 @@ test('a server that does not run is a TransportError, and nothing was applied', 
   assert.equal(error.maybeApplied, false)
 })
 
+test('an error before the first byte of a request means that nothing was applied', async () => {
+  const blocked = await failure(TransportError, new Client('http://127.0.0.1:9', { retry: { attempts: 2, minBackoff: 1e9 } }).tasks.createBatch([spec]))
+  assert.deepEqual([blocked.permanent, blocked.maybeApplied], [true, false], 'fetch blocks port 9')
+  const system = (code: string, syscall: string) => Object.assign(new Error(`${syscall} ${code}`), { code, syscall })
+  const causes: Array<[unknown, boolean]> = [
+    [system('EMFILE', 'connect'), false], [system('EADDRNOTAVAIL', 'connect'), false], [system('ENODATA', 'getaddrinfo'), false], [system('ETIMEDOUT', 'read'), true],
+    [new AggregateError([system('EMFILE', 'connect'), system('ECONNRESET', 'read')]), true], [new AggregateError([]), true],
+  ]
+  for (const [cause, maybeApplied] of causes) {
+    const error = new TransportError('get x', 'http://127.0.0.1', new TypeError('fetch failed', { cause }))
+    assert.deepEqual([error.maybeApplied, error.permanent], [maybeApplied, false], String(cause))
+  }
+  for (const cause of [undefined, null, '', 7]) {
+    const client = new Client('http://127.0.0.1', { fetch: () => Promise.reject(cause), retry: { attempts: 1 } })
+    assert.equal((await failure(TransportError, client.tasks.page())).maybeApplied, true, String(cause))
+  }
+})
+
 test('calls go on across a restart of the server, and no task is lost', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'foliot-restart-'))
   let one = await Foliot.start('127.0.0.1:0', directory)

@@ -51,20 +51,41 @@ test('old callbacks and those from the future are refused, within the tolerance 
   }
 })
 
+test('an infinite tolerance accepts any time, and an invalid one is an error of the program', () => {
+  for (const at of [0, 99_999_999_999]) {
+    assert.equal(verifyWebhook(secret, signed('x', { at }), 'x', { tolerance: Infinity }).timestamp.getTime(), at * 1000)
+  }
+  for (const tolerance of [NaN, -1, -Infinity, '300', null] as number[]) {
+    assert.throws(() => verifyWebhook(secret, signed('x'), 'x', { tolerance }), { name: 'TypeError', message: /^invalid tolerance .*: expected seconds/ })
+  }
+})
+
 test('broken headers are refused', () => {
   const good = signed('x')
   for (const change of [
     { 'webhook-id': '' }, { 'webhook-id': 'a.1' }, { 'webhook-timestamp': 'now' }, { 'webhook-timestamp': '1e9' }, { 'webhook-timestamp': '' },
+    { 'webhook-timestamp': '9'.repeat(12) }, { 'webhook-timestamp': '9'.repeat(400) }, { 'webhook-timestamp': '\u0661\u0662' },
+    { 'webhook-signature': 'v1,\ud800' }, { 'webhook-signature': 'v1,\u65e5' }, { 'webhook-signature': 'v1,%%%' }, { 'webhook-signature': 'v1' },
+    { 'Webhook-Id': 'task-2' }, { 'Webhook-Signature': good['webhook-signature'] },
     { 'webhook-signature': '' }, { 'webhook-signature': 'v1,' }, { 'webhook-signature': good['webhook-signature']!.replace('v1,', 'v2,') },
   ]) {
     assert.throws(() => verifyWebhook(secret, { ...good, ...change }, 'x'), WebhookError, JSON.stringify(change))
+  }
+  for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
+    assert.throws(() => verifyWebhook(secret, { ...good, [name]: undefined }, 'x', { tolerance: Infinity }), WebhookError, name)
   }
   assert.equal(verifyWebhook(secret, { ...good, 'webhook-signature': 'v2,abc ' + good['webhook-signature'] }, 'x').id, 'task-1')
   assert.equal(verifyWebhook(secret, Object.fromEntries(Object.entries(good).map(([name, value]) => [name.toUpperCase(), value])), 'x').id, 'task-1')
 })
 
+test('an id that HTTP cannot transfer is refused, even with a signature', () => {
+  for (const id of ['\ud800', '\u65e5', 'a b', 'a\n']) {
+    assert.throws(() => verifyWebhook(secret, signed('x', { id }), 'x'), { name: 'WebhookError', message: /webhook-id is missing or invalid/ }, JSON.stringify(id))
+  }
+})
+
 test('a missing or invalid secret is an error of the program, not of the callback', () => {
-  for (const bad of [[], '', 'whsec_', 'whsec_short', secret.slice(6), [secret, 'whsec_%%%']]) {
+  for (const bad of [[], '', 'whsec_', 'whsec_short', secret.slice(6), [secret, 'whsec_%%%'], secret.replace('=', ''), secret.replace('=', '=='), secret.replace('c=', 'd='), secret + '\n']) {
     assert.throws(() => verifyWebhook(bad, signed('x'), 'x'), TypeError, JSON.stringify(bad))
   }
 })

@@ -18,8 +18,8 @@ class Client:
 
     token is an access token. Without it, none is sent. namespace is for an operator's token,
     which is valid for all namespaces. timeout has the seconds without progress after which a
-    request ends, not counting the time that it asks the server to wait. ssl_context is for a
-    certificate authority or a client certificate of your own.
+    request ends, not counting the time that it asks the server to wait. math.inf means no limit.
+    ssl_context is for a certificate authority or a client certificate of your own.
     """
 
     def __init__(

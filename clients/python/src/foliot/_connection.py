@@ -12,14 +12,17 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
-from ._errors import FoliotError, ProblemError, TransportError
+from ._errors import FoliotError, ProblemError, TransportError, text_of
 from ._retry import RetryPolicy, retry_after
 from ._version import __version__
 from .types import Problem
 
 _IDLE = 16  # idle connections that are kept
+# The longest reply is a page of tasks with bodies: 8 MiB, which JSON may make six times as long.
+_MAX_REPLY = 64 << 20
+_LONGEST_TIMEOUT = 2_147_483.0  # seconds that a socket and a sleep can wait
 
 
 @dataclass
@@ -34,7 +37,18 @@ class Call:
     headers: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
     json: object = None
     body: bytes | None = None
+    reads: Literal["id", "tasks", "schedules", "queues", "results"] | None = None  # the field of the reply that the client itself reads
     extra: float = 0  # seconds in addition to the client's timeout
+
+
+@dataclass
+class _Request:
+    """All requests of a call."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes | None
 
 
 class Connection:
@@ -47,8 +61,11 @@ class Connection:
         self, server: str, token: str | None, namespace: str | None, timeout: float, retry: RetryPolicy, ssl_context: ssl.SSLContext | None, user_agent: str | None
     ) -> None:
         url = _parse(server)
+        if not timeout > 0:
+            raise ValueError(f"invalid timeout {timeout!r}: expected seconds above 0, or math.inf for no limit")
         self._base = server.rstrip("/")
-        self._secure, self._host, self._port, self._path = url.scheme == "https", url.hostname, url.port, url.path.rstrip("/")
+        self._secure, self._host, self._port = url.scheme == "https", url.hostname, url.port
+        self._path = urllib.parse.quote(url.path.rstrip("/"), safe="%/:@!$&'()*+,;=~")
         self._timeout, self._retry = timeout, retry
         self._context = (ssl_context or ssl.create_default_context()) if self._secure else None
         self._headers = {"User-Agent": user_agent or "foliot-python/" + __version__, "Accept-Encoding": "identity"}
@@ -58,6 +75,8 @@ class Connection:
             self._headers["Authorization"] = "Bearer " + token
         if namespace:
             self._headers["Foliot-Namespace"] = namespace
+        for name, value in self._headers.items():
+            _check_header(name, value)
         # A deque's append and pop are atomic, so no lock is needed.
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
         self._process = os.getpid()
@@ -71,34 +90,48 @@ class Connection:
                 return
 
     def call(self, c: Call) -> Any:
-        """Send a call, and repeat it if that is allowed. Return the JSON of the reply, with the ETag as etag."""
-        maybe_applied, request = False, 0
+        """Send a call, and repeat it if that is allowed. Return the JSON of the reply, with the ETag as etag.
+
+        If the call cannot be sent, because a header or the body is invalid, it raises a ValueError
+        or a TypeError and sends nothing.
+        """
+        request = self._prepare(c)
+        maybe_applied, requests = False, 0
         while True:
-            request += 1
+            requests += 1
             try:
-                return self._once(c)
+                return self._once(c, request)
             except FoliotError as error:
                 error.maybe_applied = maybe_applied = maybe_applied or error.maybe_applied
-                pause = self._retry.pause(error, request, c.repeatable)
+                pause = self._retry.pause(error, requests, c.repeatable)
                 if pause is None:
                     raise
-            time.sleep(pause)
+            while pause > 0:
+                time.sleep(min(pause, _LONGEST_TIMEOUT))
+                pause -= _LONGEST_TIMEOUT
 
-    def _once(self, c: Call) -> Any:
+    def _prepare(self, c: Call) -> _Request:
+        """Encode a call. Raise all errors that do not depend on the network."""
         headers = {**self._headers, **{name: value for name, value in c.headers.items() if value is not None}}
         body = c.body
         if c.json is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(c.json, allow_nan=False).encode()
+        if not isinstance(cast(object, body), (bytes, bytearray, memoryview, type(None))):
+            raise TypeError("invalid body: expected bytes")
         if body is None and c.method != "GET":
             headers["Content-Length"] = "0"
+        for name, value in headers.items():
+            _check_header(name, value)
+        return _Request(c.method, self._path + c.path + _query(c.query), headers, body)
+
+    def _once(self, c: Call, request: _Request) -> Any:
         connection, sent = None, False
         try:
             connection = self._take(self._timeout + c.extra)
             sent = True
-            connection.request(c.method, self._path + c.path + _query(c.query), body, headers)
-            response = connection.getresponse()
-            data = response.read()
+            connection.request(request.method, request.target, request.body, request.headers)
+            response, data = _receive(connection)
         except (OSError, http.client.HTTPException) as error:
             if connection is not None:
                 connection.close()
@@ -107,7 +140,7 @@ class Connection:
             if connection is not None:
                 connection.close()
             raise
-        if connection.sock is not None and len(self._idle) < _IDLE:
+        if data is not None and connection.sock is not None and len(self._idle) < _IDLE:
             self._idle.append(connection)
         else:
             connection.close()
@@ -115,6 +148,7 @@ class Connection:
 
     def _take(self, timeout: float) -> http.client.HTTPConnection:
         """Return an idle connection that the server has not closed, or a new one."""
+        limit = timeout if timeout <= _LONGEST_TIMEOUT else None
         if self._process != os.getpid():  # after a fork the parent uses the connections
             self.close()
             self._process = os.getpid()
@@ -124,14 +158,14 @@ class Connection:
             except IndexError:  # another thread took it
                 break
             if connection.sock is not None and not _readable(connection.sock):
-                connection.sock.settimeout(timeout)
+                connection.sock.settimeout(limit)
                 return connection
             connection.close()
         assert self._host is not None
         if self._secure:
-            fresh: http.client.HTTPConnection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+            fresh: http.client.HTTPConnection = http.client.HTTPSConnection(self._host, self._port, timeout=limit, context=self._context)
         else:
-            fresh = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+            fresh = http.client.HTTPConnection(self._host, self._port, timeout=limit)
         fresh.connect()
         return fresh
 
@@ -145,36 +179,80 @@ def _readable(sock: Any) -> bool:
     return bool(select.select([sock], [], [], 0)[0])
 
 
-def _decode(c: Call, server: str, status: int, headers: Message, data: bytes) -> Any:
+def _receive(connection: http.client.HTTPConnection) -> tuple[http.client.HTTPResponse, bytes | None]:
+    """Return a reply and its body. Without a body it is longer than _MAX_REPLY: the connection cannot be used again."""
+    try:
+        response = connection.getresponse()
+        if response.length is not None and response.length <= _MAX_REPLY:
+            return response, response.read()  # read(amount) would not report a body that is too short
+        parts: list[bytes] = []
+        left = _MAX_REPLY if response.length is None else -1
+        while left >= 0 and (part := response.read(1 << 16)):
+            parts.append(part)
+            left -= len(part)
+        if left >= 0:
+            return response, b"".join(parts)
+        response.close()
+        return response, None
+    except (ValueError, OverflowError) as error:  # from the length of a chunk
+        raise http.client.HTTPException(f"invalid reply: {error}") from error
+
+
+def _decode(c: Call, server: str, status: int, headers: Message, data: bytes | None) -> Any:
     media = headers.get_content_type()
-    parsed: Any = None
-    if media in ("application/json", "application/problem+json"):
-        try:
-            parsed = json.loads(data)
-        except ValueError:
-            pass
-    reply = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
-    if 200 <= status < 300 and reply is not None:
+    reply = _object(data or b"") if media in ("application/json", "application/problem+json") else None
+    if 200 <= status < 300 and media == "application/json" and reply is not None and _suits(c, reply):
         etag = headers.get("ETag")
         return reply if etag is None else {**reply, "etag": etag}
-    problem = cast(Problem, reply) if media == "application/problem+json" and reply and reply.get("code") else None
+    problem = cast(Problem, reply) if media == "application/problem+json" and reply and text_of(reply.get("code")) else None
     if problem:
-        detail = problem.get("detail") or problem["title"]
+        detail = text_of(problem.get("detail")) or text_of(problem.get("title")) or problem["code"]
     else:
-        detail = f"{server} replied {status} without a Foliot {'reply' if status < 300 else 'error'}: is it a Foliot server?"
+        lacks = "with more than 64 MiB" if data is None else f"without a Foliot {'reply' if 200 <= status < 300 else 'error'}"
+        detail = f"{server} replied {status} {lacks}: is it a Foliot server?"
     refused = 300 <= status < 500 or (problem is not None and problem["code"] in ("capacity", "store_unfit"))
     raise ProblemError(c.op, status, problem, detail, retry_after(headers), not refused)
 
 
+def _object(data: bytes) -> dict[str, Any] | None:
+    """Return the object of a JSON text. None: it is not an object."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _suits(c: Call, reply: Mapping[str, object]) -> bool:
+    """Report whether a reply has the field that the client reads."""
+    return c.reads is None or isinstance(reply.get(c.reads), str if c.reads == "id" else list)
+
+
 def _parse(server: str) -> urllib.parse.SplitResult:
     url = urllib.parse.urlsplit(server)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    if url.scheme not in ("http", "https") or not _valid_host(url.hostname):
         raise ValueError("invalid server URL: expected a URL such as http://127.0.0.1:8750")
     if url.username or url.password:
         raise ValueError("the server's URL must not have a user name or password: pass token")
     if url.query or url.fragment:
         raise ValueError("the server's URL must not have a query or a fragment")
     return url
+
+
+def _valid_host(host: str | None) -> bool:
+    try:
+        return bool(host) and not re.search(r"[\x00-\x20\x7f]", host) and bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def _check_header(name: str, value: str) -> None:
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        raise ValueError(f"invalid header name {name!r}")
+    if not isinstance(cast(object, value), str):
+        raise TypeError(f"invalid value of the header {name}: expected a string")
+    if re.search(r"[^\t -~\x80-\xff]", value):
+        raise ValueError(f"invalid value of the header {name}: it has a line break or another character that is not allowed")
 
 
 def _query(query: Mapping[str, object]) -> str:

@@ -6,6 +6,11 @@ from typing import cast
 from .types import BatchResult, Problem
 
 
+def text_of(value: object) -> str | None:
+    """Return a value of a reply if it is a string that is not empty."""
+    return value if isinstance(value, str) and value else None
+
+
 class FoliotError(Exception):
     """The error of a call. It is a ProblemError, a TransportError or a ReplacedError."""
 
@@ -23,7 +28,7 @@ class ProblemError(FoliotError):
     """The server refused the call."""
 
     def __init__(self, op: str, status: int, problem: Problem | None, detail: str, retry_after: float, maybe_applied: bool) -> None:
-        field = problem.get("field") if problem else None
+        field = text_of(problem.get("field")) if problem else None
         super().__init__(op, f"{field}: {detail}" if field and not detail.startswith(field + ":") else detail, maybe_applied)
         self.status = status
         """The HTTP status."""

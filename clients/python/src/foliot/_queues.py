@@ -31,7 +31,7 @@ class Queues:
         """Yield the queues, page by page."""
 
         def read(q: Mapping[str, object]) -> Any:
-            return self._connection.call(Call("list queues", "GET", "/v1/queues", query=q, repeatable=True))
+            return self._connection.call(Call("list queues", "GET", "/v1/queues", query=q, reads="queues", repeatable=True))
 
         return pages(read, query, lambda page: cast("list[Queue]", page["queues"]))
 

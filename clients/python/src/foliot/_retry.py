@@ -26,11 +26,18 @@ class RetryPolicy:
     max_backoff: float = 10
     """The longest backoff, and the longest Retry-After that the client waits for, in seconds."""
 
+    def __post_init__(self) -> None:
+        if not self.attempts >= 1:
+            raise ValueError(f"invalid attempts {self.attempts!r}: expected 1 or more")
+        for name, value in (("min_backoff", self.min_backoff), ("max_backoff", self.max_backoff)):
+            if not value >= 0:
+                raise ValueError(f"invalid {name} {value!r}: expected seconds, 0 or more")
+
     def pause(self, error: FoliotError, request: int, repeatable: bool) -> float | None:
         """Return the seconds before the next request. None: the call is not repeated."""
         if request >= self.attempts:
             return None
-        backoff = min(self.min_backoff * 2 ** (request - 1), self.max_backoff) * random.uniform(0.5, 1)
+        backoff = min(self.min_backoff * 2.0 ** min(request - 1, 64), self.max_backoff) * random.uniform(0.5, 1)
         if isinstance(error, ProblemError):
             again = error.status == 429 or (repeatable and busy(error.status))
             return error.retry_after + backoff if again and error.retry_after <= self.max_backoff else None
@@ -46,12 +53,12 @@ def busy(status: int) -> bool:
 
 def retry_after(headers: Message) -> float:
     """Return the seconds of a Retry-After, which is a number or a date. 0: there is none."""
-    value = headers.get("Retry-After") or ""
-    if re.fullmatch("[0-9]{1,9}", value):
+    value = (headers.get("Retry-After") or "").strip()
+    if re.fullmatch("[0-9]+", value):
         return float(value)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, IndexError, OSError):  # a date may be out of range
         return 0.0
 
 

@@ -34,7 +34,7 @@ class Schedules:
         """Yield the schedules, page by page."""
 
         def read(q: Mapping[str, object]) -> Any:
-            return self._connection.call(Call("list schedules", "GET", "/v1/schedules", query=q, repeatable=True))
+            return self._connection.call(Call("list schedules", "GET", "/v1/schedules", query=q, reads="schedules", repeatable=True))
 
         return pages(read, query, lambda page: cast("list[Schedule]", page["schedules"]))
 

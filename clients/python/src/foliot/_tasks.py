@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 import uuid
@@ -45,9 +46,10 @@ class Tasks:
         status of 400 or more is its error. A request that may have arrived is not repeated.
         Give the tasks names: a repeat by you then shows which of them exist.
         """
+        bodies = list(_batches(tasks))  # a task that JSON cannot encode is found before the first request
         results: list[BatchResult] = []
-        for body in _batches(tasks):
-            call = Call("create a batch", "POST", "/v1/tasks/batch", body=body, headers={"Content-Type": "application/json"}, repeatable=False)
+        for body in bodies:
+            call = Call("create a batch", "POST", "/v1/tasks/batch", body=body, headers={"Content-Type": "application/json"}, reads="results", repeatable=False)
             try:
                 reply = cast(BatchReply, self._connection.call(call))
             except FoliotError as error:
@@ -65,13 +67,15 @@ class Tasks:
 
     def get(self, name: str, *, wait: str | None = None) -> Task:
         """Return a task. With wait, such as "30s", return as soon as it is finished or dead, or after that time."""
-        return self._one(Call("get " + name, "GET", _path(name), query={"wait": wait}, extra=seconds(wait or ""), repeatable=True))
+        return self._one(Call("get " + name, "GET", _path(name), query={"wait": wait}, reads="id", extra=seconds(wait or ""), repeatable=True))
 
     def wait(self, name: str, *, timeout: float | None = None) -> Task:
         """Return a task when it is finished or dead. It goes on across a restart of the server.
 
         After timeout seconds it raises TimeoutError. None: there is no limit.
         """
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError("invalid timeout nan: expected seconds, or None for no limit")
         end = None if timeout is None else time.monotonic() + timeout
         task = self.get(name)
         id, answered = task["id"], time.monotonic()
@@ -183,7 +187,7 @@ class Tasks:
         return self._one(Call("publish " + (name or "to " + url), "POST", "/v1/publish", query={"url": url}, headers=sent, body=body, repeatable=True))
 
     def _page(self, query: Mapping[str, object]) -> TaskList:
-        return cast(TaskList, self._connection.call(Call("list tasks", "GET", "/v1/tasks", query=query, repeatable=True)))
+        return cast(TaskList, self._connection.call(Call("list tasks", "GET", "/v1/tasks", query=query, reads="tasks", repeatable=True)))
 
     def _act(self, verb: str, name: str, if_match: str | None, *, repeatable: bool) -> Task:
         return self._one(Call(f"{verb} {name}", "POST", f"{_path(name)}/{verb}", headers=conditions(if_match), repeatable=repeatable))

@@ -36,18 +36,25 @@ def verify_webhook(secrets: str | Iterable[str], headers: Headers, body: bytes, 
     """Verify that a callback came from a server that knows one of the secrets, by Standard Webhooks.
 
     The body must have the bytes that arrived: no code may parse it before. tolerance has the
-    seconds that the callback's time may differ from this machine's clock, on either side.
-    Raises WebhookError if the callback must not be trusted, and ValueError if there is no secret
-    or one is invalid.
+    seconds that the callback's time may differ from this machine's clock, on either side. With
+    math.inf any time is accepted. Raises WebhookError if the callback must not be trusted, and
+    ValueError if there is no secret, or if a secret or the tolerance is invalid.
     """
+    if not tolerance >= 0:
+        raise ValueError(f"invalid tolerance {tolerance!r}: expected seconds, 0 or more")
     keys = [_key(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     if not keys:
         raise ValueError("no secret: pass the secret of the queue or the namespace")
-    fields = {str(name).lower(): str(value) for name, value in headers.items()}
+    fields: dict[str, str] = {}
+    for name, value in headers.items():
+        name = str(name).lower()
+        if name in fields and name.startswith("webhook-"):  # another program may read the other one
+            raise WebhookError(f"the header {name} occurs more than once")
+        fields[name] = str(value)
     id, stamp, signatures = (fields.get("webhook-" + name, "") for name in ("id", "timestamp", "signature"))
-    if not id or "." in id:
+    if not re.fullmatch("[!-~]+", id) or "." in id:
         raise WebhookError("the header webhook-id is missing or invalid")
-    if not re.fullmatch("[0-9]{1,12}", stamp):
+    if not re.fullmatch("[0-9]{1,11}", stamp):
         raise WebhookError("the header webhook-timestamp is missing or invalid")
     if abs(time.time() - int(stamp)) > tolerance:
         raise WebhookError("the callback is too old, or from the future")
@@ -69,6 +76,6 @@ def _key(secret: str) -> bytes:
         key = base64.b64decode(secret[len("whsec_") :], validate=True) if secret.startswith("whsec_") else b""
     except (binascii.Error, ValueError):
         key = b""
-    if not 24 <= len(key) <= 64:
+    if not 24 <= len(key) <= 64 or "whsec_" + base64.b64encode(key).decode() != secret:
         raise ValueError("invalid secret: expected whsec_ and 24 to 64 bytes in base64, as foliot secret create prints it")
     return key
