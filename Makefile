@@ -138,7 +138,7 @@ microbench: ## benchmarks of PKG matching BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
 # bench/ is a separate module, so that users of Foliot do not download the
-# libraries that it measures. For the same reason it is not a part of `make test`.
+# libraries that it measures. For the same reason it is not in `make test`.
 .PHONY: bench
 bench: ## measure Foliot next to other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .

@@ -249,7 +249,7 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 		{`{config: {egres-allow: []}, tokenSecret: {name: a}, tls: {secret: b}}`, `at '/config': additional properties 'egres-allow'`},
 		{`{config: {listen: "0.0.0.0:1"}, tokenSecret: {name: a}, tls: {secret: b}}`, `'listen' not allowed`},
 		{`{config: {grace: 30}, tokenSecret: {name: a}, tls: {secret: b}}`, `/config/grace`},
-		{`{config: {grace: 26s}, tokenSecret: {name: a}, tls: {secret: b}}`, `terminationGracePeriodSeconds is 40: it must be 15 more than config.grace (26s)`},
+		{`{config: {grace: 26s}, tokenSecret: {name: a}, tls: {secret: b}}`, `terminationGracePeriodSeconds is 40: it must be at least 15 more than config.grace (26s)`},
 		{`{terminationGracePeriodSeconds: 34, tokenSecret: {name: a}, tls: {secret: b}}`, `config.grace (20s)`},
 		{`{config: {otlp-endpoint: "http://user:secret@collector:4318"}, tokenSecret: {name: a}, tls: {secret: b}}`, `OTEL_EXPORTER_OTLP_HEADERS`},
 		{`{config: {tls-client-ca: /run/clients/ca.crt}, tokenSecret: {name: a}, tls: {secret: b}}`, `/run/clients: add it to secretFiles`},
