@@ -75,7 +75,8 @@ func live(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodGet, wire.Version+"/live", nil) != 0 })
 }
 
-// manyTasks makes tasks, and entries of the audit log, that searches read in vain.
+// manyTasks makes tasks and entries of the audit log. Searches read them and do
+// not find a match.
 func manyTasks(ctx context.Context, a *attacker) error { return a.seed(ctx, 20_000, nil) }
 
 func searches(ctx context.Context, a *attacker) {

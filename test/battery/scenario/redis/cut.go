@@ -17,8 +17,8 @@ const (
 	cutEvery = 199 // commands of a kind, besides the first, second, fourth …
 )
 
-// CutReplies: connections are cut instead of the reply to each kind of command,
-// the first of it, the second, the fourth, and so on.
+// CutReplies: connections are cut instead of a reply: for each kind of command,
+// at the first command, the second, the fourth, and so on.
 func CutReplies(ctx context.Context, t *harness.Run) {
 	p := t.StartProxiedRedis()
 	cuts := &cutter{seen: map[string]int{}}

@@ -80,7 +80,7 @@ func (h hanging) inputs(hosts []*receiver.HangServer) []wire.TaskInput {
 	return tasks
 }
 
-// latenessByPhase splits the lateness by which tasks it is of.
+// latenessByPhase returns the lateness of the tasks of each phase.
 func latenessByPhase(st *harness.Environment, before, beside []string) (alone, crowded []time.Duration) {
 	e := st.Evidence()
 	of := func(names []string) []time.Duration {
