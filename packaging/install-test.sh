@@ -58,8 +58,8 @@ enter() { # ROUTE
 in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "${variables[@]}" "$@"; }
 variables=()
 
-# run runs a command of a user in the root directory, and prints how many seconds
-# it takes.
+# run runs a command of a user in the root directory, and prints how many
+# seconds it takes.
 run() { # COMMAND
 	local began
 	began=$(seconds)
