@@ -8,9 +8,9 @@ import (
 // PurgeVerdict is the result of CheckPurge.
 type PurgeVerdict struct {
 	Lost       []string // due a second before the request of the purge, and never arrived
-	After      []string // arrived later than a request that was under way at the reply could arrive
+	After      []string // arrived more than WireDelay after the reply
 	Before     int      // arrived before the reply to the purge
-	UnderWay   int      // arrived soon after the reply
+	UnderWay   int      // arrived at most WireDelay after the reply
 	Duplicates int
 }
 
