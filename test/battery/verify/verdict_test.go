@@ -8,7 +8,7 @@ import (
 
 var epoch = time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 
-// at returns an instant so many milliseconds into the run.
+// at returns an instant in milliseconds after the start of the run.
 func at(ms float64) time.Time { return epoch.Add(time.Duration(ms * float64(time.Millisecond))) }
 
 func promised(name string, dueMS float64) Accepted {

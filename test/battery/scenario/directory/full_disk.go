@@ -101,8 +101,8 @@ func (r *diskRun) run(ctx context.Context) verify.DiskVerdict {
 	return v
 }
 
-// fill lets the disk become full, and returns 1 if the server ended by itself. In one run of
-// four the load alone fills the disk.
+// fill lets the disk become full, and returns 1 if the server ended by itself.
+// In one of four runs the load alone fills the disk.
 func (r *diskRun) fill(ctx context.Context) (ended int) {
 	timing.Pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
 	if r.dice.IntN(4) > 0 {
@@ -217,8 +217,8 @@ func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Tim
 	}
 }
 
-// live creates one task, and may change and cancel it. The actions depend only on
-// the seed.
+// live creates one task, and may change and cancel it. The actions depend only
+// on the seed.
 func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	dice := rand.New(rand.NewPCG(seed, uint64(i)))
 	name := fmt.Sprintf("disk-%d", i)

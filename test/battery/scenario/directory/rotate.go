@@ -14,7 +14,8 @@ import (
 // Rotate: secrets and tokens are replaced repeatedly, while tasks are created
 // with the token and delivered with signatures.
 func Rotate(ctx context.Context, t *harness.Run) {
-	// Loopback is reached by permission alone as soon as there is a token.
+	// As soon as a token exists, tasks may call loopback only with a
+	// permission.
 	st := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
 	operator := harness.OK(st.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"}))
 	st.Client = st.Client.WithToken(operator.Token)
@@ -36,7 +37,8 @@ func Rotate(ctx context.Context, t *harness.Run) {
 	r.conclude(ctx)
 }
 
-// rotation is the load and its results. conclude is called when the load has ended.
+// rotation is the load and its results. conclude must be called after the end
+// of the load.
 type rotation struct {
 	st       *harness.Environment
 	verifier *verifier
@@ -64,7 +66,7 @@ func (r *rotation) begin(ctx context.Context) {
 func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Lock()
 	token := r.token
-	token.uses.Add(1) // under mu: no goroutine waits for a token that is still in use
+	token.uses.Add(1) // under mu, so that no create begins with the old token after replaceToken waits
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := timing.DueIn(time.Second)

@@ -16,7 +16,7 @@ import (
 // later is when tasks are due that an attack only reads or changes.
 func later() time.Time { return timing.DueIn(24 * time.Hour) }
 
-// seed creates so many tasks that are not due during the attack.
+// seed creates tasks that are not due during the attack.
 func (a *attacker) seed(ctx context.Context, count int, edit func(i int, in *wire.TaskInput)) error {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {

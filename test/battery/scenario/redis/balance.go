@@ -47,7 +47,7 @@ func Balance(ctx context.Context, t *harness.Run) {
 	by.must(t)
 }
 
-// mustSpread asks each master how many tasks it holds.
+// mustSpread checks how many tasks each master holds.
 func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count int) {
 	const held = `local n = 0 for _, key in ipairs(redis.call('KEYS', 'foliot:{*}:meta')) do n = n + redis.call('HLEN', key) end return n`
 	var parts []int

@@ -51,7 +51,7 @@ func (c *cutter) doomed(command []string) bool {
 	}
 	kind := strings.ToUpper(command[0])
 	if len(command) > 1 && (kind == "EVALSHA" || kind == "EVAL" || kind == "CLUSTER" || kind == "CLIENT") {
-		kind += " " + command[1] // the script, or the part of the command
+		kind += " " + command[1] // the script or the subcommand
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
