@@ -1,8 +1,8 @@
 # `make help` lists the targets with their purpose.
 #
-# Nothing is installed by hand. Go fetches the modules, the linter comes from a
-# modfile of its own (tools/lint.mod), and a C compiler is the one thing asked
-# of the system: the race detector links against it.
+# Go fetches the modules and the linter (tools/lint.mod). The system must have
+# only Go and a C compiler, which the race detector needs. Some targets need
+# other programs too.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -25,15 +25,16 @@ JOBS     ?= 1
 BENCH    ?= .
 COUNT    ?= 1
 
-# The parts of a build that `make build` and `go run ./cmd/foliot` share come from one build cache only if both have the same
-# flags: so build has none.
+# `make build` and `go run ./cmd/foliot` share compiled packages only if both
+# have the same flags. So build has none.
 #
-# -buildvcs=false: a test must not depend on git trusting the directory's owner.
-# The race build is also the vet and the build that is checked: one set of
-# compiled dependencies instead of two halves the time on a fresh machine.
+# With -buildvcs=false, a test does not depend on whether git trusts the owner
+# of the directory. go vet and go build use the flags of the race tests too. So
+# each dependency is compiled once, which halves the time on a fresh machine.
 RACE := -race -buildvcs=false
 
-# By default, each process with the race detector sleeps for a second before it exits.
+# By default, a process with the race detector sleeps for a second before it
+# exits.
 export GORACE ?= atexit_sleep_ms=0
 
 .PHONY: help
@@ -43,15 +44,15 @@ help: ## list the targets
 	@echo "Variables: PKG=./internal/api (one package) and RUN=REGEXP (names of tests) for test, test-slow and golden;"
 	@echo "PKG, FUZZTIME and JOBS for fuzz; PKG, BENCH and COUNT for microbench; ARGS for run, battery and bench."
 
-# Packages that are tested at once. internal/cli waits for servers half of its
-# time, so one more than the machine has processors.
+# The number of packages that are tested at once. It is one more than the number
+# of processors, because internal/cli waits for servers half of its time.
 AT_ONCE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: test
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
 	@CGO_ENABLED=1 $(GO) test $(RACE) -p $(AT_ONCE) -short -timeout 15m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
-	@cd tools && $(GO) test -count 1 -timeout 10m ./... # go caches results although files of the main module changed
+	@cd tools && $(GO) test -count 1 -timeout 10m ./... # without -count 1, go would reuse results after changes of the main module
 	@cd test/browser && $(GO) test -timeout 10m ./...
 
 .PHONY: page
@@ -91,7 +92,7 @@ idle-long: tooled ## the batteries of package idle: 10^7 connections over a day,
 	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^(TestAConnectionEndsOnce.*|TestNoConnectionIsClosedBecause.*)$$' -count 10 ./idle
 
 .PHONY: redis-long
-redis-long: tooled ## the store in Redis under broken servers and connections, with a redis-server of the system (3 minutes)
+redis-long: tooled ## test the store in Redis with broken servers and connections, with a redis-server of the system (3 minutes)
 	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore/...
 
 .PHONY: cron-long
@@ -124,7 +125,7 @@ site: ## build the docs site into dist/site and check its links (the first run c
 	@cd tools && $(GO) run ./site ../dist/site
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
+fuzz: ## run each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
 	@for dir in . examples; do \
 		cd "$(CURDIR)/$$dir"; \
 		for pkg in $$($(GO) list $(PKG) 2>/dev/null); do \
@@ -136,15 +137,15 @@ fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
 microbench: ## benchmarks of PKG matching BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
-# bench/ is a module of its own: users of Foliot should not download the libraries that it measures. Nor is it a
-# part of `make test`, for the same reason.
+# bench/ is a separate module, so that users of Foliot do not download the
+# libraries that it measures. For the same reason it is not in `make test`.
 .PHONY: bench
 bench: ## measure Foliot next to other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
 	@exec bin/foliot-bench $(ARGS)
 
 .PHONY: bench-idle
-bench-idle: ## real and virtual connections under package idle and others, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
+bench-idle: ## measure package idle next to others, with real and virtual connections, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
 	@exec bin/foliot-bench-idle $(ARGS)
 
@@ -162,7 +163,8 @@ bench-embed: ## measure package foliot next to asynq and River, into docs/embed-
 bench-test: tooled ## the tests of bench/
 	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...
 
-# examples/ is one as well: its servers use libraries that a user of Foliot need not download.
+# examples/ is a separate module too: its servers use libraries that a user of
+# Foliot need not download.
 .PHONY: examples-test
 examples-test: tooled ## the tests of examples/
 	@cd examples && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 5m ./...
@@ -203,11 +205,12 @@ image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
 	@cd tools/image && $(GO) vet . && $(GO) test -count 1 -timeout 10m -v .
+
 .PHONY: deploy-test
 deploy-test: ## check the Helm chart and the Compose files, and run their servers (as root; the first run compiles Helm: 2 minutes)
 	@cd tools/deploy && $(GO) vet ./... && $(GO) test -count 1 -timeout 10m -v ./...
 
-# The tool builds HEAD in a clean clone: changes that are not committed are left out.
+# The tool builds HEAD in a clean clone, without changes that are not committed.
 .PHONY: release
 release: ## archives, packages, SBOMs and checksums of the tagged commit, in dist/ (SNAPSHOT=1: of any commit; VERSION=v1.2.3: fail if the tag is another one; PLATFORMS=linux/amd64,...)
 	@cd tools/release && $(GO) build -buildvcs=false -o ../../bin/foliot-release .
@@ -226,7 +229,7 @@ install-test: ## install from the archive, the deb, the image and a clone in emp
 	@packaging/install-test.sh
 
 .PHONY: test-cgo
-test-cgo: tooled ## builds with and without C open the data directories of each other (2 minutes)
+test-cgo: tooled ## check that builds with and without C open the data directories of each other (2 minutes)
 	@CGO_ENABLED=1 $(GO) test -count 1 -timeout 30m -v ./test/cgo
 
 .PHONY: battery
@@ -242,7 +245,7 @@ measure-embed: ## measure 100,000 timers in a minute, and a million that wait, i
 	@FOLIOT_MEASURE=1 $(GO) test -count 1 -timeout 30m -run Measure -v ./test/embed
 
 .PHONY: bench-compare
-bench-compare: ## the service of this tree and of REF in turn: rates, processor time, lateness, as ratios (8 minutes; ARGS='-pairs 5 creates')
+bench-compare: ## measure the server of this tree and of REF in turn, and print the ratios of rates, processor time and lateness (8 minutes; ARGS='-pairs 5 creates')
 	@$(GO) run ./test/battery -compare '$(REF)' $(ARGS)
 
 .PHONY: battery-redis

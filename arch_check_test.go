@@ -32,7 +32,8 @@ func check(table []layer, pkgs []pkg) []string {
 	return broken
 }
 
-// forbids returns the reason why from, with the row l, must not import to, or "".
+// forbids returns the reason why the package from, which has the row l, must not
+// import the package to. It returns "" if the import is allowed.
 func (l layer) forbids(from, to string) string {
 	if isStd(to) || to == "C" {
 		return ""
@@ -55,7 +56,7 @@ func (l layer) forbids(from, to string) string {
 	return l.why
 }
 
-// forbidsInTests is forbids for a package's tests, which may use more.
+// forbidsInTests is forbids for the tests of a package, which may import more.
 func (l layer) forbidsInTests(from, to string) string {
 	if !isOurs(to) && allows(testTools, to) {
 		return ""
@@ -71,7 +72,8 @@ func (l layer) forbidsInTests(from, to string) string {
 	return l.forbids(from, to)
 }
 
-// inBattery reports whether path is a package of the battery, which is a test itself.
+// inBattery reports whether path is a package of the battery, which is a test
+// itself.
 func inBattery(path string) bool { return path == battery || strings.HasPrefix(path, battery+"/") }
 
 func allows(list []string, path string) bool {
@@ -90,12 +92,12 @@ func lookup(table []layer, path string) (layer, bool) {
 	return layer{}, false
 }
 
-// maxLines and maxFiles bound a package, without tests. Beyond them it is split, or its
-// row says why not.
+// maxLines and maxFiles bound a package, without its tests. A larger package
+// must be split, or its row must give the reason.
 const maxLines, maxFiles = 2500, 25
 
-// checkSizes returns one sentence for each package that is too large without a
-// reason, and for each reason without need.
+// checkSizes returns one sentence for each package that is too large and has no
+// reason, and one for each package that has a reason and is not too large.
 func checkSizes(table []layer, pkgs []pkg) (broken []string) {
 	for _, p := range pkgs {
 		name := relative(p.ImportPath)
@@ -150,7 +152,8 @@ func reach(pkgs []pkg, root string, hit func(string) bool) []string {
 	return nil
 }
 
-// isStd reports whether a package is of the standard library: its first element has no dot.
+// isStd reports whether a package is in the standard library: the first element
+// of its path has no dot.
 func isStd(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

@@ -5,7 +5,7 @@ package foliot
 type layer struct {
 	path string   // relative to the module; "examples/..." stands for all below
 	may  []string // packages of ours; "any" for all of them
-	tech []string // modules of others, by prefix; "any" for all of them
+	tech []string // modules of other authors, by prefix; "any" for all of them
 	why  string   // printed when the row is broken
 	size string   // why the package has more than maxLines lines or maxFiles files; "": it must not
 
@@ -14,8 +14,8 @@ type layer struct {
 	shipped bool // linked into programs of users: must not reach package testing
 }
 
-// layers is the whole table. A package that is not here fails the test, so that
-// a new one is placed by decision and not by accident.
+// layers is the whole table. A package without a row fails the test, so that
+// its author must decide where it belongs.
 var layers = []layer{
 	{
 		path: ".", may: []string{
@@ -62,7 +62,7 @@ var layers = []layer{
 	{
 		path: "client", may: []string{"internal/wire"}, shipped: true,
 		tests: []string{"internal/activity", "internal/api", "internal/task", "internal/store/memstore"}, // against the server as it is
-		why:   "the client is a library: it speaks the wire format and knows nothing of the server's inside",
+		why:   "the client is a library: it uses the wire format, and knows no other part of the server",
 		size:  "users import one package: a file for each noun of the API, and its types",
 	},
 	{
@@ -94,7 +94,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/spelling",
-		why:  "which of some words was meant is a pure function of the words",
+		why:  "the search for a similar word is a pure function of the words",
 	},
 	{
 		path: "internal/usage", may: []string{"internal/spelling"},
@@ -137,7 +137,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},
-		why: "the model of shared limits knows the contract alone: if it knew the planner, that would be its measure",
+		why: "the model of shared limits knows only the contract: a model that used the planner could not judge it",
 	},
 	{
 		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner", "internal/sparselog"},
@@ -186,7 +186,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/store/lowwater", may: []string{"internal/task"},
-		why: "marks are arithmetic under a lock: the store decides where the index lies",
+		why: "marks are arithmetic under a lock: the store decides where the index is",
 	},
 	{
 		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/pebblestore/marker"},
@@ -217,7 +217,7 @@ var layers = []layer{
 	{
 		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "the record alone decides how it lies in its keys: the changes are made above",
+		why:  "the keys of a record are a function of the record alone: the changes are made above",
 	},
 	{
 		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
@@ -247,12 +247,12 @@ var layers = []layer{
 	},
 	{
 		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings"}, tech: testTools,
-		why:  "the suite knows the contract alone: if it knew a store, that store would be its measure",
+		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
 	{
 		path: "internal/prose",
-		why:  "the measure of our English reads files: if it knew a package, it could not judge all alike",
+		why:  "the checks of the English read files: a check that imported a package could not judge all packages alike",
 	},
 	{
 		path: "internal/redistest",
@@ -280,7 +280,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/activity", may: []string{"internal/task"},
-		why: "attempts are counted and kept here, with the time as an argument: who reads them is not known",
+		why: "attempts are counted and kept here, with the time as an argument: this package does not know its readers",
 	},
 	{
 		path: "internal/medium", may: []string{"internal/store", "internal/task", "internal/wire"},
@@ -381,7 +381,7 @@ var layers = []layer{
 	},
 	{
 		path: battery + "/harness/system", may: []string{battery + "/harness/timing"},
-		why: "the operating system is asked about any process",
+		why: "figures of any process are read here: the callers choose the process",
 	},
 	{
 		path: battery + "/harness/receiver", tech: testTools,
@@ -430,7 +430,7 @@ var layers = []layer{
 		path: "internal/cli/contexts",
 		may:  []string{"internal/fileaccess", "internal/usage"},
 		tech: []string{"go.yaml.in/yaml/v3", "github.com/cockroachdb/pebble/v2/vfs"}, // vfs locks a file on every system
-		why:  "a file of the user is read and written here: the commands decide",
+		why:  "a file of the user is read and written here: the commands decide its contents",
 	},
 	{
 		path: "internal/cli/connect",
@@ -526,22 +526,24 @@ var layers = []layer{
 	},
 }
 
-// testTools lists the modules that all tests may use. No shipped program links them.
+// testTools lists the modules that all tests may use. No shipped program links
+// them.
 var testTools = []string{
 	"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine",
 	"github.com/standard-webhooks/standard-webhooks/libraries",
 }
 
-// battery is the test program that drives the binary from outside. It links packages
-// that only tests may use.
+// battery is the test program that drives the binary from outside. It links
+// packages that only tests may use.
 const battery = "test/battery"
 
-// stores is the prefix of the stores. Only the packages of wiring and the battery may
-// import them, even if their rows allow more. Tests of all packages may use the fakes.
+// stores is the prefix of the stores. Only the packages of wiring and the
+// battery may import them, even if the rows of other packages allow them. Tests
+// of all packages may use the fakes.
 const stores = "internal/store/"
 
-// contracts is the package with the contract of all stores. A row that allows it
-// does not allow the packages below it.
+// contracts is the package with the contract of all stores. A row that allows
+// this package does not allow the packages below it.
 const contracts = "internal/store"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
@@ -549,8 +551,8 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 // wiring lists the packages that may import stores.
 var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
 
-// shared lists the packages below internal/store that are no stores: a row may allow
-// them.
+// shared lists the packages below internal/store that are not stores: a row may
+// allow them.
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.

@@ -26,7 +26,7 @@ type pkg struct {
 	XTestImports   []string
 	GoFiles        []string
 	Lines          int      // of GoFiles; list does not fill it in
-	IgnoredGoFiles []string // files behind a build tag that is off: a tag must not hide an arrow
+	IgnoredGoFiles []string // files with a build tag that is off: a tag must not hide an import
 }
 
 func TestEveryImportIsInTheTable(t *testing.T) {
@@ -56,7 +56,8 @@ func TestNothingShippedReachesPackageTesting(t *testing.T) {
 	}
 }
 
-// list runs the go list that is first on PATH: the one that built this test.
+// list runs go list. It uses the go command that is first on PATH, which built
+// this test.
 func list(t *testing.T, args ...string) []pkg {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{

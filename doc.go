@@ -45,11 +45,11 @@
 //	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
 //	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
 //	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
-//	the handler ignores that      keeps running while Run does: no second attempt starts next to it, and Options.Hangs is called
+//	the handler ignores ctx       keeps running while Run does: no second attempt starts next to it, and Options.Hangs is called
 //	Cancel                        keeps running, but its context ends with ErrCancelled; it is delivered if the handler returns nil, and otherwise cancelled
 //	Run ends                      keeps running for Options.Grace; then its context ends with ErrStopping, and the task is due again at once
 //	the process dies              is due again: on a directory when it is opened, on a Redis after Options.Lease. After three deaths tasks run one at a time, after ten the task is dead
-//	the store is out of reach     keeps running, but its context ends with ErrLeaseLost: another process may start the task
+//	the store cannot be reached   keeps running, but its context ends with ErrLeaseLost: another process may start the task
 //
 // Handlers must be idempotent: use the name of the task as the key.
 //

@@ -48,7 +48,8 @@ type Error struct {
 	detail string
 }
 
-// Error returns the name of the task or schedule, the failure and the remedy.
+// Error returns the name of the task or schedule, the failure, and the remedy if
+// there is one.
 func (e *Error) Error() string { return fmt.Sprintf("task %q: %s", e.Task, e.detail) }
 
 // Unwrap returns the wrapped error.
@@ -131,5 +132,5 @@ func Snooze(d time.Duration) error {
 	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: bounded(d)}, nil}
 }
 
-// bounded returns d, limited to 0 at least and task.MaxDelay at most.
+// bounded returns d, limited to the range from 0 to task.MaxDelay.
 func bounded(d time.Duration) time.Duration { return min(max(d, 0), task.MaxDelay) }

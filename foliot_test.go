@@ -46,8 +46,8 @@ func (c *calls) len() int {
 	return len(c.list)
 }
 
-// handling returns a Mux whose handler of closeOrder notes each call and
-// returns the result of f.
+// handling returns a Mux with a handler of closeOrder. The handler records each
+// call and returns the result of f.
 func handling(f func(ctx context.Context, t *foliot.Task[order]) error) (*foliot.Mux, *calls) {
 	m, c := new(foliot.Mux), new(calls)
 	closeOrder.Handle(m, func(ctx context.Context, t *foliot.Task[order]) error {
@@ -83,7 +83,7 @@ func mustIn(t *testing.T, s foliot.Scheduler, name string, d time.Duration, o ..
 	}
 }
 
-// state returns the state, the used attempts and the last error of a task.
+// get returns a task. It ends the test if the store does not have the task.
 func get(t *testing.T, s foliot.Scheduler, name string) foliot.Info {
 	t.Helper()
 	i, err := s.Get(t.Context(), name)
@@ -255,8 +255,8 @@ type brokenError struct{ text string }
 
 func (e *brokenError) Error() string { return e.text }
 
-// A deployment must not kill tasks: the handler reports as fatal what is only
-// the end of its process.
+// A deployment must not kill tasks, even if the handler reports the end of its
+// process as a fatal error.
 func TestAStopIsNoReasonToDieEvenIfTheHandlerSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := handling(func(ctx context.Context, _ *foliot.Task[order]) error {

@@ -55,9 +55,9 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 // In creates a task that is due after d. The name has 1 to 256 characters:
 // letters, digits and . _ : - are allowed, and the first must be a letter or a
 // digit. In returns ErrExists if the store has a task of that name, even one
-// that has ended. Its other errors are ErrInvalid, ErrFull and ErrUnavailable.
-// After ErrUnavailable the task may have been created: repeat the call, and
-// treat ErrExists as success.
+// that has ended. Its other errors are ErrInvalid, ErrFull, ErrUnavailable and,
+// after Node.Close, ErrClosed. After ErrUnavailable the task may have been
+// created: repeat the call, and treat ErrExists as success.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, In(d), args, options, false)
 }
@@ -98,7 +98,7 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 }
 
 // request returns the task of a call. It returns ErrInvalid if the kind has no
-// name or args has no JSON.
+// name or args cannot be encoded as JSON.
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
 	if k.name == "" {
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}

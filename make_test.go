@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMakeBuildSharesItsCacheWithGoRun: a flag that changes how packages are compiled, such as
-// -trimpath, would compile every dependency a second time.
+// TestMakeBuildSharesItsCacheWithGoRun: with a flag that changes how packages
+// are compiled, such as -trimpath, Go would compile every dependency again.
 func TestMakeBuildSharesItsCacheWithGoRun(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed")
@@ -28,7 +28,7 @@ func TestMakeBuildSharesItsCacheWithGoRun(t *testing.T) {
 		}
 		builds++
 		if words := strings.Fields(flags); !slices.Equal(words, []string{"-v", "-o", "bin/foliot", "./cmd/foliot"}) {
-			t.Errorf("make build runs go build with %q: -v shows that it works, and nothing else may stand there", words)
+			t.Errorf("make build runs go build with %q: -v shows the progress, and no other flag is allowed", words)
 		}
 	}
 	if builds != 1 {

@@ -38,7 +38,7 @@ type Middleware func(Handler) Handler
 // Use adds middleware for all kinds. The first one is the outermost.
 func (m *Mux) Use(w ...Middleware) { m.middleware = append(m.middleware, w...) }
 
-// Limit is a limit for the tasks of one kind, for Kind.Handle.
+// Limit limits the handlers of one kind. It is an argument of Kind.Handle.
 type Limit func(*handler)
 
 // AtOnce limits how many handlers of the kind this process runs at the same
@@ -64,7 +64,7 @@ func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	m.handlers[kind] = h
 }
 
-// all returns the handlers, wrapped in their middleware. It returns nil if m is
+// all returns the handlers, wrapped in the middleware. It returns nil if m is
 // nil.
 func (m *Mux) all() map[string]handler {
 	if m == nil {

@@ -125,7 +125,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	return n, nil
 }
 
-// limited returns how many kinds have a limit.
+// limited returns the number of kinds with a limit.
 func (n *Node) limited() (count int) {
 	for _, h := range n.handlers {
 		if h.atOnce > 0 {
@@ -161,8 +161,8 @@ func (n *Node) makeNamespace(ctx context.Context) error {
 	return nil
 }
 
-// asActor returns a ctx with which changes appear in the audit log as made by
-// this program.
+// asActor returns a context for changes. The audit log names this program as
+// their author.
 func (n *Node) asActor(ctx context.Context) context.Context {
 	return settings.WithActor(ctx, settings.Actor{By: "program"})
 }

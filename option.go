@@ -104,7 +104,7 @@ func (r *request) spec(spec task.Spec, namespace string, now task.Millis) task.S
 	spec.Key, spec.ID = task.Key{Namespace: namespace, Name: r.name}, task.NewID(now)
 	spec.Queue, spec.Priority, spec.Labels, spec.When = r.queue, r.priority, r.labels, r.when.task()
 	spec.Request = task.Request{Kind: r.kind, Body: r.args, BodySize: len(r.args), BodyKind: task.JSONBody}
-	spec.OnDead = "" // a handler can do that, and this process sends no requests
+	spec.OnDead = "" // OnDead is a URL, and this process sends no requests
 	set(&spec.Timeout, r.timeout)
 	set(&spec.ExpireAfter, r.expireAfter)
 	set(&spec.Retry.MaxAttempts, r.maxAttempts)

@@ -27,7 +27,7 @@ type Rule struct {
 
 	Start, End time.Time     // the first and the last possible instant; zero: no bound
 	MaxRuns    int64         // the number of tasks after which the schedule ends; zero: no limit
-	Jitter     time.Duration // each task is due at a random time up to this long after its instant
+	Jitter     time.Duration // each task is due at a random time, at most this long after its instant
 
 	// Missed decides about instants that passed while no process ran. Default:
 	// FireOnce. CatchupWindow is the maximum age of these instants: older ones

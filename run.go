@@ -15,7 +15,7 @@ import (
 type ending struct {
 	err      error
 	text     string  // the text of err
-	wish     *result // the result that err wraps; nil: none
+	wish     *result // the result that err wraps; nil if err wraps none
 	ended    bool    // err reports the end of a context
 	panicked any     // the value of the panic; nil: the handler did not panic
 	stack    []byte  // the stack of the panic
@@ -94,8 +94,8 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 	return failure(e.text)
 }
 
-// describe returns the text of the value of a panic. The methods of the value
-// can panic too: then the text is its type.
+// describe returns the text of the value of a panic. If a method of the value
+// panics too, the text is the type of the value.
 func describe(v any) (text string) {
 	defer func() {
 		if recover() != nil {

@@ -75,7 +75,7 @@ func TestTheClientWorksBelowAPathWithTheRightsOfItsUser(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := as("nobody").Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("nobody reads: %v", err)
+		t.Errorf("a request without rights reads: %v", err)
 	}
 	if i, err := n.Get(t.Context(), "a"); err != nil || i.State != foliot.StateCancelled {
 		t.Errorf("%+v, %v", i, err)

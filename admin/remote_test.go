@@ -27,7 +27,7 @@ var (
 	deadOrder  = foliot.NewKind[order]("dead-order") // its handler gives up
 )
 
-// stored returns a record as the store has it.
+// stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	t.Helper()
 	got, err := node.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
@@ -112,7 +112,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 				}
 				return i.State
 			}
-			for deadline := time.Now().Add(10 * time.Second); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two looks
+			for deadline := time.Now().Add(10 * time.Second); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two checks
 			}
 			if _, err := s.Move(ctx, name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) {
 				t.Errorf("a dead task is moved: %v", err)

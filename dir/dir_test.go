@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// modules are those that a program with a directory links. A new one costs each
-// user of this package a download, and code in each program.
+// modules has the modules that a program with a directory links. A new module
+// costs each user of this package a download, and makes each program larger.
 var modules = []string{
 	"github.com/DataDog/zstd", "github.com/RaduBerinde/axisds", "github.com/RaduBerinde/btreemap", "github.com/beorn7/perks",
 	"github.com/cespare/xxhash/v2", "github.com/cockroachdb/crlib", "github.com/cockroachdb/errors", "github.com/cockroachdb/logtags",

@@ -1,10 +1,14 @@
 #!/bin/bash
 # Installs Foliot in empty root directories that debootstrap makes: from the
-# archive, the deb, the image and a clone. It runs the commands of docs/install.md
-# and of README.md up to the first callback, and prints them with their seconds.
-# Differences from a user's machine: the release comes from a web server on
-# loopback, the unit's command runs without systemd, and the image is unpacked and
-# run by chroot. Needs root, debootstrap, python3 and jq. `make install-test` runs it.
+# archive, the deb, the image and a clone. It runs the commands of
+# docs/install.md and of README.md up to the first callback, and prints how many
+# seconds each takes.
+#
+# Three things differ from the machine of a user. The release comes from a web
+# server on loopback. The command of the unit runs without systemd. The image is
+# unpacked, and its programs run in a chroot.
+#
+# Needs root, debootstrap, python3 and jq. `make install-test` runs it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -42,7 +46,8 @@ trap cleanup EXIT
 seconds() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f", b - a }'; }
 
-# enter makes the root directory of a route. Each route has its own.
+# enter makes the root directory of a route. A route is one way to install
+# Foliot.
 enter() { # ROUTE
 	root=$work/$1
 	cp -a "$work/base" "$root"
@@ -53,7 +58,8 @@ enter() { # ROUTE
 in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "${variables[@]}" "$@"; }
 variables=()
 
-# run runs a user's command in the root directory, and prints it with its seconds.
+# run runs a command of a user in the root directory, and prints how many
+# seconds it takes.
 run() { # COMMAND
 	local began
 	began=$(seconds)
@@ -61,7 +67,7 @@ run() { # COMMAND
 	printf '%8s s  %s\n' "$(since "$began")" "$1"
 }
 # serve starts the server, and waits until it is ready.
-serve() { # COMMAND of the user, then the words that run here
+serve() { # COMMAND of the user, then the command that runs here
 	local began shown=$1
 	shift
 	began=$(seconds)
@@ -83,7 +89,7 @@ documented() { # SECTION LANGUAGE NUMBER
 		inside && line == fence && ++seen == number { open = 1; match($0, /^ */); indent = substr($0, 1, RLENGTH) }
 	' docs/install.md | sed "s/1\.2\.3/$version/g; s/linux_amd64/linux_$architecture/g"
 }
-# run_documented runs a block.
+# run_documented runs a code block of a section of docs/install.md.
 run_documented() { # SECTION NUMBER
 	local command
 	command=$(documented "$1" sh "$2" | sed 's/--dry-run$/& || test $? = 8/') # 8: it found differences
@@ -119,7 +125,7 @@ mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 debootstrap --variant=minbase "$suite" "$work/base" "$mirror" >"$work/build.log" || { tail "$work/build.log" >&2; fail "debootstrap failed"; }
 cp /etc/resolv.conf /etc/hosts "$work/base/etc/"
-echo 'APT::Get::Assume-Yes "true";' >"$work/base/etc/apt/apt.conf.d/90yes" # the user says yes
+echo 'APT::Get::Assume-Yes "true";' >"$work/base/etc/apt/apt.conf.d/90yes" # as a user that confirms
 python3 -m http.server --bind 127.0.0.1 --directory "$work/dist" 8751 >/dev/null 2>&1 &
 web=$!
 
@@ -135,7 +141,8 @@ run 'foliot listen --try 3s --count 1'
 leave archive
 
 enter deb
-# These stand for sudo and systemd: the commands of the documentation stay as they are.
+# These scripts replace sudo and systemctl, so that the commands of the
+# documentation run unchanged.
 cat >"$root/usr/bin/sudo" <<'SCRIPT'
 #!/bin/sh
 exec env "$@"
@@ -194,7 +201,7 @@ mapfile -t variables < <(jq -r '.config.Env[]' "$settings")
 mapfile -t entry < <(jq -r '.config.Entrypoint[], .config.Cmd[]' "$settings")
 printf '%8s s  %s\n' "$(since "$began")" "docker load -i foliot-image-$architecture.tar"
 user=$(jq -r '.config.User' "$settings")
-shown() { # the words of a user, then those that run here
+shown() { # COMMAND of the user, then the command that runs here
 	local began shown=$1
 	shift
 	began=$(seconds)
@@ -227,5 +234,5 @@ serve 'bin/foliot serve' chroot "$root" sh -c 'cd /root/foliot; exec bin/foliot 
 run 'foliot/bin/foliot listen --try 3s --count 1'
 leave clone
 
-echo "install-test: all callbacks arrived; from the empty root directory to the callback:"
+echo "install-test: all callbacks arrived; the time from the empty root directory to the callback:"
 printf '  %s\n' "${summary[@]}"

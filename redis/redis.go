@@ -27,8 +27,9 @@ import (
 // the task with the reason runner. A process owns nothing before
 // foliot.Node.Run.
 //
-// A `foliot serve` sends only requests, so it must not use the same database
-// with the same prefix. For its API and page, use package foliot/admin instead.
+// The command `foliot serve` only sends requests, so it must not use the same
+// database with the same prefix. For the API and the page, use package
+// foliot/admin instead.
 func Store(url string) foliot.Store { return store{url} }
 
 type store struct{ url string }

@@ -1,26 +1,28 @@
 #!/bin/sh
-# Makes the secrets of the Compose files in the directory secrets, and keeps those
-# that exist. Each file belongs to the user of its container: 65532 Foliot, 999
-# Redis, 65534 Prometheus, 472 Grafana. Run it as root in this directory.
+# Makes the secrets of the Compose files in the directory secrets, and keeps
+# those that exist. Each file belongs to the user of its container: 65532
+# Foliot, 999 Redis, 65534 Prometheus, 472 Grafana. Run it as root in this
+# directory.
 #
 #   ./secrets.sh              all secrets that need no server
 #   ./secrets.sh prometheus   a token for Prometheus, from a running server
 #
-# FOLIOT_IMAGE is the image. FOLIOT_HOST is the name by which other machines reach
-# the server.
+# FOLIOT_IMAGE is the image. FOLIOT_HOST is the name or address by which other
+# machines reach the server. Both come from the environment or from .env.
 set -eu
 cd "$(dirname "$0")"
 umask 077
 
 [ "$(id -u)" = 0 ] || { echo "secrets.sh: only root can give files to the users of the containers: run it with sudo" >&2; exit 1; }
-# setting prints a value of .env. It runs nothing: this is root, and the file is not.
+# setting prints a value of .env. It does not run the file as a script: this
+# script runs as root, and .env may belong to another user.
 setting() { if [ -f .env ]; then sed -n "s/^$1=//p" .env | tail -n 1 | tr -d "\"'"; fi; }
 FOLIOT_IMAGE=${FOLIOT_IMAGE:-$(setting FOLIOT_IMAGE)}
 FOLIOT_HOST=${FOLIOT_HOST:-$(setting FOLIOT_HOST)}
 mkdir -p secrets
 chmod 711 secrets # the users of the containers must reach their files
 
-# keep reads a secret from standard input, and gives it to a user.
+# keep writes standard input to a secret that belongs to a user.
 keep() { # NAME USER
 	cat >"secrets/$1.new"
 	[ -s "secrets/$1.new" ] || { rm "secrets/$1.new"; echo "secrets.sh: could not make secrets/$1" >&2; exit 1; }
@@ -34,7 +36,7 @@ foliot() { ${FOLIOT:-docker run --rm "${FOLIOT_IMAGE:?set it in .env, for exampl
 password() { od -An -N 24 -t x1 /dev/urandom | tr -d ' \n'; }
 
 if [ "${1-}" = prometheus ]; then
-	server=$(docker compose ps --services --status running | grep -m 1 '^foliot') || { echo "secrets.sh: no server runs: docker compose up -d" >&2; exit 1; }
+	server=$(docker compose ps --services --status running | grep -m 1 '^foliot') || { echo "secrets.sh: no server runs: start one with docker compose up -d" >&2; exit 1; }
 	if missing prometheus.token; then docker compose exec -T "$server" foliot token create --for operator --scope read --label prometheus | keep prometheus.token 65534; fi
 	exit 0
 fi
@@ -48,7 +50,7 @@ if missing key.pem || missing cert.pem; then
 		{ echo "secrets.sh: could not make a certificate for $host: $errors" >&2; exit 1; }
 	keep key.pem 65532 <secrets/key.tmp
 	keep cert.pem 65532 <secrets/cert.tmp
-	chmod 444 secrets/cert.pem # no secret: clients need it
+	chmod 444 secrets/cert.pem # it is not secret: clients need it
 	rm secrets/key.tmp secrets/cert.tmp
 fi
 if missing foliot.yaml || missing redis-users.acl; then

@@ -226,7 +226,7 @@ func TestFullSocketsDelayTheOthersPingsByNothing(t *testing.T) {
 	for one := range r.clients.All() {
 		stuck = append(stuck, one)
 	}
-	for _, one := range stuck { // until the queue is stuck, since its writer waits for the network
+	for _, one := range stuck { // until the queue is full, because its writer waits for the network
 		polls := 0
 		eventually(t, "its socket is full", func() bool {
 			polls++
@@ -275,7 +275,7 @@ func TestADrainSaysGoodbyeToAllSpreadOverATime(t *testing.T) {
 		first, last = min(first, at), max(last, at)
 	}
 	if apart := time.Duration(last - first); apart < c.spread/2 {
-		t.Errorf("all left within %v, the goodbyes were to be spread over %v", apart, c.spread)
+		t.Errorf("all left within %v, but the goodbyes should be spread over %v", apart, c.spread)
 	}
 }
 

@@ -25,7 +25,7 @@ type client struct {
 	end     context.CancelFunc // closes the socket at once
 	out     chan string        // messages to the client, which is closed if this is full
 	last    chan goodbye       // holds a single goodbye
-	left    atomic.Bool        // a goodbye was chosen
+	left    atomic.Bool        // a goodbye is queued
 	pinging atomic.Bool        // a ping is under way
 }
 
@@ -111,9 +111,9 @@ func (c *client) leave(code websocket.StatusCode, reason string) bool {
 }
 
 // ping sends a ping. The library's Ping waits for room in the socket, and then
-// for the pong. So it runs on a goroutine of its own, at most one for each
-// client. Its result does not matter: OnPongReceived reports the pong, and a
-// message is as good as a pong.
+// for the pong. So it runs on a separate goroutine, at most one for each
+// client. Its result is not used: OnPongReceived reports the pong, and a
+// message counts like a pong.
 func (c *client) ping(wait time.Duration) {
 	defer c.pinging.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)

@@ -5,14 +5,14 @@
 //	                  open http://127.0.0.1:8081 in two windows; it logs its PID
 //	curl 127.0.0.1:8081/who
 //	                  the connected clients, and the time of their silence
-//	kill -HUP PID     a new process of the current program takes over the listener; the old one sends its
-//	                  clients a goodbye, spread over a while so that they do not all return at once, and ends
-//	kill -TERM PID    only the goodbye
+//	kill -HUP PID     a new process takes over the listener; the old one sends its clients a goodbye and ends.
+//	                  It spreads the goodbyes over a while, so that not all clients return at once
+//	kill -TERM PID    send the goodbyes and end, without a new process
 //
 // In a reload, the old process passes its open listener to a new process. So no
 // client is refused, and a program that fails to start changes nothing. A
-// container ends when its first process ends. There, end it with SIGTERM behind
-// a load balancer instead: for clients that is the same.
+// container ends when its first process ends. So in a container behind a load
+// balancer, send SIGTERM instead: clients see no difference.
 package main
 
 import (
@@ -51,8 +51,8 @@ func parse() (c config) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8081", "the `address` to listen on")
-	flags.DurationVar(&c.ping, "ping", 30*time.Second, "ping a client from which nothing came for this `time`, 0: never; proxies between must wait longer")
-	flags.DurationVar(&c.pong, "pong", 10*time.Second, "a pong must come within this `time`")
+	flags.DurationVar(&c.ping, "ping", 30*time.Second, "ping a client that has sent nothing for this `time`; 0: never. Proxies in front must have a longer timeout")
+	flags.DurationVar(&c.pong, "pong", 10*time.Second, "wait for a pong for this `time`")
 	flags.IntVar(&c.missed, "missed", 2, "drop a client that has missed this `number` of pings in a row")
 	flags.DurationVar(&c.lull, "lull", 500*time.Millisecond, "when it ends or reloads, answer requests for this `time` after the last connection was accepted")
 	flags.DurationVar(&c.spread, "spread", 10*time.Second, "when it ends or reloads, spread the goodbyes over this `time`")

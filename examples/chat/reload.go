@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	heir = "CHAT_TAKES_OVER" // set for a process that inherits the listener
+	heir = "CHAT_TAKES_OVER" // the variable that is set for a process that inherits the listener
 
 	listenerFile = 3 // the listener in such a process: exec.Cmd.ExtraFiles begin with 3
 	readyFile    = 4 // the pipe on which it reports that it serves
 
-	startUp = 10 * time.Second // time limit for that
+	startUp = 10 * time.Second // time limit until the new process serves
 )
 
 // takeOver returns the listener inherited from another process, or nil, and a

@@ -12,5 +12,5 @@ func takeOver() (l net.Listener, ready func() error, err error) {
 }
 
 func handOn(net.Listener) error {
-	return errors.New("a listener is handed on between processes on Unix alone")
+	return errors.New("only on Unix can a process pass its listener to another process")
 }

@@ -19,8 +19,8 @@ type room struct {
 
 func newRoom(c config) *room {
 	r := &room{config: c}
-	// Only data from a client counts: PingEvery sees to that. Without ReadIdle
-	// or AllIdle, a client need not talk to stay.
+	// With PingEvery, only data from a client counts as activity. Without
+	// ReadIdle and AllIdle, a client can be silent and stay connected.
 	r.clients = idle.New(idle.Config{PingEvery: cmp.Or(c.ping, idle.Never), PongWait: c.pong, MaxMissed: c.missed}, r.judge)
 	return r
 }
@@ -57,7 +57,8 @@ func (r *room) say(text string) {
 	}
 }
 
-// join makes a request a client, and serves it until it leaves.
+// join upgrades a request to a WebSocket, and serves the client until it
+// leaves.
 func (r *room) join(w http.ResponseWriter, request *http.Request) {
 	r.serving.Add(1)
 	defer r.serving.Done()

@@ -35,9 +35,10 @@ func start(l net.Listener, c config) *server {
 	return s
 }
 
-// stop accepts no more clients, sends each a goodbye, and returns when all have
-// left. Shutdown alone would drop the first requests of just accepted
-// connections without a reply, so stop waits before it.
+// stop accepts no more clients, sends each client a goodbye, and returns when
+// all have left. Shutdown alone would close connections that were just
+// accepted, before their first request has a reply. So stop waits before
+// Shutdown.
 func (s *server) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.lull+s.config.spread+2*s.config.goodbye+10*time.Second)
 	defer cancel()
@@ -45,7 +46,7 @@ func (s *server) stop(ctx context.Context) error {
 	<-s.ended
 	time.Sleep(s.config.lull)
 	err := s.http.Shutdown(ctx) // does not touch WebSockets
-	log.Printf("chat: saying goodbye to %d clients", s.room.clients.Len())
+	log.Printf("chat: sending a goodbye to %d clients", s.room.clients.Len())
 	return errors.Join(err, s.room.empty(ctx))
 }
 

@@ -7,10 +7,10 @@
 //	curl -X POST http://127.0.0.1:7010/orders/1/paid    paid in time: its task is cancelled
 //	curl http://127.0.0.1:7010/orders/1                 the state of the order
 //
-// See shop.go: an order's task is created once, even if that is repeated. It is
-// cancelled when it is no longer needed. Its callback does no harm if it comes
-// twice or late. docs/webhooks.md shows how to verify that a callback is from
-// Foliot.
+// See shop.go: the task of an order is created once, even if the create is
+// repeated. The task is cancelled when it is no longer needed. A callback that
+// comes twice or late does no harm. docs/webhooks.md shows how to verify that a
+// callback is from Foliot.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: client [flags]\n\nA shop that lets Foliot close unpaid orders. Interrupt it to end it. FOLIOT_TOKEN is the token.")
+		fmt.Fprintln(flags.Output(), "usage: client [flags]\n\nA shop that lets Foliot close unpaid orders. Press Ctrl-C to end it. FOLIOT_TOKEN is the access token.")
 		flags.PrintDefaults()
 	}
 	server := flags.String("server", "http://127.0.0.1:8750", "the `URL` of the Foliot server")

@@ -59,18 +59,18 @@ func (s *shop) open(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		log.Print("client: ", err)
-		http.Error(w, "the order cannot be taken now", http.StatusServiceUnavailable)
+		http.Error(w, "the order cannot be accepted now", http.StatusServiceUnavailable)
 		return
 	}
 	reply(w, http.StatusCreated, o)
 }
 
-// paid changes the order first, and then cancels the task. If that fails or
-// comes too late, close finds an order that is not open.
+// paid changes the order first, and then cancels the task. If the cancel fails
+// or comes too late, close finds an order that is not open.
 func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 	o, ok := s.change(r, "paid")
 	if !ok {
-		http.Error(w, "there is no open order of that number", http.StatusConflict)
+		http.Error(w, "there is no open order with that number", http.StatusConflict)
 		return
 	}
 	_, pending, err := s.foliot.Tasks.Cancel(r.Context(), task(o.Number))
@@ -83,8 +83,8 @@ func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, o)
 }
 
-// close is the callback. In every state of the order it replies 2xx, since
-// there is nothing more to do. Otherwise Foliot would repeat it.
+// close is the callback. It replies 2xx in every state of the order, because
+// nothing more must be done. Otherwise Foliot would repeat the callback.
 func (s *shop) close(w http.ResponseWriter, r *http.Request) {
 	if o, ok := s.change(r, "closed"); ok {
 		log.Printf("client: order %d was not paid in time", o.Number)

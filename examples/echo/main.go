@@ -11,8 +11,7 @@
 //
 // Only the listener changes: idle.NewListener watches the accepted connections,
 // and each read and write is a touch. Here io.Copy serves each connection. On
-// Linux this is one splice in the kernel from the first byte to the last, and
-// it counts as use.
+// Linux, the kernel copies all bytes in one splice. The splice counts as use.
 package main
 
 import (
@@ -40,12 +39,12 @@ func main() {
 func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("echo", flag.ExitOnError)
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: echo [flags]\n\nEchoes its input and closes silent connections. Interrupt it to end it.")
+		fmt.Fprintln(flags.Output(), "usage: echo [flags]\n\nEchoes its input and closes silent connections. Press Ctrl-C to end it.")
 		flags.PrintDefaults()
 	}
 	listen := flags.String("listen", "127.0.0.1:7007", "the `address` to listen on")
-	silence := flags.Duration("idle", time.Minute, "close a connection over which nothing came or went for this `time`; 0: never")
-	first := flags.Duration("first", 10*time.Second, "close a connection that has sent nothing at all after this `time`; 0: no limit of its own")
+	silence := flags.Duration("idle", time.Minute, "close a connection without reads and writes for this `time`; 0: never")
+	first := flags.Duration("first", 10*time.Second, "close a connection that has sent nothing at all after this `time`; 0: use the limit of -idle")
 	command.Parse(flags)
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {

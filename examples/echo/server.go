@@ -59,8 +59,8 @@ func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) 
 			handle(c)
 		case errors.Is(err, syscall.EMFILE):
 			few := max(1, min(16, conns.Len()/4))
-			log.Printf("echo: %v: %d of %d connections are asked to go, the idlest", err, conns.EvictIdlest(few), conns.Len())
-			time.Sleep(10 * time.Millisecond) // they are closed by other goroutines
+			log.Printf("echo: %v: closing the %d idlest of %d connections", err, conns.EvictIdlest(few), conns.Len())
+			time.Sleep(10 * time.Millisecond) // other goroutines close the connections
 		default:
 			return err
 		}

@@ -63,8 +63,8 @@ func echoes(t *testing.T, c net.Conn) bool {
 	return err == nil
 }
 
-// closedAfter waits for the server to close c, and returns the time until then;
-// 0 if something else happened.
+// closedAfter waits for the server to close c, and returns the time until then.
+// It returns 0 if another event came first.
 func closedAfter(c net.Conn) time.Duration {
 	began := time.Now()
 	_, err := c.Read(make([]byte, 1))

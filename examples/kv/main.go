@@ -6,10 +6,10 @@
 //	SET greeting hello, world
 //	GET greeting
 //
-// It has no touches and no wrapper. With Activity: idle.Kernel, the group reads
-// from the kernel how long ago the last byte came or went, when a timeout may
-// have passed. This needs TCP on Linux. Elsewhere the command ends with an
-// error.
+// It has no touches and no wrapper. With Activity: idle.Kernel, when a timeout
+// may have passed, the group reads from the kernel the time since the last byte
+// was received or sent. This needs TCP on Linux. On other systems the command
+// ends with an error.
 package main
 
 import (
@@ -38,11 +38,11 @@ func run(ctx context.Context) error {
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), `usage: kv [flags]
 
-Answers PING, SET key value, GET key, DEL key and QUIT, a line each. Keeps all in memory. Interrupt it to end it.`)
+Answers PING, SET key value, GET key, DEL key and QUIT, one command in each line. Keeps all data in memory. Press Ctrl-C to end it.`)
 		flags.PrintDefaults()
 	}
 	address := flags.String("listen", "127.0.0.1:6380", "the `address` to listen on")
-	silence := flags.Duration("idle", 5*time.Minute, "close a connection over which nothing came or went for this `time`; 0: never")
+	silence := flags.Duration("idle", 5*time.Minute, "close a connection that has received and sent nothing for this `time`; 0: never")
 	command.Parse(flags)
 	l, err := listen(ctx, *address)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // such a connection would be closed while it is in use.
 func listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	if runtime.GOOS != "linux" {
-		return nil, fmt.Errorf("the age of a connection is asked of Linux, and this is %s: touch the connections instead, "+
+		return nil, fmt.Errorf("only Linux reports when a connection was last used, and this is %s: touch the connections instead, "+
 			"as package idle does by default", runtime.GOOS)
 	}
 	var config net.ListenConfig

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func start(t *testing.T, silence time.Duration) net.Addr {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("the age of a connection is asked of Linux")
+		t.Skip("only Linux reports when a connection was last used")
 	}
 	l, err := listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -124,8 +124,9 @@ func TestAnActiveClientStaysAndASilentOneIsClosedWithoutTouches(t *testing.T) {
 	}
 }
 
-// A line that arrives a few bytes at a time is activity that a program would
-// not touch for: it is not a command yet.
+// A line that arrives a few bytes at a time is activity, although it is not a
+// complete command. A program that touches for each command would not touch for
+// it.
 func TestAValueThatComesSlowlyCountsAsUse(t *testing.T) {
 	const silence = 400 * time.Millisecond
 	c := dial(t, start(t, silence))
@@ -149,7 +150,7 @@ func TestAValueThatComesSlowlyCountsAsUse(t *testing.T) {
 
 func TestTheListenerDoesNotSpeakMultipathTCP(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the age of a connection is asked of Linux")
+		t.Skip("only Linux reports when a connection was last used")
 	}
 	l, err := listen(t.Context(), "127.0.0.1:0")
 	if err != nil {

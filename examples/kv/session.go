@@ -19,8 +19,8 @@ type session struct {
 	data         *table
 }
 
-// serve answers line by line until the connection ends. Nothing here deals with
-// idleness.
+// serve answers line by line until the connection ends. It has no code for idle
+// connections.
 func (s *session) serve() {
 	lines := bufio.NewScanner(s)
 	lines.Buffer(nil, longest)

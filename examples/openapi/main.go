@@ -4,10 +4,10 @@
 //	curl -s http://127.0.0.1:8750/openapi.json | go run -C examples ./openapi -lang typescript >foliot.ts
 //	curl -s http://127.0.0.1:8750/openapi.json | go run -C examples ./openapi -lang python >foliot.py
 //
-// It understands the parts of OpenAPI 3.1 that Foliot's document uses, and stops
-// at any other. The generated code needs no library: only fetch, or Python's
-// standard library from 3.11 on. Any other generator works as well. This one is
-// small enough to read, and shows that the document is sufficient.
+// It reads the parts of OpenAPI 3.1 that Foliot's document uses, and ends with
+// an error at any other part. The generated code needs no library: only fetch,
+// or the standard library of Python 3.11 or newer. You can use any other
+// generator too. This one is short, and shows that the document is sufficient.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(in io.Reader, out io.Writer, lang string) error {
 	languages := map[string]func(*api) string{"typescript": typescript, "python": python}
 	write, known := languages[lang]
 	if !known {
-		return fmt.Errorf("no language %q: there are typescript and python", lang)
+		return fmt.Errorf("unknown language %q: use typescript or python", lang)
 	}
 	doc, err := read(in)
 	if err != nil {

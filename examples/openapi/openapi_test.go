@@ -72,8 +72,8 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	}
 }
 
-// compile removes the types of a program and joins its modules: older versions
-// of Node cannot do that themselves.
+// compile removes the types of a program and joins its modules, because older
+// versions of Node cannot run TypeScript.
 func compile(t *testing.T, program string) string {
 	t.Helper()
 	out := strings.TrimSuffix(program, ".ts") + ".mjs"
@@ -126,8 +126,8 @@ func save(t *testing.T, file string, data []byte) {
 	}
 }
 
-// The generator refuses a document that it does not understand. It leaves
-// nothing out.
+// The generator refuses a document with a part that it does not know. It leaves
+// no part out.
 func TestAStrangeDocumentIsRefused(t *testing.T) {
 	const problem = `"default": {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}`
 	document := func(operation string) string {
@@ -144,14 +144,14 @@ func TestAStrangeDocumentIsRefused(t *testing.T) {
 		"an error that is no such": document(`{"operationId": "a", "responses": {"400": {}, ` + problem + `}}`),
 	} {
 		if err := run(strings.NewReader(doc), io.Discard, "python"); err == nil {
-			t.Errorf("%s is taken", what)
+			t.Errorf("%s is accepted", what)
 		}
 	}
 	if err := run(strings.NewReader(document(`{"operationId": "a", "responses": {"200": {}, `+problem+`}}`)), io.Discard, "typescript"); err != nil {
 		t.Errorf("a good one is refused: %v", err)
 	}
 	if err := run(strings.NewReader("{}"), io.Discard, "cobol"); err == nil {
-		t.Error("a language that is none is taken")
+		t.Error("an unknown language is accepted")
 	}
 }
 

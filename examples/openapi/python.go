@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// python writes a module for Python 3.11 and newer, on its standard library.
+// python returns the client as a module for Python 3.11 or newer. The module
+// uses only the standard library.
 func python(a *api) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, pyHead, a.title)
@@ -113,7 +114,8 @@ func pySchema(b *strings.Builder, name string, s *schema) {
 	b.WriteString("\n\n")
 }
 
-// pyFunctional writes a type with a field name that a class may not use: for.
+// pyFunctional writes a type with a field name that a class cannot have, such
+// as "for".
 func pyFunctional(b *strings.Builder, name string, s *schema) {
 	fmt.Fprintf(b, "%s = TypedDict(%q, {\n", name, name)
 	for _, p := range sorted(s.Properties) {
@@ -216,8 +218,8 @@ func pyPick(options []parameter, in string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// pyName returns a name as a variable: If-Match is if_match, createTask
-// create_task, from from_.
+// pyName returns a name as a variable: "If-Match" becomes if_match,
+// "createTask" becomes create_task, and "from" becomes from_.
 func pyName(name string) string {
 	var b strings.Builder
 	for i, r := range strings.Join(words(name), "_") {

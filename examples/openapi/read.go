@@ -195,7 +195,8 @@ func (d *document) replies(a *api, op *operation, replies map[string]response) e
 	return nil
 }
 
-// name returns the name of the schema that s refers to, "" if s is its own.
+// name returns the name of the schema that s refers to. It returns "" if s
+// refers to no other schema.
 func name(s *schema) string {
 	if s == nil {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// typescript writes only types that can be erased, so Node 22.18 and newer runs
-// the result without a build.
+// typescript returns the client in TypeScript. Its types can be erased, so Node
+// 22.18 or newer runs the client without a build.
 func typescript(a *api) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, tsHead, a.title, a.problem)
@@ -205,7 +205,7 @@ func mark(required bool) string {
 	return "?"
 }
 
-// tsName returns a name as a variable: If-Match is ifMatch.
+// tsName returns a name as a variable: "If-Match" becomes ifMatch.
 func tsName(name string) string {
 	parts := words(name)
 	parts[0] = strings.ToLower(parts[0][:1]) + parts[0][1:]

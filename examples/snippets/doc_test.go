@@ -14,7 +14,7 @@ import (
 var documents = []struct {
 	page  string
 	files string // a pattern
-	all   bool   // each block of Go in the page is one that the files show
+	all   bool   // the files must show each block of Go in the page
 }{
 	{"../../docs/idle.md", "*.go", true},
 	{"../../docs/embedding.md", "../embed/*/*.go", true},

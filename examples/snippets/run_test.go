@@ -148,7 +148,7 @@ func TestARoomThatIsFullLosesTheIdlest(t *testing.T) {
 
 func TestTheKernelCanBeAskedAboutPlainConnections(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the age of a connection is asked of Linux")
+		t.Skip("only Linux reports when a connection was last used")
 	}
 	l, err := listenPlain(t.Context(), "127.0.0.1:0")
 	if err != nil {

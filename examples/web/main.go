@@ -38,15 +38,15 @@ func run(ctx context.Context) error {
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), `usage: web [flags]
 
-Answers GET /, GET /slow?for=5s and POST /upload. Interrupt it to end it: requests under way are finished.`)
+Answers GET /, GET /slow?for=5s and POST /upload. Press Ctrl-C to end it: it finishes the requests under way.`)
 		flags.PrintDefaults()
 	}
 	listen := flags.String("listen", "127.0.0.1:8080", "the `address` to listen on")
 	var limit limits
 	flags.DurationVar(&limit.idle, "idle", 2*time.Minute,
-		"close a connection without a request for this `time`; behind a proxy or load balancer more than that keeps its own; 0: never")
-	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` once its request is done, so that clients spread again; 0: never")
-	flags.DurationVar(&limit.header, "header", 10*time.Second, "a request's header must come within this `time`; 0: no limit")
+		"close a connection without a request for this `time`; 0: never. Behind a proxy or load balancer, use a longer time than its idle timeout")
+	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` after its request, so that clients connect to other servers too; 0: never")
+	flags.DurationVar(&limit.header, "header", 10*time.Second, "the header of a request must arrive within this `time`; 0: no limit")
 	flags.DurationVar(&limit.stall, "stall", 30*time.Second, "an upload may be silent for this `time`")
 	command.Parse(flags)
 	l, err := net.Listen("tcp", *listen)

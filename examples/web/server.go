@@ -50,7 +50,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	l.Close()
-	<-ended // with an error that means that l is closed
+	<-ended // the error only reports that l is closed
 	return errors.Join(conns.Drain(finish, spread), server.Shutdown(finish))
 }
 
@@ -79,8 +79,8 @@ func slow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upload counts the bytes of a body. Each piece has a deadline of its own: an
-// upload may take long, but must not stop.
+// upload counts the bytes of a body. Each piece has its own deadline: an upload
+// may take long, but must not stall.
 func upload(w http.ResponseWriter, r *http.Request, stall time.Duration) {
 	control := http.NewResponseController(w)
 	piece := make([]byte, 32<<10)
@@ -96,7 +96,7 @@ func upload(w http.ResponseWriter, r *http.Request, stall time.Duration) {
 		switch {
 		case err == nil:
 		case errors.As(err, &e) && e.Timeout():
-			http.Error(w, fmt.Sprintf("nothing came for %v, after %d bytes", stall, total), http.StatusRequestTimeout)
+			http.Error(w, fmt.Sprintf("no data came for %v, after %d bytes", stall, total), http.StatusRequestTimeout)
 			return
 		default: // the end, usually io.EOF
 			fmt.Fprintln(w, total, "bytes")

@@ -157,7 +157,7 @@ func TestAnUploadMayTakeLongButNotStand(t *testing.T) {
 
 	standing := dial(t, addr)
 	standing.send("POST /upload HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\nxxx")
-	want := fmt.Sprintf("nothing came for %v, after 3 bytes\n", stall)
+	want := fmt.Sprintf("no data came for %v, after 3 bytes\n", stall)
 	if status, body := standing.answer(); status != http.StatusRequestTimeout || body != want {
 		t.Errorf("standing: status %d, %q", status, body)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 )
 
-// compared are the scenarios that -compare runs without names: those with
-// measured results.
+// compared has the scenarios that -compare runs if none is named: the scenarios
+// with measured results.
 var compared = []string{"creates", "million", "throughput", "steady"}
 
 // result identifies a measured result.

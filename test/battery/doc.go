@@ -1,10 +1,11 @@
-// Command battery drives the foliot binary from outside and counts the tasks that were
-// lost, early, doubled or late.
+// Command battery drives the foliot binary from outside and counts the tasks
+// that were lost, early, duplicated or late.
 //
-// Its evidence is three logs, and the server writes none of them: the promises to
-// the client (synced after each 2xx), the callbacks (synced before each 2xx of the
-// receiver), and the faults. Pure functions of package verify turn them into a
-// verdict. Their tests show which faults they catch.
+// Its evidence is three logs, and the server writes none of them. They have the
+// promises to the client (synced after each 2xx), the callbacks (synced before
+// each 2xx of the receiver), and the faults. Pure functions of package verify
+// turn the logs into a verdict. The tests of these functions show which errors
+// they find.
 //
 //	verify/              compares the logs
 //	harness/             starts servers, nodes, Redis and clients; makes the load

@@ -93,8 +93,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run carries the named scenarios out and returns 0 when all have passed, 1
-// when one failed, 2 on bad input.
+// run carries out the named scenarios. It returns 0 if all have passed, 1 if
+// one failed, and 2 if the arguments are invalid.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if helper := helperCommand(args); helper != nil {
 		if err := helper(ctx, os.Stdin, stdout); err != nil {
@@ -137,8 +137,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// helperCommand returns the command of a process that the battery started, nil
-// if these are a user's arguments.
+// helperCommand returns the command of a process that the battery has started.
+// It returns nil if args are those of a user.
 func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io.Writer) error {
 	switch {
 	case len(args) == 3 && args[0] == receiver.FastCommand:
@@ -151,7 +151,8 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 	return nil
 }
 
-// runAll returns how many scenarios failed. An error is the battery's own.
+// runAll runs scenarios and returns how many failed. An error is a failure of
+// the battery, not of the server.
 func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir string, stdout io.Writer) (failed int, err error) {
 	if opts.Binary == "" {
 		if opts.Binary, err = harness.Build(ctx, dir, opts.Profile); err != nil {
@@ -171,7 +172,8 @@ func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir st
 	return failed, nil
 }
 
-// runOne carries one scenario out. An error is the battery's own.
+// runOne carries out one scenario. An error is a failure of the battery, not of
+// the server.
 func runOne(ctx context.Context, s scenario, opts harness.Options, dir string, stdout io.Writer) (ok bool, figures []harness.Figure, err error) {
 	t := &harness.Run{Options: opts, Dir: dir, Out: stdout, Rand: rand.New(rand.NewPCG(opts.Seed, 0))}
 	if err := os.Mkdir(t.Dir, 0o700); err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// mainText is the text of the page, with that of parts that are not on the screen.
+// mainText is the text of the page. It includes parts that are not on the
+// screen.
 const mainText = `document.querySelector('main').textContent`
 
 // fail makes tasks that fail once.

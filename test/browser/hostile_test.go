@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hostile are texts that become code, or break a layout, in a page that does not
+// hostile has texts that become code or break the layout if a page does not
 // treat them as text.
 var hostile = []string{
 	`<img src=x onerror="window.attacked=1">`,

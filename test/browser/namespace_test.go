@@ -28,8 +28,8 @@ func TestALinkLeadsToTheRecordInItsNamespace(t *testing.T) {
 	b.expect("status of 404")
 }
 
-// An operator closes the dialog of an action that is at work, and selects a namespace
-// with tasks of the same names.
+// An operator closes the dialog of an action while the action runs, and selects
+// a namespace with tasks of the same names.
 func TestAnActionOnSelectedTasksStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

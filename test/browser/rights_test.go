@@ -75,7 +75,7 @@ func (b *tab) press(i int, a action) {
 	}
 }
 
-// allows reports whether the server refuses a call for lack of rights. The call is
+// allows reports whether a token has the right to make a call. The call is
 // about a record that does not exist, so it changes nothing.
 func (s *server) allows(token, call string) bool {
 	method, path, _ := strings.Cut(call, " ")

@@ -1,4 +1,4 @@
-// Package clients tests the client packages as a user gets them: built to files,
-// installed from these files, and used against the real server. `make clients-test`
-// runs it.
+// Package clients tests the client packages as a user gets them. It builds the
+// packages, installs them from the files, and uses them with the real server.
+// `make clients-test` runs it.
 package clients

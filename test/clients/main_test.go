@@ -157,7 +157,7 @@ func serve(t *testing.T) []string {
 	})
 	var says struct{ URL string }
 	if err := json.NewDecoder(stdout).Decode(&says); err != nil {
-		t.Fatalf("foliot serve does not say where it listens: %v", err)
+		t.Fatalf("foliot serve does not print its address: %v", err)
 	}
 	server := "FOLIOT_SERVER=" + says.URL
 	secret := command(t, ".", []string{server}, binary, "secret", "create")

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Makes the stores in testdata: test/formats/make.sh FOLIOT FORMAT [REDIS-PORT]
 #
-# FOLIOT is the binary of the version that wrote the format. Without REDIS-PORT the result is a data directory, a
-# backup and an export of it. With a port it is a dump of the empty Redis there, which runs without a password. The
-# list next to them holds the records as that binary listed them. The server is killed while an attempt is under way.
+# FOLIOT is the binary of a version that writes the format. Without REDIS-PORT
+# the result is a data directory, a backup of it and an export of it. With
+# REDIS-PORT the result is a dump of the Redis on this port of loopback. That
+# Redis must be empty and need no password. In both cases a list has the records
+# as the binary lists them. The server is killed while an attempt is under way.
 #
-# Run this once for each new format, with the last commit that writes it. Needs jq, tar and curl.
+# Run this once for each new format, with the last commit that writes it. Needs
+# jq, tar and curl.
 set -euo pipefail
 foliot=$1 format=$2 redis=${3:-}
 out=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata

@@ -1,4 +1,5 @@
-// Command bundle builds the web page of internal/page: it generates the types and
-// the calls of the API from its OpenAPI document, and bundles the TypeScript with
-// esbuild. The output is committed, so a build of the server needs only Go.
+// Command bundle builds the web page of internal/page. It generates the types
+// and the calls of the API from the OpenAPI document, and bundles the
+// TypeScript with esbuild. The output is committed, so a build of the server
+// needs only Go.
 package main

@@ -63,7 +63,7 @@ func writeCall(out *bytes.Buffer, method, path string, op openapi.Operation) err
 	if c, ok := op.RequestBody.Content["application/json"]; ok && c.Schema != nil {
 		body = types.Type(*c.Schema)
 	} else if len(op.RequestBody.Content) > 0 {
-		return nil // a body of any type: the page has no use for it
+		return nil // a body of any type: the page does not call such operations
 	}
 	scope, operator := "", false
 	for _, requirement := range op.Security {

@@ -1,4 +1,4 @@
-// Command clients writes the parts of the client packages that follow from the
-// repository: the types of the OpenAPI document, and the version, which the Helm
-// chart has too.
+// Command clients generates parts of the client packages: the types, from the
+// OpenAPI document, and the version, from the changelog. It writes the same
+// version into the Helm chart.
 package main

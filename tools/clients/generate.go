@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/tools/openapi"
 )
 
-// The generated files, as seen from the root of the repository.
+// The paths of the generated files in the repository.
 const (
 	typescriptTypes   = "clients/typescript/src/types.gen.ts"
 	typescriptVersion = "clients/typescript/src/version.gen.ts"
@@ -18,8 +18,8 @@ const (
 	chart             = "deploy/helm/foliot/Chart.yaml"
 )
 
-// generate returns the generated files by their names. package.json and the Helm
-// chart keep their texts, except for the version.
+// generate returns the contents of the generated files by their paths. In
+// package.json and the Helm chart it changes only the version.
 func generate(root string) (map[string][]byte, error) {
 	document, err := os.ReadFile(filepath.Join(root, openapi.File))
 	if err != nil {

@@ -15,8 +15,8 @@ type surface struct {
 	schemas map[string]openapi.Schema
 }
 
-// surfaceOf returns the types of the operations that the packages support, and of
-// the errors.
+// surfaceOf returns the types of the errors and of the operations that the
+// packages support.
 func surfaceOf(doc *openapi.Document) (surface, error) {
 	s := surface{map[string]openapi.Schema{}, map[string]openapi.Schema{}}
 	tagged := map[string]bool{}
@@ -58,7 +58,8 @@ func supported(op openapi.Operation) bool {
 	})
 }
 
-// addQuery adds the query parameters of an operation, if it has any, as one object.
+// addQuery adds the query parameters of an operation, if it has any, as one
+// object.
 func (s surface) addQuery(op openapi.Operation) {
 	query := openapi.Schema{Type: "object", Properties: map[string]openapi.Schema{}}
 	for _, p := range op.Parameters {

@@ -23,7 +23,8 @@ var (
 	chartVersion   = regexp.MustCompile(`(?m)^((?:version|appVersion): ).*`)
 )
 
-// withVersion returns a file with another version in its lines.
+// withVersion returns text with version in all lines that match. The number of
+// these lines must be count.
 func withVersion(text []byte, lines *regexp.Regexp, count int, version string) ([]byte, error) {
 	if found := len(lines.FindAll(text, -1)); found != count {
 		return nil, fmt.Errorf("%d lines match %s, want %d", found, lines, count)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// File is the path of the document, as seen from the root of the repository.
+// File is the path of the document in the repository.
 const File = "internal/api/testdata/openapi.json"
 
 // Document is the part of an OpenAPI document that the generators need.
@@ -75,7 +75,8 @@ func (s Schema) Requires(field string) bool { return slices.Contains(s.Required,
 // Fields returns the names of the fields, sorted.
 func (s Schema) Fields() []string { return slices.Sorted(maps.Keys(s.Properties)) }
 
-// kinds returns the types of JSON that a value of s can have. None: all of them.
+// kinds returns the JSON types that a value of s can have. An empty result
+// stands for all types.
 func (s Schema) kinds() []string {
 	var kinds []string
 	switch t := s.Type.(type) {
@@ -89,15 +90,15 @@ func (s Schema) kinds() []string {
 	return kinds
 }
 
-// values returns the type of the values of a map. It reports false if s does not
-// describe them.
+// values returns the type of the values if s is a map. It reports false if s
+// does not give this type.
 func (s Schema) values() (Schema, bool) {
 	var values Schema
 	err := json.Unmarshal(s.AdditionalProperties, &values)
 	return values, err == nil && values.Type != nil
 }
 
-// words returns the allowed values as they are in JSON.
+// words returns the allowed values as JSON.
 func (s Schema) words() []string {
 	words := make([]string, len(s.Enum))
 	for i, e := range s.Enum {

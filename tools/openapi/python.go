@@ -50,8 +50,10 @@ func typedDict(name, base string, total bool, s Schema) string {
 	return out.String()
 }
 
-// functional declares a type with a field name that a class cannot use, such as
-// for. Python evaluates its types at once, so they are texts.
+// functional returns the declaration of a type that has a field with a reserved
+// name, such as "for": a class cannot have it. Python evaluates the types of
+// such a declaration at once. They are quoted, so they can refer to later
+// types.
 func functional(name, option string, s Schema) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s = TypedDict(\n    %q,\n    {\n", name, name)
@@ -99,8 +101,8 @@ func pythonKind(kind string, s Schema) string {
 	return map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}[kind]
 }
 
-// PythonArguments returns s with field names that can be keyword arguments: from
-// becomes from_.
+// PythonArguments returns s with field names that can be keyword arguments: for
+// example, "from" becomes "from_".
 func PythonArguments(s Schema) Schema {
 	fields := maps.Clone(s.Properties)
 	for field, kind := range s.Properties {

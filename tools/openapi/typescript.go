@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TypeScript writes types of TypeScript.
+// TypeScript returns schemas as types of TypeScript.
 type TypeScript struct {
 	Docs bool // write descriptions as comments
 }
@@ -53,7 +53,7 @@ func (t TypeScript) kindOf(kind string, s Schema, indent string) string {
 	}
 }
 
-// object returns the type of an object: its fields, or a record of equal values.
+// object returns the type of an object: its fields, or a Record if s is a map.
 func (t TypeScript) object(s Schema, indent string) string {
 	if len(s.Properties) == 0 {
 		if values, ok := s.values(); ok {

@@ -19,8 +19,8 @@ type document struct {
 	ids   map[string]bool
 }
 
-// check returns the number of pages in a folder, and a line for each link that
-// leads to no file or no heading. Each page must be in the index of the search.
+// check returns the number of pages in a folder, and a line for each link to a
+// missing file or heading. Each page must be in the index of the search.
 func check(site fs.FS) (pages int, broken []string, err error) {
 	all := map[string]document{}
 	err = fs.WalkDir(site, ".", func(name string, d fs.DirEntry, err error) error {
@@ -81,8 +81,8 @@ func parse(text []byte) (document, error) {
 	}
 }
 
-// follow returns why a link of a page leads nowhere. Links to other sites are not
-// followed.
+// follow returns the reason why a link of the page from is broken, or "". It
+// does not follow links to other sites.
 func follow(site fs.FS, all map[string]document, from, link string) string {
 	u, err := url.Parse(link)
 	switch {

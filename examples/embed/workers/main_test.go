@@ -39,7 +39,7 @@ func redisURL(t *testing.T) string {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // between two tries
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // between two attempts
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = conn.Close()

@@ -39,7 +39,7 @@ func Start(t *testing.T) string {
 	})
 	var says struct{ URL string }
 	if err := json.NewDecoder(stdout).Decode(&says); err != nil {
-		t.Fatalf("foliot serve does not say where it listens: %v", err)
+		t.Fatalf("foliot serve does not print its address: %v", err)
 	}
 	return says.URL
 }

@@ -164,8 +164,8 @@ type tokenGenerateCmd struct{}
 
 // Help shows examples below the usage line.
 func (tokenGenerateCmd) Help() string {
-	return `Calls no server. A new server that gets the token as a file makes it its first token, an operator's of scope admin. Containers
-get the file as a mounted secret.
+	return `Calls no server. Pass the token to a new server as a file: it becomes the first token of the server, an operator's token of
+scope admin. Containers get the file as a mounted secret.
 
 Examples:
 

@@ -139,7 +139,7 @@ func (c *triggerCmd) Run(ctx context.Context, con *console.Console, api *client.
 
 type backfillCmd struct {
 	Name  string `arg:"" complete:"schedule" help:"The schedule's name."`
-	From  string `required:"" placeholder:"TIME" help:"The begin of the time range: 2026-11-20T20:00:00Z, a date (2026-11-20: midnight in the schedule's time zone), or a duration from now (-24h)."`
+	From  string `required:"" placeholder:"TIME" help:"The start of the time range: 2026-11-20T20:00:00Z, a date (2026-11-20: midnight in the schedule's time zone), or a duration from now (-24h)."`
 	Until string `default:"0s" placeholder:"TIME" help:"The end of the time range, in the same forms (default: now)."`
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// BystanderDelay is how long before they are due bystanders are created.
+// BystanderDelay is the time from the creation of a bystander to its due time.
 const BystanderDelay = 2 * time.Second
 
-// Bystanders are a few tasks a second in a queue of their own, to a receiver of
-// their own, while something else is going on.
+// Bystanders are a few tasks a second in a separate queue. They show whether
+// other load delays them.
 type Bystanders struct {
 	st   *Environment
 	Stop func()
@@ -22,10 +22,10 @@ type Bystanders struct {
 	mu      sync.Mutex      // guards everything below
 	Names   []string        // promised
 	Refused verify.Offences // creates without a 2xx
-	err     error           // of the first of them
+	err     error           // of the first refused create
 }
 
-// StartBystanders starts them; End stops them.
+// StartBystanders starts to create bystanders. End stops that.
 func (st *Environment) StartBystanders(ctx context.Context, perSecond int) *Bystanders {
 	b := &Bystanders{st: st}
 	b.Stop = timing.InBackground(ctx, func(ctx context.Context) {
@@ -53,8 +53,8 @@ func (b *Bystanders) create(ctx context.Context, i int) {
 	}
 }
 
-// End creates no more and waits until all have arrived. It returns the first
-// error that a create had.
+// End stops the creates, and waits until all bystanders have arrived. It
+// returns the first error of a create.
 func (b *Bystanders) End(ctx context.Context) error {
 	b.Stop()
 	b.st.Receiver.AwaitAll(ctx, b.Names, 20*time.Second)

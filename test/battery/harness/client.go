@@ -21,14 +21,15 @@ import (
 // many goroutines.
 type Client struct {
 	Base  string // of the API
-	Token string // "" shows none
+	Token string // sent with each request; "" means none
 	HTTP  *http.Client
 }
 
 // NewClient returns a client of the API of a server.
 func NewClient(server string) *Client { return NewClientFrom(nil, server+wire.Version) }
 
-// NewClientFrom returns a client that calls from an address of this machine; nil means any.
+// NewClientFrom returns a client that calls from an address of this machine.
+// nil means any address.
 func NewClientFrom(addr net.IP, base string) *Client {
 	dialer := &net.Dialer{}
 	if addr != nil {
@@ -43,7 +44,8 @@ func NewClientFrom(addr net.IP, base string) *Client {
 // Close closes the idle connections.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
 
-// WithToken returns a client that shows another token. It shares the connections.
+// WithToken returns a client that sends another token. It shares the
+// connections.
 func (c *Client) WithToken(token string) *Client {
 	other := *c
 	other.Token = token
@@ -51,7 +53,7 @@ func (c *Client) WithToken(token string) *Client {
 }
 
 // Call sends body as JSON and returns the status and the reply. An error means
-// that no whole reply came.
+// that no complete reply came.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (int, []byte, error) {
 	return c.CallWith(ctx, nil, method, path, body)
 }
@@ -149,7 +151,8 @@ func (c *Client) CreateAll(ctx context.Context, tasks []wire.TaskInput) error {
 	return nil
 }
 
-// Cancel returns the status of the answer, 0 when none came.
+// Cancel cancels a task and returns the status of the reply. 0 means that no
+// reply came.
 func (c *Client) Cancel(ctx context.Context, name string) int {
 	status, _, err := c.Call(ctx, http.MethodDelete, "/tasks/"+url.PathEscape(name), nil)
 	if err != nil {
@@ -172,7 +175,8 @@ func (c *Client) OutsideAPI() *Client {
 	return other
 }
 
-// Trust makes the client believe these authorities. It must be called before the first request.
+// Trust makes the client trust these authorities. It must be called before the
+// first request.
 func (c *Client) Trust(roots *x509.CertPool) {
 	c.HTTP.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Schedule creates tasks in batches and writes down that they were accepted.
+// Schedule creates tasks in batches, and logs that they were accepted.
 func (st *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) []string {
 	return st.ScheduleIn(ctx, "", count, prefix, due)
 }
@@ -23,7 +23,7 @@ func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, 
 	return st.ScheduleTo(ctx, st.Receiver, queue, count, prefix, due)
 }
 
-// ScheduleTo is ScheduleIn to another receiver than the environment's own.
+// ScheduleTo is ScheduleIn for a receiver other than that of the environment.
 func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) []string {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
@@ -38,8 +38,8 @@ func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, qu
 	return names
 }
 
-// RandomString returns a JSON string of n characters that does not compress to less
-// than half. One seed makes one string.
+// RandomString returns a JSON string of n characters that cannot be compressed
+// to less than half of its size. The same seed gives the same string.
 func RandomString(seed, n int) json.RawMessage {
 	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // nothing is secret
 	data := make([]byte, n/2)

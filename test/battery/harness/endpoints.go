@@ -14,14 +14,14 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Endpoints are the addresses of several nodes. Each call goes to the next of them,
-// as a balancer would send it. It may be used by many goroutines.
+// Endpoints has the addresses of several nodes. Each call goes to the next
+// node, as behind a load balancer. Many goroutines may use it.
 type Endpoints struct {
 	List []*Endpoint
-	turn atomic.Int64 // how many calls were made: each writer takes one
+	turn atomic.Int64 // number of calls so far: each call adds one
 }
 
-// Endpoint is one node's. Others are not sent to one that is shut.
+// Endpoint is the address of one node. Calls do not go to a closed endpoint.
 type Endpoint struct {
 	*Client
 	Closed atomic.Bool // set when the node is stopped; callers read it
@@ -39,7 +39,8 @@ func newEndpoint(server string) *Endpoint {
 	return d
 }
 
-// Next returns the endpoints in round-robin order. It skips closed ones, unless all are closed.
+// Next returns the endpoints in round-robin order. It skips closed ones, unless
+// all are closed.
 func (ds *Endpoints) Next() *Endpoint {
 	for range ds.List {
 		if d := ds.List[int(ds.turn.Add(1))%len(ds.List)]; !d.Closed.Load() {
@@ -49,8 +50,8 @@ func (ds *Endpoints) Next() *Endpoint {
 	return ds.List[0]
 }
 
-// Create creates one task. The name of the task is its Idempotency-Key too. After a
-// 5xx, or without a reply, Create repeats the request at the next node.
+// Create creates one task. The name of the task is its Idempotency-Key too.
+// After a 5xx, or without a reply, Create repeats the request at the next node.
 func (ds *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
@@ -71,9 +72,10 @@ func (ds *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error
 	}
 }
 
-// Cancel returns the status of the answer, of the first node that could be
-// asked. It asks no second one: 0 means that the task may be cancelled or not, as
-// no answer came, or a 5xx.
+// Cancel cancels a task at the first node that accepts a connection, and
+// returns the status of its reply. It does not repeat the request at another
+// node. 0 means that no reply came, or a 5xx: then the task may be cancelled or
+// not.
 func (ds *Endpoints) Cancel(ctx context.Context, name string) int {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()

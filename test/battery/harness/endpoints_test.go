@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// node is a stand-in that answers with one status after another, then 201.
+// node is a fake node that answers with one status after another, then with
+// 201.
 type node struct {
 	*httptest.Server
 	mu       sync.Mutex // guards everything below
@@ -73,8 +74,8 @@ func TestACreateThatIsRefusedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// If the first cancel succeeds, the reply to a second one only says that the task
-// has finished. It does not show the reply to the first.
+// If the first cancel succeeds, the reply to a second cancel only reports that
+// the task has finished. It does not show the reply to the first.
 func TestACancelAsksOneNodeOnce(t *testing.T) {
 	for status, want := range map[int]int{200: 200, 202: 202, 409: 409, 503: 0, 0: 0} {
 		a := startNode(t, status)

@@ -15,8 +15,8 @@ import (
 )
 
 // Environment is one server, or several nodes that share a Redis, with a receiver,
-// a client and the logs. Most scenarios need one. It is closed when the part of
-// the run ends that opened it, and leaves the logs.
+// a client and the logs. Most scenarios need one. When the part of the run that
+// opened it ends, the environment is closed. The logs stay.
 type Environment struct {
 	Run     *Run
 	Dir     string
@@ -44,7 +44,8 @@ func (t *Run) NewEnvironment(ctx context.Context, flags ...string) *Environment 
 	return t.NewEnvironmentIn(ctx, ".", flags...)
 }
 
-// NewEnvironmentIn is NewEnvironment for runs that have several, each in a directory of its own.
+// NewEnvironmentIn is NewEnvironment for runs with several environments. sub is
+// the directory of this one.
 func (t *Run) NewEnvironmentIn(ctx context.Context, sub string, flags ...string) *Environment {
 	st := t.PrepareEnvironment(sub, flags...)
 	st.StartAll(ctx)
@@ -112,8 +113,9 @@ func (st *Environment) Evidence() (e verify.Evidence) {
 	return e
 }
 
-// AwaitPromised returns when all tasks have arrived that were accepted and not
-// cancelled. It also returns when patience has ended; Check then finds the missing tasks.
+// AwaitPromised returns when all tasks that were accepted and not cancelled
+// have arrived. It also returns after patience. Then Check finds the missing
+// tasks.
 func (st *Environment) AwaitPromised(ctx context.Context, patience time.Duration) {
 	e := st.Evidence()
 	silent := map[string]bool{} // need not arrive
@@ -140,7 +142,7 @@ func (st *Environment) RecordFault(kind string, at time.Time) {
 	Check(st.faults.Append(verify.Fault{Kind: kind, At: at}))
 }
 
-// Kill kills a server, and logs that.
+// Kill kills a server, and logs the kill as a fault.
 func (st *Environment) Kill(s *Server) {
 	at := s.KillNow()
 	s.Reap()

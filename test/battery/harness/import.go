@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// ImportNumbered brings tasks in before they are due, as a user would.
+// ImportNumbered imports tasks before they are due, as a user would.
 func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) {
 	file := st.Path(n.Prefix + ".ndjson")
 	Check(WriteInputs(file, n.Count, func(i int) wire.TaskInput {
@@ -29,7 +29,8 @@ func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, qu
 	st.Run.Must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
 }
 
-// LeadFor is how far ahead tasks must be due so that they can be imported before.
+// LeadFor returns how far ahead tasks must be due, so that their import ends
+// before the first is due.
 func LeadFor(count int) time.Duration {
 	const slowest = 20_000 // a second: the promise of million
 	return 5*time.Second + time.Duration(count)*time.Second/slowest
@@ -70,7 +71,8 @@ func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
 	return w.Flush()
 }
 
-// ImportFile runs foliot import and returns its report, with the time measured here.
+// ImportFile runs foliot import and returns its report, with the time measured
+// here.
 func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64) {
 	var reply struct{ Created int }
 	began, before := time.Now(), OK(system.CPUOf(st.Server.PID()))

@@ -29,13 +29,13 @@ type Target interface {
 }
 
 // Load creates tasks at a fixed rate and cancels some of them. Run uses one
-// goroutine and one for each request, and waits for all of them.
+// goroutine for each request, and waits for all of them.
 type Load struct {
 	Environment *Environment
 	Target      Target
 	Rate        int           // creates a second, even if the server is slow
 	DueWithin   time.Duration // tasks are due up to this long from their creation; zero means loadDue
-	CancelShare float64       // is cancelled
+	CancelShare float64       // the share of the tasks that is cancelled
 	Quit        func()        // ends the load early; set when it starts
 
 	mu         sync.Mutex // guards everything below
@@ -43,7 +43,7 @@ type Load struct {
 	Cancels    map[int]int // by status
 }
 
-// Run works until ctx ends.
+// Run creates and cancels tasks until ctx ends.
 func (l *Load) Run(ctx context.Context) {
 	l.Cancels = map[int]int{}
 	timing.AtRate(ctx, l.Rate, func(i int) { l.live(ctx, i) })

@@ -40,8 +40,8 @@ func (t *Run) StartNodes(ctx context.Context, sub string, count int) *Environmen
 	return st
 }
 
-// PrepareNodes prepares count nodes, n1, n2 …, for the store at url, with their logs
-// below sub. The leases are the options'. No process runs yet.
+// PrepareNodes prepares count nodes, n1, n2 …, for the store at url, with their
+// logs below sub. The options set the leases. No process runs yet.
 func (t *Run) PrepareNodes(sub string, count int, url string, flags ...string) *Environment {
 	st := t.OpenLogs(sub)
 	st.defaults = Phases{Drain: time.Minute, Quiet: t.Options.TaskLease + 2*time.Second, Stop: 25 * time.Second}
@@ -66,7 +66,8 @@ func (st *Environment) StartAll(ctx context.Context) {
 	Check(st.each(func(s *Server) error { return s.Run(ctx) }))
 }
 
-// StopAll stops all processes that run, as an operator does; each must exit with 0.
+// StopAll stops all running processes as an operator does. Each must exit with
+// 0.
 func (st *Environment) StopAll(within time.Duration) error {
 	return st.each(func(s *Server) error { return s.Stop(within) })
 }
@@ -82,7 +83,7 @@ func (st *Environment) each(do func(*Server) error) error {
 	return errors.Join(errs...)
 }
 
-// endJitter ends the measurement of the machine. Twice is fine.
+// endJitter ends the measurement of the machine. It may be called twice.
 func (st *Environment) endJitter() {
 	if st.machine != nil {
 		st.Idle, st.machine = st.machine.End(), nil

@@ -9,9 +9,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Phases are the steps of a run between the start of its servers and the verdict, in
-// this order. A time of 0 means the default of the environment. Nodes have defaults
-// for Drain, Quiet and Stop, a single server for Stop.
+// Phases are the steps of a run between the start of its servers and the
+// verdict, in this order. A time of 0 means the default of the environment.
+// Nodes have defaults for Drain, Quiet and Stop. A single server has a default
+// for Stop only.
 type Phases struct {
 	Load   *Load         // creates tasks until Attack returns; nil means no load
 	WarmUp time.Duration // how long Load runs before Attack
@@ -21,7 +22,7 @@ type Phases struct {
 	Stop   time.Duration // within this time each server must end after SIGTERM
 }
 
-// Carry carries the phases out. Afterwards the logs are complete.
+// Carry carries out the phases. When it returns, the logs are complete.
 func (st *Environment) Carry(ctx context.Context, p Phases) {
 	if p.Attack != nil {
 		st.attack(ctx, p)
@@ -45,7 +46,7 @@ func (st *Environment) attack(ctx context.Context, p Phases) {
 	p.Attack()
 }
 
-// Conclude carries the phases out and judges.
+// Conclude carries out the phases, and then calls Judge.
 func (st *Environment) Conclude(ctx context.Context, p Phases) verify.Verdict {
 	st.Carry(ctx, p)
 	return st.Judge()

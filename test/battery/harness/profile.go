@@ -44,8 +44,8 @@ func overlay(dir string) (string, error) {
 	return list, os.WriteFile(list, replace, 0o600)
 }
 
-// Profile starts a profile of the server, if that was asked for; the function
-// it returns ends it and prints where the time went.
+// Profile starts a profile of the server, if the options request it. The
+// returned function ends the profile and prints it.
 func (st *Environment) Profile(name string) (stop func(context.Context) error, err error) {
 	if !st.Run.Options.Profile {
 		return func(context.Context) error { return nil }, nil

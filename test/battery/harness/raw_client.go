@@ -95,9 +95,10 @@ func (c *RawClient) readReply() (status int, err error) {
 // Close closes the connection.
 func (c *RawClient) Close() error { return c.conn.Close() }
 
-// CreateSingly creates tasks one by one, from so many connections at once. input
-// returns the i-th task of a connection, or false if it was the last one. Each
-// create must succeed. CreateSingly returns how many did.
+// CreateSingly creates tasks one by one, over this number of connections at
+// once. input returns the i-th task of a connection, or false if there are no
+// more. Each create must succeed. CreateSingly returns the number of created
+// tasks.
 func (st *Environment) CreateSingly(ctx context.Context, connections int, input func(connection, i int) (wire.TaskInput, bool)) (int, error) {
 	var created atomic.Int64 // added to by every connection, read when all have ended
 	err := timing.InParallel(connections, connections, func(c int) (err error) {

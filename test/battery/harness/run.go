@@ -139,7 +139,7 @@ func (t *Run) Part(name string, part func()) {
 	}
 }
 
-// Note prints a number that nothing depends on.
+// Note prints a number that does not affect the result of the run.
 func (t *Run) Note(format string, args ...any) {
 	fmt.Fprintf(t.Out, "       "+format+"\n", args...)
 }
@@ -151,7 +151,7 @@ type Figure struct {
 	Value float64
 }
 
-// Each returns a share of a processor time in microseconds.
+// Each returns the n-th part of a processor time, in microseconds.
 func Each(whole time.Duration, n int) float64 {
 	return float64(whole.Nanoseconds()) / 1000 / float64(max(n, 1))
 }
@@ -162,7 +162,8 @@ func (t *Run) Measured(name, unit string, value float64) {
 	t.Note("%s: %.4g %s", name, value, unit)
 }
 
-// Must prints a number and whether it is as promised.
+// Must prints a number, and whether it keeps the promise. If ok is false, the
+// run has failed.
 func (t *Run) Must(ok bool, format string, args ...any) {
 	word := "  ok   "
 	if !ok {

@@ -91,7 +91,7 @@ func TestACleanupThatFailsSkipsNoOther(t *testing.T) {
 	}
 }
 
-// recordingTarget takes every task and keeps its name.
+// recordingTarget accepts every task and records its name.
 type recordingTarget chan string
 
 func (c recordingTarget) Create(_ context.Context, in wire.TaskInput) (bool, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Server is one foliot process after another on the same address and
-// directory. It is driven by one goroutine; only KillNow can be called by other goroutines.
+// Server is one foliot process after another, with the same address and
+// directory. One goroutine drives it. Other goroutines may call only KillNow.
 type Server struct {
 	Binary string // of the next process
 	Addr   string
@@ -69,7 +69,7 @@ func (s *Server) URL() string {
 	return "http://" + s.Addr
 }
 
-// Start begins a process; it does not wait until that answers.
+// Start starts a process. It does not wait until the process answers.
 func (s *Server) Start() error {
 	args := append([]string{"serve", "--listen", cmp.Or(s.Listen, s.Addr), "--log-level", "warn"}, s.Flags...)
 	if !slices.Contains(s.Flags, "--store") {
@@ -85,7 +85,8 @@ func (s *Server) Start() error {
 	return s.Group.Add(s.PID())
 }
 
-// Ready returns when the server answers that it is, and how long that took.
+// Ready waits until the server answers that it is ready, and returns how long
+// that took.
 func (s *Server) Ready(ctx context.Context, within time.Duration) (time.Duration, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -124,8 +125,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// KillNow sends SIGKILL and returns when that happened, by the clock. It may be
-// called while another goroutine waits.
+// KillNow sends SIGKILL and returns the time of the kill. It may be called
+// while another goroutine waits for the process.
 func (s *Server) KillNow() time.Time {
 	_ = s.Cmd.Process.Kill() // it may be dead already, which is fine
 	return time.Now()
@@ -134,8 +135,8 @@ func (s *Server) KillNow() time.Time {
 // Reap waits for the process that was killed.
 func (s *Server) Reap() { _ = s.Cmd.Wait() }
 
-// Outlast waits until the process has ended, and returns its exit code. If that takes longer
-// than within it kills the process, and alone is false.
+// Outlast waits until the process has ended, and returns its exit code. If that
+// takes longer than within, Outlast kills the process, and alone is false.
 func (s *Server) Outlast(ctx context.Context, within time.Duration) (code int, alone bool) {
 	done := make(chan struct{})
 	go func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// PutQueue decides everything of a queue.
+// PutQueue replaces all settings of a queue.
 func (c *Client) PutQueue(ctx context.Context, queue string, in wire.QueueInput) error {
 	return c.Do(ctx, http.MethodPut, "/queues/"+queue, in, nil)
 }
@@ -18,7 +18,8 @@ func (c *Client) GetQueue(ctx context.Context, queue string) (q wire.Queue, err 
 	return q, err
 }
 
-// PauseQueue pauses a queue, for a while or, with "", until it is resumed.
+// PauseQueue pauses a queue for the duration d. If d is "", the pause lasts
+// until the queue is resumed.
 func (c *Client) PauseQueue(ctx context.Context, queue, d string) error {
 	return c.Do(ctx, http.MethodPost, "/queues/"+queue+"/pause", wire.PauseInput{For: d}, nil)
 }

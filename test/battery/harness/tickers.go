@@ -13,14 +13,15 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Tickers are schedules that fire every second from their start on, and make up for every
-// instant: some count elapsed time, and as many look at the clock.
+// Tickers are schedules that fire every second from their start on, and create
+// a task for each missed instant too. Half of them have an interval, and half
+// have a cron expression.
 type Tickers struct {
 	start time.Time
 	names []string
 }
 
-// StartTickers makes 2·pairs of them.
+// StartTickers creates 2·pairs schedules.
 func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
@@ -46,8 +47,8 @@ func (st *Environment) StopTickers(ctx context.Context, k Tickers) {
 	}
 }
 
-// promiseInstants ends a schedule, and logs its promise: an occurrence for each second
-// from its start until then.
+// promiseInstants pauses a schedule, and logs its promise: an occurrence for
+// each second from start until its last instant.
 func (st *Environment) promiseInstants(ctx context.Context, name string, start time.Time) {
 	var s wire.Schedule
 	Check(st.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s))
@@ -66,7 +67,7 @@ func (st *Environment) promiseInstants(ctx context.Context, name string, start t
 		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, verify.Millis(behind), runs, s.LastSkipped)
 }
 
-// MustExpectAll holds the arrivals against the instants: there is no other.
+// MustExpectAll checks that each arrival has a promised instant.
 func (st *Environment) MustExpectAll() {
 	e := st.Evidence()
 	unexpected := e.Unexpected()

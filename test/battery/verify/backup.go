@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// BackupReport is the manifest of a backup. foliot restore prints the same after it
-// has counted again.
+// BackupReport is the manifest of a backup. foliot restore counts the records
+// again, and prints the same report.
 type BackupReport struct {
 	Tasks    int    `json:"tasks"`
 	Checksum string `json:"checksum"`
@@ -26,13 +26,13 @@ type BackupEvidence struct {
 
 // BackupVerdict is the result of CheckBackup.
 type BackupVerdict struct {
-	Before, During, Since int // accepted, by when that was
+	Before, During, Since int // tasks accepted before the backup, during it and after it
 	DuringRestored        int
 
-	Missing []string // accepted before it began, not restored
-	Changed []string // restored as something else
-	Later   []string // asked for after it had ended, and restored
-	Unknown []string // restored, never asked for
+	Missing []string // accepted before the backup began, and not restored
+	Changed []string // restored with other contents
+	Later   []string // requested after the backup had ended, and restored
+	Unknown []string // restored, and never requested
 }
 
 // CheckBackup judges a backup. It is a pure function. It checks only the tasks of a
@@ -74,12 +74,12 @@ func CheckBackup(e BackupEvidence) (v BackupVerdict) {
 			v.Unknown = append(v.Unknown, name)
 		}
 	}
-	slices.Sort(v.Unknown) // maps have no order, reports should
+	slices.Sort(v.Unknown) // a map has no order, and the report needs one
 	return v
 }
 
-// SeededTask is a line of the log of tasks that a backup is to keep: they were asked
-// for, and perhaps accepted.
+// SeededTask is a line of the log of a seeder: a task that was requested, and
+// perhaps accepted.
 type SeededTask struct {
 	Name string    `json:"name"`
 	URL  string    `json:"url"`

@@ -9,8 +9,8 @@ import (
 // be claimed. So if a task was due after the last fault before its arrival, no node
 // had claimed it at that fault.
 type Delays struct {
-	Untouched []time.Duration // no fault between its due time and its arrival: since it was due; ascending
-	Touched   []time.Duration // it was due at a fault: since the last one; ascending
+	Untouched []time.Duration // tasks without a fault between due time and arrival: the time since the due time; ascending
+	Touched   []time.Duration // tasks that were due at a fault: the time since the last fault; ascending
 }
 
 // Delays sorts the first arrivals of accepted tasks. If a task was accepted after its

@@ -12,15 +12,16 @@ type Accepted struct {
 }
 
 // Cancelled is a line of the client's log: the answer to a cancel. Status 0
-// means that none came, so that it may have been carried out or not.
+// means that no answer came, so the cancel may have been carried out or not.
 type Cancelled struct {
 	Name   string    `json:"name"`
 	Status int       `json:"status"`
 	At     time.Time `json:"at"`
 }
 
-// MayHold reports whether the cancel was carried out, or may have been. A server that stops
-// in the middle of a change answers with 503, and the change may be on its disk.
+// MayHold reports whether the cancel was carried out, or may have been. A
+// server that stops in the middle of a change answers with 503, and the change
+// may be on its disk.
 func (c Cancelled) MayHold() bool {
 	return c.Status == 0 || c.Status == 200 || c.Status == 202 || c.Status >= 500
 }
@@ -46,8 +47,9 @@ type Evidence struct {
 	Faults    []Fault
 }
 
-// Split divides the evidence by tasks: those that the logs name before an instant,
-// and others. Both parts have all faults.
+// Split divides the evidence by tasks: the first part has the tasks that the
+// logs name before an instant, and the second part the others. Both have all
+// faults.
 func (e Evidence) Split(at time.Time) (before, after Evidence) {
 	early := map[string]bool{}
 	for _, a := range e.Accepted {

@@ -15,7 +15,7 @@ const (
 
 const (
 	MissingTask = "missing"  // the state of a task that the store does not have
-	unsentTask  = "unsent"   // the state of a task that the store calls delivered and no receiver got
+	unsentTask  = "unsent"   // the state of a task that is delivered in the store, but no receiver got
 	PatchLabel  = "patch"    // the label that holds the number of a task's last change
 	fullStore   = "capacity" // the code of a change that was refused before it was made
 )
@@ -61,8 +61,8 @@ type DiskRecord struct {
 	Reclaims int    `json:"reclaims,omitempty"`
 }
 
-// DiskEvidence is all that the verdict on a full disk may look at. Accepted and Cancelled
-// are derived from Requests.
+// DiskEvidence is everything that the verdict on a full disk can use. Accepted
+// and Cancelled are derived from Requests.
 type DiskEvidence struct {
 	Evidence
 	Requests []DiskRequest
@@ -72,7 +72,7 @@ type DiskEvidence struct {
 // DiskVerdict is the outcome of the tasks of some runs.
 type DiskVerdict struct {
 	Verdict
-	Runs, Ended, Restarts int // runs; how often the server ended by itself, and how often of that at a start
+	Runs, Ended, Restarts int // runs; how often the server ended by itself; how often of these at a start
 
 	Fates map[string]map[string]int // tasks by the answers that they had and by their last state
 	Wrong []string                  // tasks with a last state that contradicts the replies, with their history
@@ -136,8 +136,8 @@ func promises(tasks map[string][]DiskRequest) (made []Accepted, cancels []Cancel
 	return made, cancels
 }
 
-// expectedFates returns the line of the table for a task with these requests, and the states
-// that it may have at the end.
+// expectedFates returns the line of the table for a task with these requests,
+// and the states that the task may have at the end.
 func expectedFates(requests []DiskRequest) (group string, fates []string) {
 	first := requests[0]
 	switch {

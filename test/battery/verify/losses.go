@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FailoverRun is one run: from when on, when its master was struck, and how long no
-// create was answered then.
+// FailoverRun is one run: when it began, when its master was struck, and how
+// long no create was answered after that.
 type FailoverRun struct {
 	Began, At time.Time
 	silence   time.Duration

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Numbered is many tasks that differ only by their number: prefix-0, prefix-1 …
-// Check works by name for some thousands of tasks, Numbered.Check by number for millions.
+// Numbered is many tasks with names that differ only by their number: prefix-0,
+// prefix-1 … For millions of tasks, use Numbered.Check, which works with
+// numbers. Check works with names, for some thousands of tasks.
 type Numbered struct {
 	Prefix string
 	Count  int
@@ -41,7 +42,8 @@ func (n Numbered) Between(arrivals iter.Seq2[Delivery, error], from, to time.Tim
 	return count, nil
 }
 
-// Before returns those of n that are due before an instant; n is in the order of the dues.
+// Before returns the tasks of n that are due before an instant. n must be in
+// the order of the due times.
 func (n Numbered) Before(end time.Time) Numbered {
 	count := 0
 	for count < n.Count && n.Due(count).Before(end) {

@@ -17,7 +17,7 @@ type NumberedVerdict struct {
 	Unknown int // arrivals of other tasks
 
 	Late      []time.Duration // of first arrivals, ascending
-	Displaced []int           // places between a task's by its due time and its by its arrival, ascending
+	Displaced []int           // distance of a task's place by due time from its place by arrival, ascending
 	First     time.Time       // arrival
 	Last      time.Time
 	Rate      float64 // arrivals a second between the first tenth and the last
@@ -60,7 +60,8 @@ func (n Numbered) Check(arrivals iter.Seq2[Delivery, error]) (NumberedVerdict, e
 	return v, nil
 }
 
-// order finds the drain's rate, and how far it strayed from the order of the dues.
+// order finds the rate of the deliveries, and how far their order differs from
+// that of the due times.
 func (v *NumberedVerdict) order(n Numbered, first []int64) {
 	byDue := make([]int32, 0, len(first))
 	for i, at := range first {

@@ -4,7 +4,8 @@ import (
 	"cmp"
 )
 
-// Percentile returns the p-th percentile of an ascending list, 0 of none.
+// Percentile returns the p-th percentile of an ascending list, and 0 if the
+// list is empty.
 func Percentile[T cmp.Ordered](sorted []T, p float64) T {
 	var zero T
 	if len(sorted) == 0 {

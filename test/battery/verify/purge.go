@@ -7,10 +7,10 @@ import (
 
 // PurgeVerdict is the result of CheckPurge.
 type PurgeVerdict struct {
-	Lost       []string // due a second before the purge was asked for, never arrived
-	After      []string // arrived when nothing that was under way could any more
-	Before     int      // arrived before it was answered
-	UnderWay   int      // arrived soon after
+	Lost       []string // due a second before the request of the purge, and never arrived
+	After      []string // arrived more than WireDelay after the reply
+	Before     int      // arrived before the reply to the purge
+	UnderWay   int      // arrived at most WireDelay after the reply
 	Duplicates int
 }
 

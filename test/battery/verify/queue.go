@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// RateExcess returns by how many arrivals the worst window holds more than a
-// bucket of burst that is refilled at rate allows: at most 0 for a perfect one.
-// arrivals are ascending.
+// RateExcess returns by how many arrivals the worst window exceeds the limit: a
+// bucket of the size burst that is refilled at rate. It is at most 0 if the
+// limit holds. arrivals must be ascending.
 //
 // A window from the i-th to the j-th arrival holds j-i+1 of them and allows
 // burst + rate*(t[j]-t[i]). With f(k) = k - rate*t[k] the excess is
@@ -36,13 +36,13 @@ func ArrivalTimes(e Evidence) []time.Time {
 	return list
 }
 
-// QueuePause is when nothing may start: from the answer to a pause up to when its
-// end was asked for, or was to come by itself.
+// QueuePause is a time during which no attempt may start: from the answer to a
+// pause until the resume was requested, or until the pause ended by itself.
 type QueuePause struct{ From, To time.Time }
 
-// CheckPauses returns the arrivals that a silence forbids, how many it excuses as
-// they were under way when it began, and how many came after the last one.
-// arrivals are ascending.
+// CheckPauses returns the arrivals that a pause forbids, the number of arrivals
+// that were under way when a pause began, and the number of arrivals after the
+// last pause. arrivals must be ascending.
 func CheckPauses(silences []QueuePause, arrivals []time.Time) (forbidden []string, underWay, after int) {
 	for _, at := range arrivals {
 		for _, s := range silences {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// every returns count arrivals so many milliseconds apart, from an instant on.
+// every returns count arrivals at equal distances in milliseconds, from an
+// instant on.
 func every(fromMS, stepMS float64, count int) []time.Time {
 	list := make([]time.Time, count)
 	for i := range list {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Probe is one request that showed a token.
+// Probe is one request with a token.
 type Probe struct {
 	Sent   time.Time
 	Status int // zero means that no reply came
@@ -13,9 +13,9 @@ type Probe struct {
 
 // Revocation is the result of CheckRevocation.
 type Revocation struct {
-	Before, RefusedBefore int           // answered before it was asked for
-	After, Accepted       int           // sent later than a second after its answer
-	Last                  time.Duration // from that answer to the last probe that was sent and accepted
+	Before, RefusedBefore int           // probes answered before the revocation was requested
+	After, Accepted       int           // probes sent more than a second after the reply to the revocation
+	Last                  time.Duration // from that reply until the last accepted probe was sent
 }
 
 // CheckRevocation judges the probes of a token around its revocation. The request and
@@ -32,7 +32,7 @@ func CheckRevocation(probes []Probe, asked, answered time.Time) (v Revocation) {
 			}
 		case p.Sent.After(answered.Add(time.Second)):
 			v.After++
-			if p.Status != http.StatusUnauthorized && p.Status != http.StatusTooManyRequests { // refused, or not even looked at
+			if p.Status != http.StatusUnauthorized && p.Status != http.StatusTooManyRequests { // refused, or limited before the token was checked
 				v.Accepted++
 			}
 		}

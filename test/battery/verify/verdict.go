@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A duplicate is explained by a fault that fell between its two arrivals, if
-// the first one was at most settleWithin before it: the server had the answer
-// and had not yet written it down. The first may also be read by the receiver
-// a little after the fault: it was on the wire.
+// A fault between two arrivals explains a duplicate, if the first arrival was
+// at most settleWithin before the fault: the server had the answer and had not
+// yet stored it. The receiver may also read the first callback a little after
+// the fault, because the callback was on the wire.
 const (
 	settleWithin = time.Second
 	WireDelay    = 250 * time.Millisecond
@@ -22,7 +22,7 @@ type Verdict struct {
 	Lost         []string // accepted, not cancelled, never arrived
 	Early        []string // arrived before they were due
 	AfterCancel  []string // arrived after a 200 on their cancel
-	Unexplained  []string // arrived twice without a fault that explains it
+	Unexplained  []string // arrived twice without a fault that explains the second arrival
 	OtherID      []string // arrived again under another webhook-id
 	Duplicates   int
 	MostPerFault int // duplicates that one fault explains, at most
@@ -30,7 +30,7 @@ type Verdict struct {
 	Late []time.Duration // of first arrivals, ascending
 }
 
-// Check judges. It is a pure function of the logs.
+// Check judges the logs. It is a pure function.
 func Check(e Evidence) Verdict {
 	v := Verdict{Accepted: len(e.Accepted), Arrived: len(e.Arrived), Faults: len(e.Faults)}
 	arrivals := map[string][]Arrived{}
@@ -44,7 +44,7 @@ func Check(e Evidence) Verdict {
 	v.deliveries(e, arrivals)
 	v.duplicates(e.Faults, arrivals)
 	for _, list := range []*[]string{&v.Lost, &v.Early, &v.AfterCancel, &v.Unexplained, &v.OtherID} {
-		slices.Sort(*list) // maps have no order, reports should
+		slices.Sort(*list) // a map has no order, and the report needs one
 	}
 	slices.Sort(v.Late)
 	return v
@@ -94,7 +94,7 @@ func (v *Verdict) duplicates(faults []Fault, arrivals map[string][]Arrived) {
 	faults = slices.SortedFunc(slices.Values(faults), func(a, b Fault) int { return a.At.Compare(b.At) })
 	perFault := make([]int, len(faults))
 	for name, list := range arrivals {
-		from := 0 // one fault doubles a task once: the next repeat needs a later one
+		from := 0 // one fault duplicates a task once: the next duplicate needs a later fault
 		for i := 1; i < len(list); i++ {
 			v.Duplicates++
 			if list[i].ID != list[i-1].ID {
@@ -114,8 +114,9 @@ func (v *Verdict) duplicates(faults []Fault, arrivals map[string][]Arrived) {
 	}
 }
 
-// explains returns the index, not below from, of the fault that can have caused
-// a second arrival, -1 for none. faults are in order of time.
+// explains returns the index of the fault that can have caused a second
+// arrival. The index is at least from, or -1 if there is no such fault. faults
+// are in order of time.
 func explains(faults []Fault, from int, first, second time.Time) int {
 	begin, _ := slices.BinarySearchFunc(faults, first.Add(-WireDelay), func(f Fault, t time.Time) int { return f.At.Compare(t) })
 	for i := max(begin, from); i < len(faults) && !faults[i].At.After(second); i++ {

@@ -8,7 +8,7 @@ import (
 
 var epoch = time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 
-// at returns an instant so many milliseconds into the run.
+// at returns an instant in milliseconds after the start of the run.
 func at(ms float64) time.Time { return epoch.Add(time.Duration(ms * float64(time.Millisecond))) }
 
 func promised(name string, dueMS float64) Accepted {
@@ -21,7 +21,7 @@ func callback(name string, ms float64) Arrived {
 
 func kill(ms float64) Fault { return Fault{Kind: "kill -9", At: at(ms)} }
 
-// counts are the numbers of a verdict that a case is about.
+// counts are the numbers of a verdict that a case compares.
 type counts struct{ lost, early, afterCancel, duplicates, unexplained, mostPerFault, otherID int }
 
 func countsOf(v Verdict) counts {
@@ -127,7 +127,7 @@ func TestTheCheckerCatchesWhatItIsFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := countsOf(Check(c.e)); got != c.want {
-				t.Errorf("check says %+v, want %+v", got, c.want)
+				t.Errorf("the verdict is %+v, want %+v", got, c.want)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestDuplicatesAreCountedForEachFault(t *testing.T) {
 		e.Arrived = append(e.Arrived, callback(name, died-5), callback(name, died+300))
 	}
 	if got := countsOf(Check(e)); got != (counts{duplicates: 10, mostPerFault: 7}) {
-		t.Errorf("check says %+v, want 7 of 10 duplicates by the first kill", got)
+		t.Errorf("the verdict is %+v, want 7 of 10 duplicates by the first kill", got)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package chart tests the Helm chart in deploy/helm: the linter of Helm, the
-// types of Kubernetes, and the server itself, which runs as a cluster would run
-// it. `make deploy-test` runs the tests.
+// Package chart tests the Helm chart in deploy/helm. It runs the linter of
+// Helm, decodes the objects as the types of Kubernetes, and runs the server as
+// a cluster would run it. `make deploy-test` runs the tests.
 package chart

@@ -114,7 +114,7 @@ func (r rendered) pod() core.PodTemplateSpec {
 	return r.deployment.Spec.Template
 }
 
-// selector returns the labels by which the servers are found.
+// selector returns the labels that select the pods of the servers.
 func (r rendered) selector() map[string]string {
 	if r.stateful != nil {
 		return r.stateful.Spec.Selector.MatchLabels
@@ -174,7 +174,7 @@ func render(values string) (rendered, error) {
 func (r *rendered) add(doc []byte) error {
 	var kind meta.TypeMeta
 	if err := yaml.Unmarshal(doc, &kind); err != nil || kind.Kind == "" {
-		return err // a document of comments only has no kind
+		return err // a document with only comments has no kind
 	}
 	switch kind.Kind {
 	case "ConfigMap":
@@ -249,7 +249,7 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 		{`{config: {egres-allow: []}, tokenSecret: {name: a}, tls: {secret: b}}`, `at '/config': additional properties 'egres-allow'`},
 		{`{config: {listen: "0.0.0.0:1"}, tokenSecret: {name: a}, tls: {secret: b}}`, `'listen' not allowed`},
 		{`{config: {grace: 30}, tokenSecret: {name: a}, tls: {secret: b}}`, `/config/grace`},
-		{`{config: {grace: 26s}, tokenSecret: {name: a}, tls: {secret: b}}`, `terminationGracePeriodSeconds is 40: it must be 15 more than config.grace (26s)`},
+		{`{config: {grace: 26s}, tokenSecret: {name: a}, tls: {secret: b}}`, `terminationGracePeriodSeconds is 40: it must be at least 15 more than config.grace (26s)`},
 		{`{terminationGracePeriodSeconds: 34, tokenSecret: {name: a}, tls: {secret: b}}`, `config.grace (20s)`},
 		{`{config: {otlp-endpoint: "http://user:secret@collector:4318"}, tokenSecret: {name: a}, tls: {secret: b}}`, `OTEL_EXPORTER_OTLP_HEADERS`},
 		{`{config: {tls-client-ca: /run/clients/ca.crt}, tokenSecret: {name: a}, tls: {secret: b}}`, `/run/clients: add it to secretFiles`},
@@ -266,8 +266,8 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 	}
 }
 
-// TestTheSchemaKnowsAllSettings compares the keys below config with those of the
-// server. The chart sets the others itself.
+// TestTheSchemaKnowsAllSettings compares the keys that the schema allows below
+// config with the settings of the server. The chart sets the others itself.
 func TestTheSchemaKnowsAllSettings(t *testing.T) {
 	own := []string{"listen", "data", "store", "node", "host", "tls-cert", "tls-key", "trusted-proxy", "bootstrap-token-file"}
 	text := container.Output(t, container.Foliot(t), "config", "--example")
@@ -379,9 +379,9 @@ func checkStop(t *testing.T, pod core.PodSpec, settings map[string]any) {
 	}
 }
 
-// checkFiles checks that each file that a variable, an argument or a setting
-// names is in a mount, that each mount has a volume, and that no volume is left
-// over.
+// checkFiles checks the files that variables, arguments and settings name. Each
+// file must be in a mount, each mount must have a volume, and each volume must
+// be mounted.
 func checkFiles(t *testing.T, pod core.PodSpec, settings map[string]any) {
 	t.Helper()
 	volumes := map[string]core.VolumeSource{}

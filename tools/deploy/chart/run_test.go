@@ -24,8 +24,8 @@ import (
 
 func newReader(text string) *bufio.Reader { return bufio.NewReader(strings.NewReader(text)) }
 
-// start starts the first container of a pod, and waits for its probes. port is
-// free on this machine. It stands for 8750.
+// start starts the first container of a pod, and waits for its probes. The
+// server listens on port instead of 8750. port must be free on this machine.
 func start(t *testing.T, r rendered, name, port string, secrets map[string]map[string]string) (*container.Container, *exec.Cmd) {
 	t.Helper()
 	var hosts strings.Builder
@@ -48,7 +48,7 @@ func helmTest(t *testing.T, r rendered, port string, secrets map[string]map[stri
 	t.Helper()
 	c := container.New(t, "127.0.0.1 foliot.default.svc\n")
 	mount(t, c, r, r.test.Spec, r.test.Name, secrets)
-	c.Env = append(c.Env, "FOLIOT_LISTEN=0.0.0.0:8750") // as the image
+	c.Env = append(c.Env, "FOLIOT_LISTEN=0.0.0.0:8750") // the image sets this variable
 	args := []string{"/usr/bin/foliot"}
 	for _, arg := range r.test.Spec.Containers[0].Args {
 		args = append(args, strings.Replace(arg, ":8750", ":"+port, 1))
@@ -60,9 +60,9 @@ func helmTest(t *testing.T, r rendered, port string, secrets map[string]map[stri
 	return string(out), err
 }
 
-// mount writes the volumes, and resolves the variables, as a cluster does: files
-// belong to root and to fsGroup, symbolic links lead to the present version of a
-// Secret, and the root of the data volume is open to the group.
+// mount writes the volumes and resolves the variables as a cluster does. Files
+// belong to root and to fsGroup. Symbolic links lead to the current version of
+// a Secret. The group can write to the root of the data volume.
 func mount(t *testing.T, c *container.Container, r rendered, spec core.PodSpec, name string, secrets map[string]map[string]string) {
 	t.Helper()
 	group := int(*spec.SecurityContext.FSGroup)
@@ -204,7 +204,7 @@ func secretsFor(t *testing.T, redisURL string) map[string]map[string]string {
 	}
 }
 
-// certificate returns a certificate for the service that signs itself.
+// certificate returns a self-signed certificate for the service, and its key.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

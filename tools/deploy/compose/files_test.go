@@ -256,8 +256,8 @@ func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {
 	checkDashboard(t, mounted["/etc/dashboards/foliot.json"], sources.Datasources[0].Type)
 }
 
-// checkDashboard checks that all panels and variables of a dashboard use the
-// data source that its first variable chooses: the default one of a type.
+// checkDashboard checks that a dashboard has one variable for a data source of
+// the type kind, and that its panels and variables use only this data source.
 func checkDashboard(t *testing.T, path, kind string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(container.RunTests(m)) }
 
-// network gives each service an address of this machine, as Docker gives it one
-// in the network of the project.
+// network has an address of this machine for each service. Docker gives each
+// service an address in the network of the project.
 var network = map[string]string{"foliot": "127.8.0.1", "foliot-1": "127.8.0.1", "foliot-2": "127.8.0.2", "foliot-3": "127.8.0.3", "redis": "127.8.0.4", "prometheus": "127.8.0.5"}
 
 // hosts is /etc/hosts of the containers.
@@ -200,9 +200,9 @@ func startRedis(t *testing.T, p *types.Project) {
 	}
 }
 
-// watch runs Prometheus with the configuration of the file, until it has scraped
-// three servers and loaded the rules. It has no DNS here, so the servers are
-// named.
+// watch runs Prometheus with the configuration of the file, until it has
+// scraped three servers and loaded the rules. There is no DNS here, so the
+// configuration gets the addresses of the servers.
 func watch(t *testing.T, dir string) {
 	t.Helper()
 	prometheus, err := exec.LookPath("prometheus")
@@ -267,7 +267,7 @@ func watch(t *testing.T, dir string) {
 	})
 }
 
-// answers gets the address that the health check of a service asks.
+// answers requests the URL of the health check of a service, at the address at.
 func answers(t *testing.T, s types.ServiceConfig, at string) {
 	t.Helper()
 	url := s.HealthCheck.Test[len(s.HealthCheck.Test)-1]

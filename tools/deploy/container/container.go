@@ -1,6 +1,6 @@
-// Package container runs programs as a container would: in a root directory of
-// their own, as a user without rights, with the variables and files that a
-// cluster or Docker would give them. Only root can do this.
+// Package container runs programs as in a container: in a separate root
+// directory, as a user without rights, with the variables and files that a
+// cluster or Docker would provide. The tests must run as root.
 package container
 
 import (
@@ -69,8 +69,8 @@ func (c *Container) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server with its arguments, and waits until each of the
-// probes, which are commands, has succeeded.
+// Start starts the server with its arguments. The probes are commands: Start
+// waits until each has succeeded.
 func (c *Container) Start(args []string, probes ...[]string) *exec.Cmd {
 	c.t.Helper()
 	cmd := c.Command(append([]string{"/usr/bin/foliot"}, args...)...)
@@ -148,7 +148,7 @@ func Wait(t *testing.T, log *Log, ready func() error) {
 		if time.Now().After(end) {
 			t.Fatalf("%v\n%s", err, log)
 		}
-		<-time.After(10 * time.Millisecond) // another process becomes ready
+		<-time.After(10 * time.Millisecond) // no event reports that another process is ready
 	}
 }
 
@@ -204,7 +204,8 @@ func Output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// Answers returns a check of a TCP address.
+// Answers returns a check for Wait: it returns nil if addr accepts TCP
+// connections.
 func Answers(addr string) func() error {
 	return func() error {
 		conn, err := net.Dial("tcp", addr)

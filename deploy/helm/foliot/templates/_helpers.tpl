@@ -77,7 +77,7 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{- $epoch := toDate "2006-01-02" "2000-01-01" -}}
 {{- $seconds := sub (mustDateModify $grace $epoch | unixEpoch) (unixEpoch $epoch) -}}
 {{- if lt (int .Values.terminationGracePeriodSeconds) (int (add $seconds 15)) -}}
-{{- fail (printf "terminationGracePeriodSeconds is %d: it must be 15 more than config.grace (%s), or Kubernetes kills a server that still ends its attempts" (int .Values.terminationGracePeriodSeconds) $grace) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d: it must be at least 15 more than config.grace (%s), or Kubernetes kills a server before its attempts have ended" (int .Values.terminationGracePeriodSeconds) $grace) -}}
 {{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.tokenSecret.name) -}}
 {{- fail "metrics.tokenSecret.name is missing: make a Secret with a token of \"foliot token create --for operator --scope read\", and set metrics.tokenSecret.name to its name" -}}
@@ -136,12 +136,13 @@ spec:
           app.kubernetes.io/component: server
   {{- end }}
   {{- if .Values.tls.secret }}
-  # In the pod, the name in the certificate leads to its own server, ready or not.
+  # In the pod, the name in the certificate leads to the server of the same pod,
+  # even while that server is not ready.
   hostAliases:
     - ip: 127.0.0.1
       hostnames: [{{ include "foliot.address" . }}]
   {{- end }}
-  # The group makes the Secrets readable for the server: root owns their files.
+  # root owns the files of the Secrets. This group lets the server read them.
   securityContext:
     runAsNonRoot: true
     runAsUser: 65532
@@ -197,7 +198,8 @@ spec:
         - name: {{ include "foliot.scheme" . }}
           containerPort: 8750
       {{- if not $directory }}
-      # Clients use this server until the cluster has removed it from the service.
+      # After the stop begins, clients still use this server until the cluster
+      # has removed it from the service.
       lifecycle:
         preStop:
           sleep:

@@ -89,7 +89,7 @@ func (j *Journal) write(lines []byte) error {
 	return nil
 }
 
-// Close ends the journal after the lines that wait. Twice is fine.
+// Close ends the journal after the lines that wait. It may be called twice.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {

@@ -66,8 +66,8 @@ func readCallback(r *bufio.Reader) (c callback, err error) {
 	return c, err
 }
 
-// signedBy reports whether one of the secrets signed the callback: by the
-// official library's word, not by ours.
+// signedBy reports whether one of the secrets signed the callback. It uses the
+// official library, and no code of this repository.
 func (c callback) signedBy(secrets []*webhooks.Webhook) bool {
 	h := http.Header{}
 	h.Set(webhooks.HeaderWebhookID, c.id)

@@ -5,14 +5,14 @@ type Counts struct {
 	Arrived  int `json:"arrived"`
 	Signed   int `json:"signed"`   // that carried a signature
 	Verified int `json:"verified"` // of the sample: signed by a secret that is known
-	Rejected int `json:"rejected"` // of the sample: not so
+	Rejected int `json:"rejected"` // of the sample: not signed by a known secret
 }
 
-// sample is the number of callbacks for one that the receiver verifies, while it
-// knows a secret.
+// While the receiver knows a secret, it verifies one of sample callbacks.
 const sample = 16
 
-// RightlySigned reports whether all were signed, and the sample by the right secret.
+// RightlySigned reports whether all callbacks were signed, and all verified
+// ones by a known secret.
 func (c Counts) RightlySigned() bool {
 	return c.Arrived > 0 && c.Signed == c.Arrived && c.Rejected == 0 && c.Verified >= c.Arrived/(2*sample)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// FastCommand is the hidden scenario under which the battery runs itself again
-// as a fast receiver. A process of its own shares no scheduler and no garbage collector
-// with the measurement, and the system reports its processor time.
+// FastCommand is the hidden scenario with which the battery starts itself again
+// as a fast receiver. A separate process shares no scheduler and no garbage
+// collector with the measurement, and the system reports its processor time.
 const FastCommand = "fast-receiver"
 
 // fastOrder is a line of its standard input; it answers each with its counts.
@@ -54,7 +54,8 @@ func RunFast(path, addr string, in io.Reader, out io.Writer) error {
 	return errors.Join(err, s.close())
 }
 
-// Fast is that process, as its parent sees it. Its log is on the disk when Close returns.
+// Fast is the process of a fast receiver, as its parent sees it. Its log is on
+// the disk when Close returns.
 type Fast struct {
 	*system.Child
 	Path string
@@ -104,8 +105,9 @@ func (p *Fast) order(o fastOrder) (c Counts, err error) {
 // End ends the process, even if its log is incomplete.
 func (p *Fast) End() { _ = p.Close() }
 
-// Await returns when so many callbacks have come, or when none came for as long as
-// patience since they were due.
+// Await returns when count callbacks have come. It also returns when no
+// callback has come for as long as patience. Before due, this time does not
+// count.
 func (p *Fast) Await(ctx context.Context, count int, due time.Time, patience time.Duration) error {
 	last, progress := 0, due
 	for {

@@ -18,9 +18,9 @@ func (c callback) appendLine(b []byte) []byte {
 	return append(strconv.AppendInt(b, c.at.UnixNano(), 10), '\n')
 }
 
-// ReadDeliveries yields the callbacks of a fast receiver's log, without their bodies and
-// signatures, in the order in which they were logged. The name and id of one
-// are valid until the next.
+// ReadDeliveries yields the callbacks in the log of a fast receiver, without
+// their bodies and signatures, in the order of the log. The name and the id of
+// a callback are valid until the next one.
 func ReadDeliveries(path string) iter.Seq2[verify.Delivery, error] {
 	return func(yield func(verify.Delivery, error) bool) {
 		f, err := os.Open(path)

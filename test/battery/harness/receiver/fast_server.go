@@ -12,10 +12,10 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// fastServer is a receiver that uses as little of the machine as it can, so that
-// the server is the limit when a rate is measured. It reads only the parts of HTTP
-// that a delivery has, replies with 200, and logs every callback. Unlike receiver it
-// does not wait for the disk, because no scenario kills it.
+// fastServer is a receiver that uses as little of the machine as it can, so
+// that the server is the limit when a rate is measured. It reads only the parts
+// of HTTP that a delivery has, replies with 200, and logs every callback.
+// Unlike Receiver, it does not wait for the disk, because no scenario kills it.
 //
 // serve runs a goroutine for each connection; close ends and awaits all.
 type fastServer struct {

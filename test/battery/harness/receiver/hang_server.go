@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// HangServer is a host that accepts connections, reads, and never answers. Close ends
-// its goroutines and waits for them.
+// HangServer is a host that accepts connections, reads, and never answers.
+// Close ends its goroutines and waits for them.
 type HangServer struct {
 	Listener net.Listener
 	group    sync.WaitGroup
@@ -65,7 +65,7 @@ func (p *HangServer) Close() {
 	p.group.Wait()
 }
 
-// OpenHangServers opens n of them, or none.
+// OpenHangServers opens n hosts. After an error none is open.
 func OpenHangServers(n int) ([]*HangServer, error) {
 	var servers []*HangServer
 	for range n {
@@ -79,14 +79,14 @@ func OpenHangServers(n int) ([]*HangServer, error) {
 	return servers, nil
 }
 
-// CloseHangServers closes all of them.
+// CloseHangServers closes all hosts.
 func CloseHangServers(servers []*HangServer) {
 	for _, p := range servers {
 		p.Close()
 	}
 }
 
-// Connections returns how many connections came to all of them.
+// Connections returns how many connections have come to all hosts together.
 func Connections(servers []*HangServer) int {
 	sum := 0
 	for _, p := range servers {
@@ -95,7 +95,7 @@ func Connections(servers []*HangServer) int {
 	return sum
 }
 
-// AllConnected reports whether each of them has seen a connection.
+// AllConnected reports whether a connection has come to each host.
 func AllConnected(servers []*HangServer) bool {
 	return !slices.ContainsFunc(servers, func(p *HangServer) bool { return p.Seen() == 0 })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Receiver is where the callbacks go. It writes each into its journal, synced,
-// before it answers 200. Close stops its server and waits.
+// Receiver receives the callbacks. It writes each to its journal, and answers
+// 200 after the sync. Close stops its server and waits for it.
 type Receiver struct {
 	log  *journal.Journal
 	http *http.Server
@@ -42,7 +42,7 @@ func Open(path string) (*Receiver, error) {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		_ = log.Close() // the listener's error is the one to tell
+		_ = log.Close() // the error of the listener is returned
 		return nil, err
 	}
 	r := &Receiver{log: log, Addr: l.Addr().String(), done: make(chan struct{}), seen: map[string]int{}}
@@ -109,8 +109,8 @@ func (r *Receiver) Arrivals(name string) int {
 	return r.seen[name]
 }
 
-// AwaitAll returns when every name has arrived, or when ctx ends or patience
-// does, with how many are missing.
+// AwaitAll returns when every name has arrived, when ctx ends, or after
+// patience. It returns the number of missing names.
 func (r *Receiver) AwaitAll(ctx context.Context, names []string, patience time.Duration) int {
 	deadline := time.Now().Add(patience)
 	missing := slices.Clone(names)

@@ -10,7 +10,8 @@ import (
 )
 
 // MemoryGroup is a memory cgroup: its processes get no more memory than its
-// limit. A nil group is none. Close removes it once its processes have ended.
+// limit. A nil group has no limit. Close removes the group after its processes
+// have ended.
 type MemoryGroup struct {
 	dir string
 }
@@ -18,7 +19,8 @@ type MemoryGroup struct {
 // cgroupRoot is where the system mounts its cgroups.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// NewMemoryGroup makes a cgroup, of version 1 or 2. That takes root's rights, mostly.
+// NewMemoryGroup makes a cgroup, of version 1 or 2. On most machines only root
+// can do that.
 func NewMemoryGroup(limit int64) (*MemoryGroup, error) {
 	parent, file := filepath.Join(cgroupRoot, "memory"), "memory.limit_in_bytes"
 	if _, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); err == nil {

@@ -6,7 +6,8 @@ import "errors"
 
 var errNotLinux = errors.New("only Linux can do that")
 
-// MemoryGroup is a memory cgroup, which only Linux has. A nil group is none.
+// MemoryGroup is a memory cgroup, which only Linux has. A nil group has no
+// limit.
 type MemoryGroup struct{}
 
 // NewMemoryGroup fails.

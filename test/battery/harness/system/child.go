@@ -10,7 +10,8 @@ import (
 )
 
 // Child is a process of the battery as its parent sees it. It reads its standard
-// input and writes lines of JSON. It ends when its input does. One goroutine drives it.
+// input and writes lines of JSON. It ends when its standard input ends. One
+// goroutine drives it.
 type Child struct {
 	name string // in errors
 	Cmd  *exec.Cmd
@@ -37,7 +38,7 @@ func StartChild(name string, cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Close ends the process and waits for it. Twice is fine.
+// Close ends the process and waits for it. It may be called twice.
 func (c *Child) Close() error {
 	if c.Cmd.ProcessState != nil {
 		return nil

@@ -4,5 +4,5 @@ package system
 
 import "syscall"
 
-// ChildAttributes asks for nothing: where the battery is killed its processes stay.
+// ChildAttributes has no effect. If the battery is killed, its processes stay.
 func ChildAttributes() *syscall.SysProcAttr { return nil }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// MountNearlyFull makes dir a file system in memory with room bytes left. It is
-// gone after unmount. It takes root's rights.
+// MountNearlyFull mounts a file system in memory at dir, with room bytes left.
+// The files are lost after unmount. Only root can do this.
 func MountNearlyFull(dir string, bytes, room int64) (unmount func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -29,7 +29,8 @@ func MountNearlyFull(dir string, bytes, room int64) (unmount func(), err error) 
 	return unmount, nil
 }
 
-// FillDisk makes a file that leaves room bytes of its file system free, or changes its size.
+// FillDisk makes a file so large that room bytes of its file system stay free.
+// If the file exists, FillDisk changes its size.
 func FillDisk(path string, room int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -56,7 +57,8 @@ func FillDisk(path string, room int64) error {
 	}
 }
 
-// EnlargeDisk gives a file system that MountNearlyFull made another size.
+// EnlargeDisk changes the size of a file system that MountNearlyFull has
+// mounted.
 func EnlargeDisk(dir string, bytes int64) error {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", bytes)); err != nil {
 		return fmt.Errorf("enlarge a small file system: %w", err)

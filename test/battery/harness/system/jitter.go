@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Jitter measures how late this machine wakes a process that does nothing but
-// sleep, while something else is measured: on a busy machine lateness is the
-// machine's as much as the server's.
+// Jitter measures how late this machine wakes a process that only sleeps. It
+// runs next to another measurement: on a busy machine, a part of the lateness
+// is not caused by the server.
 type Jitter struct {
 	stop context.CancelFunc
 	done chan []time.Duration

@@ -8,12 +8,12 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// MemoryWatch samples a process's memory while something is measured. Its
-// goroutine is stopped and awaited by End.
+// MemoryWatch samples the memory of a process during a measurement. End stops
+// its goroutine and waits for it.
 type MemoryWatch struct {
 	stop context.CancelFunc
 	done chan struct{}
-	seen MemoryUse // of the goroutine until done is closed
+	seen MemoryUse // used only by the goroutine until done is closed
 }
 
 // MemoryUse is the memory that a MemoryWatch has measured, in bytes.

@@ -35,7 +35,7 @@ func MemoryOf(pid int) (now, peak int64, err error) {
 		}
 	}
 	if now == 0 {
-		return 0, 0, fmt.Errorf("the system does not tell the memory of process %d", pid)
+		return 0, 0, fmt.Errorf("the system does not report the memory of process %d", pid)
 	}
 	return now, peak, nil
 }
@@ -56,7 +56,7 @@ func parseCPU(stat []byte) (time.Duration, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := bytes.Fields(stat[end+1:]) // from the third on
 	if end < 0 || len(fields) < stime-2 {
-		return 0, errors.New("the system does not tell the processor time")
+		return 0, errors.New("the system does not report the processor time")
 	}
 	var sum time.Duration
 	for _, field := range []int{utime, stime} {
@@ -79,7 +79,7 @@ func WrittenBy(pid int) (int64, error) {
 	return parseWritten(data)
 }
 
-// parseWritten returns the bytes of the line write_bytes, and no other line.
+// parseWritten returns the number in the line write_bytes.
 func parseWritten(io []byte) (int64, error) {
 	for line := range strings.Lines(string(io)) {
 		if rest, ok := strings.CutPrefix(line, "write_bytes:"); ok {

@@ -15,7 +15,7 @@ func TestProcessorTimeIsReadBehindAnyName(t *testing.T) {
 	}
 	for _, line := range []string{"", "77 (foliot", "77 (foliot) S 1 2 3", "77 (foliot) S 1 77 77 0 -1 4194560 1 0 0 0 x 25 0"} {
 		if _, err := parseCPU([]byte(line)); err == nil {
-			t.Errorf("%q tells a processor time", line)
+			t.Errorf("a processor time was read from %q", line)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// InParallel calls do(0) … do(n-1) from so many goroutines, waits for them and
+// InParallel calls do(0) … do(n-1) from several goroutines, waits for them, and
 // returns their errors, joined.
 func InParallel(n, workers int, do func(i int) error) error {
 	var (

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// AtRate calls do(0), do(1) … at a fixed rate, each from a goroutine of its own,
-// until ctx ends, and waits for them. Beyond 1024 calls under way it waits: the
-// load is no longer open-loop then, but memory is bounded.
+// AtRate calls do(0), do(1) … at a fixed rate until ctx ends, each on a
+// separate goroutine, and waits for them. If 1024 calls are under way, AtRate
+// waits: then the load is no longer open-loop, but memory is bounded.
 func AtRate(ctx context.Context, perSecond int, do func(i int)) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -23,7 +23,8 @@ func AtRate(ctx context.Context, perSecond int, do func(i int)) {
 	}
 }
 
-// InBackground starts run; the function it returns ends run's context and waits.
+// InBackground starts run. The returned function ends the context of run, and
+// waits until run has returned.
 func InBackground(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -64,7 +64,7 @@ func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) {
 	whole := harness.OK(os.ReadFile(file))
 	flipped := slices.Clone(whole)
 	at := len(flipped) / 2
-	for flipped[at] == 0 { // the padding behind a file says nothing
+	for flipped[at] == 0 { // a changed bit in the padding after a file is no damage
 		at++
 	}
 	flipped[at] ^= 1

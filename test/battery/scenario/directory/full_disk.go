@@ -23,9 +23,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// FullDisk fills the disk of a directory while tasks are created, changed, cancelled and
-// delivered. The server ends, is started on the full disk in some runs, and continues when the
-// disk is larger. Each run has a new server and a new disk.
+// FullDisk fills the disk of a directory while tasks are created, changed,
+// cancelled and delivered. The server ends. In some runs it is started on the
+// full disk. It continues when the disk is larger. Each run has a new server
+// and a new disk.
 func FullDisk(ctx context.Context, t *harness.Run) {
 	var all verify.DiskVerdict
 	for i := range t.Options.Fills {
@@ -44,8 +45,8 @@ const (
 	fullDiskDue   = 3 * time.Second
 )
 
-// diskRun is one run of fullDisk. Its directory holds the server's log and the requests;
-// the store lies on the small file system.
+// diskRun is one run of FullDisk. Its directory has the log of the server and
+// the requests. The store is on the small file system.
 type diskRun struct {
 	*harness.Environment
 	disk     string
@@ -69,8 +70,9 @@ func openDiskRun(ctx context.Context, t *harness.Run, i int) (r *diskRun) {
 	return r
 }
 
-// room returns how many bytes the server has at first. The least is too small for the space
-// that a log reserves for itself, so that single writes fail. The most is enough for some logs.
+// room returns how many bytes the server has at first. The smallest result is
+// less than a log reserves for itself, so that single writes fail. The largest
+// is enough for some logs.
 func (r *diskRun) room() int64 {
 	const least, most = 5 << 20, 30 << 20
 	return least + r.dice.Int64N(most-least)
@@ -99,8 +101,8 @@ func (r *diskRun) run(ctx context.Context) verify.DiskVerdict {
 	return v
 }
 
-// fill lets the disk become full, and returns 1 if the server ended by itself. In one run of
-// four the load alone fills the disk.
+// fill lets the disk become full, and returns 1 if the server ended by itself.
+// In one of four runs the load alone fills the disk.
 func (r *diskRun) fill(ctx context.Context) (ended int) {
 	timing.Pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
 	if r.dice.IntN(4) > 0 {
@@ -109,8 +111,9 @@ func (r *diskRun) fill(ctx context.Context) (ended int) {
 	return r.outlast(ctx, 2500*time.Millisecond)
 }
 
-// restart starts the server on the full disk: not at all, a few times, or more often than a
-// task may be reclaimed. It returns how often the server ended by itself.
+// restart starts the server on the full disk: not at all, a few times, or more
+// often than a task may be reclaimed. It returns how often the server ended by
+// itself.
 func (r *diskRun) restart(ctx context.Context) (ended int) {
 	for range []int{0, 0, 1, 2, 3, 13}[r.dice.IntN(6)] {
 		ended += r.restartOnce(ctx)
@@ -118,8 +121,8 @@ func (r *diskRun) restart(ctx context.Context) (ended int) {
 	return ended
 }
 
-// restartOnce starts the server on the full disk. In two of three times the server finds some
-// space, begins to deliver, and then loses the space again.
+// restartOnce starts the server on the full disk. In two of three cases the
+// server finds some space, begins to deliver, and then loses the space again.
 func (r *diskRun) restartOnce(ctx context.Context) (ended int) {
 	filler, roomy := filepath.Join(r.disk, "filler"), r.dice.IntN(3) > 0
 	room := r.left()
@@ -135,8 +138,9 @@ func (r *diskRun) restartOnce(ctx context.Context) (ended int) {
 	return r.outlast(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(400*time.Millisecond))))
 }
 
-// A start on the full disk writes only if an attempt begins or ends. Spare tasks are there to be
-// cancelled: each cancel is a write, and the server ends when the log's last page is full.
+// A start on the full disk writes only if an attempt begins or ends. Each
+// cancel of a spare task is a write, and the server ends when the last page of
+// the log is full.
 const spareTasks = 400
 
 func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
@@ -159,8 +163,8 @@ func (r *diskRun) cancelSpares(ctx context.Context) {
 	}
 }
 
-// outlast waits until the server has ended, kills it if that takes longer than within, and
-// returns 1 if it ended by itself.
+// outlast waits until the server has ended, and returns 1 if it ended by
+// itself. If that takes longer than within, outlast kills the server.
 func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int) {
 	code, alone := r.Server.Outlast(ctx, within)
 	kind := "kill -9"
@@ -213,8 +217,8 @@ func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Tim
 	}
 }
 
-// live creates one task, and may change and cancel it. The actions depend only on
-// the seed.
+// live creates one task, and may change and cancel it. The actions depend only
+// on the seed.
 func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	dice := rand.New(rand.NewPCG(seed, uint64(i)))
 	name := fmt.Sprintf("disk-%d", i)
@@ -243,7 +247,8 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	}
 }
 
-// request makes a request, logs it with its answer, and returns the status; zero means that none came.
+// request makes a request, logs it with its answer, and returns the status.
+// Zero means that no answer came.
 func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, path string, body any) int {
 	q.Sent = time.Now()
 	status, reply, err := r.Client.Call(ctx, method, path, body)
@@ -263,7 +268,8 @@ func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, pat
 	return status
 }
 
-// judge reads the logs. If a task is in a wrong state it keeps the store too.
+// judge reads the logs. If a task is in a wrong state, judge keeps the store
+// too.
 func (r *diskRun) judge() verify.DiskVerdict {
 	var e verify.DiskEvidence
 	e.Evidence = r.Evidence()

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 )
 
-const killPause = 1200 * time.Millisecond // a server lives at most so long
+const killPause = 1200 * time.Millisecond // a server lives at most this long
 
 // Kill: kill -9 at random moments, in the middle of a start too, while tasks
 // are created, delivered and cancelled.
@@ -24,14 +24,15 @@ func Kill(ctx context.Context, t *harness.Run) {
 	t.Lateness("of first arrivals, downtime included", v.Late)
 }
 
-// killRepeatedly leaves a running server behind.
+// killRepeatedly kills the server at random moments. When it returns, the
+// server runs.
 func killRepeatedly(ctx context.Context, st *harness.Environment, kills int) {
 	for i := range kills {
 		lives := time.Duration(st.Run.Rand.Int64N(int64(killPause)))
 		harness.Pause(ctx, lives)
 		st.Kill(st.Server)
 		harness.Check(st.Server.Start())
-		if (i+1)%20 == 0 || i+1 == kills { // prove now and then that it comes up at all: others die while they start
+		if (i+1)%20 == 0 || i+1 == kills { // check now and then that the server can start: it may be killed before it is ready
 			harness.OK(st.Server.Ready(ctx, 20*time.Second))
 		}
 		if (i+1)%max(20, kills/20) == 0 {

@@ -26,7 +26,7 @@ func Limits(ctx context.Context, t *harness.Run) {
 	}
 }
 
-// limitedRate: so many a second, after a burst, over any window.
+// limitedRate checks the rate of a queue over any window, after a burst.
 func limitedRate(ctx context.Context, st *harness.Environment) {
 	const rate, burst, count = 50, 10, 600
 	harness.Check(st.Client.PutQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}))
@@ -37,8 +37,9 @@ func limitedRate(ctx context.Context, st *harness.Environment) {
 	jitter := verify.Percentile(machine.End(), 100)
 	e := st.Evidence()
 	arrivals := verify.ArrivalTimes(e)
-	// The longest delay of this machine. Two requests may arrive closer together
-	// than they were sent, by up to this much, because one of them was late.
+	// The longest delay of this machine. If a request was late, the time
+	// between two arrivals is shorter than between their sends, by up to this
+	// much.
 	allowed := 1 + rate*(jitter+5*time.Millisecond).Seconds()
 	over := verify.RateExcess(arrivals, rate, burst)
 	st.Run.Must(missing == 0, "delivered %d of %d", count-missing, count)
@@ -47,7 +48,7 @@ func limitedRate(ctx context.Context, st *harness.Environment) {
 	st.Run.Must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
 }
 
-// limitedConcurrency: so many at once.
+// limitedConcurrency checks the concurrency of a queue.
 func limitedConcurrency(ctx context.Context, st *harness.Environment) {
 	const concurrency, count, each = 5, 300, 20 * time.Millisecond
 	harness.Check(st.Client.PutQueue(ctx, "narrow", wire.QueueInput{Concurrency: concurrency}))
@@ -61,7 +62,8 @@ func limitedConcurrency(ctx context.Context, st *harness.Environment) {
 	st.Run.Note("delivered over %.2f s; with nothing in between it is %.2f s", took.Seconds(), wanted.Seconds())
 }
 
-// limitedPerDestination: so many at once to each of two receivers.
+// limitedPerDestination checks the limit of concurrent requests to each of two
+// receivers.
 func limitedPerDestination(ctx context.Context, st *harness.Environment) {
 	const perDestination, count, each = 2, 100, 20 * time.Millisecond
 	other := harness.OK(receiver.Open(st.Path("arrived"))) // both append to the same log
@@ -80,8 +82,9 @@ func limitedPerDestination(ctx context.Context, st *harness.Environment) {
 		"under way at once %d and %d, and no more: the limit is %d each", st.Receiver.MostOpen(), other.MostOpen(), perDestination)
 }
 
-// paused: a queue is paused while it delivers, and resumed; then paused for a
-// while, so that it resumes by itself. The tasks that waited come afterwards.
+// paused pauses a queue while it delivers, and resumes it. Then it pauses the
+// queue for a while, so that the queue resumes by itself. The waiting tasks
+// must arrive after each pause.
 func paused(ctx context.Context, st *harness.Environment) {
 	const perSecond, lasts = 200, 9 * time.Second
 	start := timing.DueIn(time.Second)

@@ -20,7 +20,7 @@ func Poison(ctx context.Context, t *harness.Run) {
 	st.Receiver.Before = func(task string) {
 		switch {
 		case task == name:
-			timing.Pause(ctx, 50*time.Millisecond) // those that are slow are under way by now
+			timing.Pause(ctx, 50*time.Millisecond) // now the slow tasks are under way
 			attempts <- st.Server.KillNow()
 		case strings.HasPrefix(task, slow):
 			timing.Pause(ctx, 500*time.Millisecond)
@@ -38,8 +38,8 @@ func Poison(ctx context.Context, t *harness.Run) {
 	missing := st.Receiver.AwaitAll(ctx, neighbours, 20*time.Second)
 	task := harness.OK(st.Client.Get(ctx, name))
 	t.Must(task.State == "dead" && task.Reclaims == reclaims, "the task is %s (%s) after %d reclaims, promised: dead after %d", task.State, task.Reason, task.Reclaims, reclaims)
-	// The first claim after a clean start need not be on the disk when it is
-	// sent: the kill that follows may go uncounted.
+	// The first task after a clean start may be sent before its claim is on the
+	// disk. Then the kill that follows is not counted.
 	t.Must(killed >= reclaims && killed <= reclaims+1, "it killed the server %d times", killed)
 	t.Must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
 	delivered, arrivals := fates(ctx, st, beside, 20*time.Second)
@@ -49,8 +49,8 @@ func Poison(ctx context.Context, t *harness.Run) {
 }
 
 // fates returns how many of the tasks are delivered before patience ends, and
-// how often each has arrived. That one has arrived does not settle it: the
-// server may have died since.
+// how often each has arrived. An arrival does not mean that the task is
+// delivered, because the server may have died after it.
 func fates(ctx context.Context, st *harness.Environment, names []string, patience time.Duration) (delivered int, arrivals []int) {
 	deadline := time.Now().Add(patience)
 	for _, name := range names {
@@ -89,7 +89,7 @@ func surviveKills(ctx context.Context, st *harness.Environment, name string, att
 	}
 }
 
-// oneTask is a batch of one.
+// oneTask returns a batch with one task.
 func oneTask(name, callback string, due time.Time) []wire.TaskInput {
 	return []wire.TaskInput{harness.Task(name, callback, due)}
 }

@@ -28,7 +28,7 @@ func Purge(ctx context.Context, t *harness.Run) {
 	late := st.ScheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return timing.DueIn(time.Second) })
 	took := awaitPurge(ctx, st, "doomed")
 	missing := st.Receiver.AwaitAll(ctx, append(late, neighbours...), 20*time.Second)
-	t.Must(missing == 0, "delivered although the queue was purged, as they came later or are not of it: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
+	t.Must(missing == 0, "delivered, because they were created after the purge or are in another queue: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
 	mustBePurged(ctx, st, doomed[count-100:])
 	purgeRounds(ctx, st, 200)
 	st.Carry(ctx, harness.Phases{})
@@ -41,7 +41,7 @@ func Purge(ctx context.Context, t *harness.Run) {
 	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 }
 
-// awaitPurge returns how long after the answer the purge was done.
+// awaitPurge waits until the purge is done, and returns how long that took.
 func awaitPurge(ctx context.Context, st *harness.Environment, queue string) time.Duration {
 	began := time.Now()
 	for time.Since(began) < 30*time.Second {
@@ -67,8 +67,9 @@ func mustBePurged(ctx context.Context, st *harness.Environment, names []string) 
 	st.Run.Must(purged == len(names), "shown as cancelled, purged: %d of %d", purged, len(names))
 }
 
-// purgeRounds creates a task right after the answer to a purge, again and
-// again: each is younger than its purge, be it by less than a millisecond.
+// purgeRounds repeatedly creates a task right after the answer to a purge. The
+// task is younger than the purge, even if only by less than a millisecond, so
+// it must be delivered.
 func purgeRounds(ctx context.Context, st *harness.Environment, rounds int) {
 	var names []string
 	for i := range rounds {

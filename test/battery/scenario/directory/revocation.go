@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// prober shows a token every few milliseconds, from an address of its own; end
-// stops it and waits.
+// prober sends requests with a token every few milliseconds, from an address of
+// its own. end stops it and waits.
 type prober struct {
 	stop   func()
 	probes []verify.Probe // of its goroutine until end
@@ -41,9 +41,10 @@ func (p *prober) end() []verify.Probe {
 	return p.probes
 }
 
-// mustPassBeside uses a revoked token as a client does that does not know of the
-// revocation: again and again, and from an address that other clients share, as
-// behind a proxy. A valid token must pass during this time.
+// mustPassBeside repeatedly uses a revoked token, like a client that does not
+// know of the revocation. Its address is that of other clients too, as behind a
+// proxy. During this time the server must accept a valid token from that
+// address.
 func mustPassBeside(ctx context.Context, t *harness.Run, revoked, good *harness.Client) {
 	const shown = 50
 	var last int

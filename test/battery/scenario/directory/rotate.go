@@ -11,10 +11,11 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Rotate: secrets and tokens are replaced, one after the other and again, while
-// tasks are created with the token and delivered with signatures.
+// Rotate: secrets and tokens are replaced repeatedly, while tasks are created
+// with the token and delivered with signatures.
 func Rotate(ctx context.Context, t *harness.Run) {
-	// Loopback is reached by permission alone as soon as there is a token.
+	// As soon as a token exists, tasks may call loopback only with a
+	// permission.
 	st := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
 	operator := harness.OK(st.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"}))
 	st.Client = st.Client.WithToken(operator.Token)
@@ -36,18 +37,19 @@ func Rotate(ctx context.Context, t *harness.Run) {
 	r.conclude(ctx)
 }
 
-// rotation is the load and its results. conclude is called when the load has ended.
+// rotation is the load and its results. conclude must be called after the end
+// of the load.
 type rotation struct {
 	st       *harness.Environment
 	verifier *verifier
 
 	mu      sync.Mutex // guards everything below
-	token   *heldToken // that creates show
+	token   *heldToken // the token of new creates
 	created []string
-	refused verify.Offences // were not created
+	refused verify.Offences // creates without a 2xx
 }
 
-// heldToken is a token and the creates under way that show it.
+// heldToken is a token, and counts the creates under way that use it.
 type heldToken struct {
 	wire.Token
 	uses sync.WaitGroup
@@ -60,11 +62,11 @@ func (r *rotation) begin(ctx context.Context) {
 	r.nextToken(ctx)
 }
 
-// create makes a task that is due in a second, with the token of the moment.
+// create makes a task that is due in a second, with the current token.
 func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Lock()
 	token := r.token
-	token.uses.Add(1) // under mu: no goroutine waits for a token that is still in use
+	token.uses.Add(1) // under mu, so that no create begins with the old token after replaceToken waits
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := timing.DueIn(time.Second)
@@ -82,13 +84,13 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.created = append(r.created, in.Name)
 }
 
-// replaceSecret rotates in one step: both secrets sign for as long as they
-// overlap. The receiver goes from the old one to the new one halfway, and never
-// knows both.
+// replaceSecret rotates the secret in one step: during the overlap both secrets
+// sign. Halfway, the receiver replaces the old secret with the new one. It
+// never knows both.
 func (r *rotation) replaceSecret(ctx context.Context) {
 	const overlap = 3 * time.Second
 	next := harness.OK(r.st.Client.MakeSecret(ctx, wire.SecretInput{Overlap: overlap.String()}))
-	answered := time.Now() // the old one may sign until this and the overlap, at the latest
+	answered := time.Now() // the old one may sign until the end of the overlap after this
 	timing.Pause(ctx, overlap/2)
 	harness.Check(r.verifier.replace(next.Secret))
 	end := answered.Add(overlap + verify.WireDelay)
@@ -97,8 +99,8 @@ func (r *rotation) replaceSecret(ctx context.Context) {
 	harness.Check(ctx.Err())
 }
 
-// replaceToken gives the load another token and revokes the one it had, when no
-// create shows it any more. A prober continues to show it. The revoked one is returned.
+// replaceToken gives the load a new token. It revokes and returns the old token
+// when no create uses it any more. A prober continues to use the old token.
 func (r *rotation) replaceToken(ctx context.Context) (old *heldToken) {
 	old = r.nextToken(ctx)
 	old.uses.Wait()
@@ -117,7 +119,8 @@ func (r *rotation) replaceToken(ctx context.Context) (old *heldToken) {
 	return old
 }
 
-// nextToken makes a token and gives it to the load. It returns the one before.
+// nextToken makes a token and gives it to the load. It returns the token
+// before.
 func (r *rotation) nextToken(ctx context.Context) (old *heldToken) {
 	next := harness.OK(r.st.Client.MakeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"}))
 	r.mu.Lock()

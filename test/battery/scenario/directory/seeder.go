@@ -51,7 +51,7 @@ func (k *seeder) bulk(ctx context.Context, count int) {
 func (k *seeder) create(ctx context.Context, i int) {
 	in := k.input(verify.Numbered{Prefix: "keep"}.Name(i))
 	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
-	if ok, _ := k.st.Client.Create(ctx, in); ok { // no answer is an answer too: At stays zero
+	if ok, _ := k.st.Client.Create(ctx, in); ok { // without an answer, At stays zero
 		line.At = time.Now()
 	}
 	if err := k.log.Append(line); err != nil {

@@ -12,14 +12,14 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// verifier holds the signing secrets of a receiver: the current one, and the one
-// before, which it no longer trusts. The official library verifies. Many goroutines
-// may use it.
+// verifier has the signing secrets of a receiver: the current one, and the one
+// before, which the receiver no longer trusts. It verifies with the official
+// library. Many goroutines may use a verifier.
 type verifier struct {
 	mu      sync.Mutex // guards everything below
 	known   *webhooks.Webhook
 	retired *webhooks.Webhook
-	ended   time.Time // from when on the retired one may sign nothing
+	ended   time.Time // after this the retired one must sign nothing; zero means no such time
 
 	counts verifierCounts
 }
@@ -27,9 +27,9 @@ type verifier struct {
 // verifierCounts counts the results of a verifier.
 type verifierCounts struct {
 	Accepted int
-	Rejected verify.Offences // the known secret had not signed them
-	Stale    verify.Offences // the retired secret signed them after its end
-	Double   int             // that carried two signatures
+	Rejected verify.Offences // callbacks that the known secret had not signed
+	Stale    verify.Offences // callbacks that the retired secret signed after its end
+	Double   int             // callbacks with two signatures
 }
 
 // replace makes the verifier trust another secret and nothing else.
@@ -44,15 +44,16 @@ func (r *verifier) replace(secret string) error {
 	return nil
 }
 
-// retire marks the secret before the current one: from now on it must sign nothing.
+// retire sets the time after which the secret before the current one must sign
+// nothing.
 func (r *verifier) retire(from time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = from
 }
 
-// Accept returns the status that a receiver answers: 401 where the secret that
-// it knows at this moment did not sign.
+// accept returns the status that the receiver answers. It is 401 if the current
+// secret did not sign the callback.
 func (r *verifier) accept(req *http.Request) int {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestAVerifierAcceptsOnlyTheCurrentSecret(t *testing.T) {
 		status := r.judge("a", c.header, body, time.Now())
 		v := r.seen()
 		if got := (counts{v.Accepted, v.Rejected.Count, v.Stale.Count, v.Double}); got != c.want {
-			t.Errorf("%s: the ring says %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: the counts are %+v, want %+v", name, got, c.want)
 		}
 		if (status == http.StatusOK) != (c.want.accepted == 1) {
 			t.Errorf("%s: it answers %d", name, status)

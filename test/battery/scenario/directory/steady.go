@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Steady: a quiet server, some load, nothing goes wrong.
+// Steady: a server with some load and without faults.
 func Steady(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	const count, spread = 2000, 5 * time.Second

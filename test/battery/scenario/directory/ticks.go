@@ -9,12 +9,15 @@ import (
 )
 
 const (
-	// A kill comes so long before its tick at most, or after: an instant is dealt with, synced,
-	// sent, answered and settled in this time.
+	// A kill comes at most this long before its tick, or after it. During this
+	// time the task of the instant is created, synced, sent, answered and
+	// settled.
 	killBeforeTick, killAfterTick = 20 * time.Millisecond, 60 * time.Millisecond
-	// A quarter of the kills come this soon after a start, while the server makes up for missed instants.
+	// A quarter of the kills come at most this long after a start, while the
+	// server creates the tasks of missed instants.
 	killAfterStart = 600 * time.Millisecond
-	// After an eighth of the kills no server runs for up to this long, so instants pass.
+	// After an eighth of the kills no server runs for up to this long, so
+	// instants are missed.
 	longDown = 3 * time.Second
 )
 
@@ -23,7 +26,7 @@ func Ticks(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	k := st.StartTickers(ctx, 1)
 	killAtTicks(ctx, st, t.Options.Ticks)
-	timing.Pause(ctx, 5*time.Second) // time to make up for missed instants
+	timing.Pause(ctx, 5*time.Second) // time to create the tasks of missed instants
 	st.StopTickers(ctx, k)
 	v := st.Conclude(ctx, harness.Phases{Drain: time.Minute, Quiet: 2 * time.Second, Stop: 25 * time.Second})
 	t.Note("kills %d, duplicates %d, by one kill at most %d", v.Faults, v.Duplicates, v.MostPerFault)
@@ -31,7 +34,7 @@ func Ticks(ctx context.Context, t *harness.Run) {
 	st.MustExpectAll()
 }
 
-// killAtTicks leaves a running server behind.
+// killAtTicks kills the server around ticks. When it returns, the server runs.
 func killAtTicks(ctx context.Context, st *harness.Environment, kills int) {
 	for i := range kills {
 		at := aim(ctx, st)
@@ -48,7 +51,7 @@ func killAtTicks(ctx context.Context, st *harness.Environment, kills int) {
 	harness.OK(st.Server.Ready(ctx, 20*time.Second))
 }
 
-// aim returns the time at which to kill the server, which was started just now.
+// aim returns the time of the next kill. The server was started just now.
 func aim(ctx context.Context, st *harness.Environment) time.Time {
 	if st.Run.Rand.IntN(4) == 0 {
 		return time.Now().Add(time.Duration(st.Run.Rand.Int64N(int64(killAfterStart))))

@@ -10,13 +10,14 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Watchdog: a task is touched more often than its delay, then no more.
+// Watchdog: a task is touched at intervals shorter than its delay, and then no
+// more.
 func Watchdog(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	const name, delay, every, touches = "watchdog", time.Second, 300 * time.Millisecond, 30
 	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.Receiver.URL()}}
 	harness.Check(st.Client.CreateAll(ctx, []wire.TaskInput{in}))
-	var last time.Time // no touch was answered after it, and it is due no earlier than a delay from when that was asked
+	var last time.Time // when the last touch was requested: the task is due no earlier than delay after it
 	for i := range touches {
 		harness.Pause(ctx, every)
 		last = time.Now()

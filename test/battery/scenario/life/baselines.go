@@ -18,7 +18,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// baselines adds the cost of the bare mechanisms, in as many calls as a step has tasks.
+// baselines adds the cost of the mechanisms without Foliot. The number of calls
+// is the number of tasks in a step.
 func (l *life) baselines(ctx context.Context) {
 	body := harness.OK(json.Marshal(l.task(verify.Numbered{Prefix: "baseline"}, 0)))
 	here := os.Getpid()
@@ -40,7 +41,7 @@ func (l *life) baselines(ctx context.Context) {
 	}
 }
 
-// post sends so many requests as a step has tasks.
+// post sends as many requests as a step has tasks.
 func (l *life) post(ctx context.Context, url string, body []byte) {
 	client := harness.NewClient(url)
 	defer client.Close()

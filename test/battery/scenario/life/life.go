@@ -179,7 +179,7 @@ func (l *life) createBatches(ctx context.Context, queue string, tasks verify.Num
 	}))
 }
 
-// task returns the i-th of some tasks. It waits, and has a body of 100 bytes.
+// task returns the i-th waiting task. It has a body of 100 bytes.
 func (l *life) task(tasks verify.Numbered, i int) wire.TaskInput {
 	in := harness.Task(tasks.Name(i), l.fast.URL(), timing.DueIn(longAhead))
 	in.Queue, in.HTTP.Body = "waiting", harness.RandomString(i, 98) // and its quotes

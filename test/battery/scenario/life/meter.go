@@ -20,7 +20,7 @@ func (l *life) fromClients() processes { return processes{l.Server.PID(), os.Get
 // toReceiver returns the sides while the server calls the receiver.
 func (l *life) toReceiver() processes { return processes{l.Server.PID(), l.fast.Cmd.Process.Pid} }
 
-// measure adds the row of a step that does something to so many tasks.
+// measure runs a step for a number of tasks, and adds its row.
 func (l *life) measure(ctx context.Context, name string, tasks int, of processes, do func()) {
 	before := l.read(ctx, of)
 	do()

@@ -14,9 +14,9 @@ import (
 // attackProcess is an attacker's process.
 type attackProcess struct{ *system.Child }
 
-// startAttack starts an attacker, which prepares its attack at once. The process
-// has less claim on the processor than the server: a real attacker would not run
-// on the server's machine.
+// startAttack starts an attacker, which prepares its attack at once. The
+// process has a lower priority than the server, because a real attacker would
+// not run on the machine of the server.
 func startAttack(order attackOrder) (*attackProcess, error) {
 	self, err := os.Executable()
 	if err != nil {

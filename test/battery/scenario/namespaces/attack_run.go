@@ -26,8 +26,8 @@ type attackRun struct {
 	hang   *receiver.HangServer // where they hang
 }
 
-// prepareAttack starts a server for an attack, in a directory of that name: it speaks
-// TLS, and gets no more than serverMemory.
+// prepareAttack starts a server for an attack, in a directory of that name. The
+// server uses TLS, and gets no more memory than serverMemory.
 func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *attackRun) {
 	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
 	s = &attackRun{attack: a}

@@ -19,9 +19,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Command is the hidden scenario under which the battery runs itself again
-// as an attacker. An attacker in a process of its own does not slow down the
-// victim's clients and clocks by its own garbage and goroutines.
+// Command is the hidden scenario with which the battery starts itself again as
+// an attacker. In a separate process, the garbage and the goroutines of the
+// attacker do not slow down the clients and clocks of the victim.
 const Command = "attack"
 
 // attackOrder is the first line of an attacker's standard input. Its second line
@@ -38,20 +38,22 @@ type attackOrder struct {
 	Schedules int    `json:"schedules"`
 }
 
-// attackReady is the first line of its standard output: it is prepared.
+// attackReady is the first line of the standard output of an attacker. It means
+// that the attack is prepared.
 type attackReady struct {
 	Count int       `json:"count"`         // tasks that will arrive
 	Due   time.Time `json:"due,omitempty"` // when they are due
 }
 
-// attackCounts is the second line: the attacker's requests and their replies.
+// attackCounts is the second line of the output: the requests of the attacker
+// and their replies.
 type attackCounts struct {
 	Requests int64         `json:"requests"`
 	Statuses map[int]int64 `json:"statuses"` // replies by status; zero means that none came
 	Bytes    int64         `json:"bytes"`    // of the replies
 }
 
-// attacker carries an attack out.
+// attacker carries out an attack.
 type attacker struct {
 	order  attackOrder
 	client *harness.Client // shows the attack's token
@@ -66,11 +68,11 @@ type attacker struct {
 	counts attackCounts
 }
 
-// attackAddr is where attacks come from: bounds for each address must not bind
-// the victim, which is at another one.
+// attackAddr is the address of the attacker. The victim has another address, so
+// that limits for each address do not affect it.
 const attackAddr = "127.0.0.66"
 
-// RunAttacker is an attacker's process. It ends when its input does.
+// RunAttacker runs the process of an attacker. It returns when in ends.
 func RunAttacker(ctx context.Context, in io.Reader, out io.Writer) error {
 	input, output := json.NewDecoder(in), json.NewEncoder(out)
 	var order attackOrder
@@ -172,8 +174,9 @@ func (a *attacker) ask(ctx context.Context, method, url string, body []byte) int
 	return status
 }
 
-// hammer calls do from so many goroutines, each again and again until ctx ends.
-// do returns false when the server cannot be reached: then it pauses for a moment.
+// hammer calls do repeatedly from several goroutines until ctx ends. If do
+// returns false, the server cannot be reached, and the goroutine pauses for a
+// moment.
 func hammer(ctx context.Context, workers int, do func(worker, i int) bool) {
 	var group sync.WaitGroup
 	for worker := range workers {

@@ -21,7 +21,7 @@ type attack struct {
 	flags []string            // of the server, added to those of every attack
 
 	redisMemory string        // maxmemory of the Redis; empty means redistest's default
-	redisLasts  time.Duration // on Redis it lasts at least this long
+	redisLasts  time.Duration // the attack lasts at least this long on Redis
 	onDirectory bool          // it needs a data directory; Redis has no such attack
 
 	hangs    bool // the rival's tasks call a host that never answers
@@ -33,7 +33,7 @@ type attack struct {
 	strike  func(context.Context, *attacker)       // nil means that the work of prepare is the attack. It returns when its context ends.
 }
 
-// All are in the order in which they run.
+// All has the attacks in the order in which they run.
 var All = []attack{
 	{
 		Name: "window", What: "one HTTP/2 connection: 100 lists at once under a window of 0",
@@ -90,7 +90,7 @@ var All = []attack{
 	},
 }
 
-// Choose returns the attacks of a list of names, all of them for "".
+// Choose returns the attacks with the names of a list. It returns all for "".
 func Choose(names string) ([]attack, error) {
 	if names == "" {
 		return All, nil

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// dial opens a connection to the server and shakes hands.
+// dial opens a connection to the server and does the TLS handshake.
 func (a *attacker) dial(ctx context.Context, protocols ...string) (*tls.Conn, error) {
 	dialer := &net.Dialer{LocalAddr: a.from, Timeout: 10 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", a.order.Server)
@@ -36,8 +36,8 @@ func (a *attacker) dial(ctx context.Context, protocols ...string) (*tls.Conn, er
 	return secure, nil
 }
 
-// handshakes shakes hands over many connections at once, holds them for a
-// moment, closes them and begins again.
+// handshakes opens many connections at once with TLS handshakes, holds them for
+// a moment, closes them and begins again.
 func handshakes(ctx context.Context, a *attacker) {
 	const atOnce, held = 4900, 500 * time.Millisecond
 	for ctx.Err() == nil {
@@ -181,7 +181,7 @@ func (a *attacker) hold(ctx context.Context, c *http2Conn, streams int) {
 			if c.framer.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
 				return
 			}
-			timing.Pause(ctx, time.Millisecond) // a refused stream costs little: no use in a busy loop
+			timing.Pause(ctx, time.Millisecond) // a refused stream costs little: do not loop without a pause
 		case <-ctx.Done():
 			return
 		}

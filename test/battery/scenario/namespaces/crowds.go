@@ -15,7 +15,7 @@ import (
 // receiver at callback, which listens on every address.
 func hostURL(callback string, i int) string {
 	_, port, _ := net.SplitHostPort(callback) // the battery's own address
-	i += 1 << 16                              // 127.0.*.* are other parties
+	i += 1 << 16                              // other processes use 127.0.*.*
 	return fmt.Sprintf("http://127.%d.%d.%d:%s/", i>>16, i>>8&0xff, i&0xff, port)
 }
 
@@ -52,9 +52,10 @@ func rivalSchedules(ctx context.Context, a *attacker) error {
 	}, 1)
 }
 
-// muster calls create(0) … create(n-1), and each makes size tasks that are
-// due at one instant. A tenth of the calls, with tasks due much later, show
-// how long the others will take, and so when that instant is.
+// muster calls create(0) … create(n-1). Each call makes size tasks. The first
+// tenth of the calls makes tasks that are due much later, and measures how long
+// the other calls will take. The tasks of the other calls are due at one
+// instant after that.
 func (a *attacker) muster(n int, create func(i int, due time.Time) error, size int) error {
 	const ahead = 3 * time.Second
 	trial, began := max(1, n/10), time.Now()

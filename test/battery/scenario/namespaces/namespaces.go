@@ -43,7 +43,7 @@ func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) {
 	}
 }
 
-// carryOutAttack measures one attack, in as many turns as deciding asks for.
+// carryOutAttack measures one attack, in as many turns as deciding needs.
 func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool) *attackRow {
 	for turns := []*attackRow{}; ; {
 		dir, row := fmt.Sprintf("%s-%d", a.Name, len(turns)+1), &attackRow{attack: a}
@@ -68,7 +68,8 @@ func reportRow(t *harness.Run, row *attackRow) {
 	}
 }
 
-// carryOutOnce carries one attack out, in a directory of that name, and fills in its row.
+// carryOutOnce carries out one attack, in a directory of that name, and fills
+// in its row.
 func carryOutOnce(ctx context.Context, t *harness.Run, row *attackRow, dir string, onRedis bool) {
 	s := prepareAttack(ctx, t, row.attack, dir, onRedis)
 	order := s.makeNamespaces(ctx)
@@ -92,7 +93,7 @@ func carryOutOnce(ctx context.Context, t *harness.Run, row *attackRow, dir strin
 	row.judge(s.Evidence())
 }
 
-// carryOut prepares the attack and lets it last as long as it shall.
+// carryOut prepares the attack and runs it for its duration.
 func (s *attackRun) carryOut(ctx context.Context, order attackOrder, row *attackRow) {
 	attacker := harness.OK(startAttack(order))
 	defer attacker.Close() //nolint:errcheck // end returns it

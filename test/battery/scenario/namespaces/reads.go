@@ -16,7 +16,7 @@ import (
 // later is when tasks are due that an attack only reads or changes.
 func later() time.Time { return timing.DueIn(24 * time.Hour) }
 
-// seed creates so many tasks that are not due during the attack.
+// seed creates tasks that are not due during the attack.
 func (a *attacker) seed(ctx context.Context, count int, edit func(i int, in *wire.TaskInput)) error {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
@@ -75,7 +75,8 @@ func live(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodGet, wire.Version+"/live", nil) != 0 })
 }
 
-// manyTasks makes tasks, and entries of the audit log, that searches read in vain.
+// manyTasks makes tasks and entries of the audit log. Searches read them and do
+// not find a match.
 func manyTasks(ctx context.Context, a *attacker) error { return a.seed(ctx, 20_000, nil) }
 
 func searches(ctx context.Context, a *attacker) {

@@ -19,8 +19,9 @@ const (
 	serverMemory = 2 << 30                // bytes, of its cgroup
 )
 
-// measurement is a measurement over a while: how late the victim's tasks arrived that
-// were due then, and how late a process was woken that only sleeps. Both are ascending.
+// measurement is a measurement over a while: how late the tasks of the victim
+// arrived, and how late a process that only sleeps was woken. Both are
+// ascending.
 type measurement struct {
 	from, until     time.Time // until zero: without an end
 	victim, sleeper []time.Duration
@@ -53,9 +54,10 @@ func (r *attackRow) shift() time.Duration {
 	return verify.Percentile(r.beside.victim, 99) - verify.Percentile(r.alone.victim, 99)
 }
 
-// deciding returns the turn of an attack that counts; nil means that another turn is needed. A
-// spell has some 200 tasks, so one pause of the machine can decide its p99. If
-// nothing but the shift misses its bound, the median of three turns counts.
+// deciding returns the turn of an attack that counts. nil means that another
+// turn is needed. A measurement has about 200 tasks, so one pause of the
+// machine can decide its p99. If only the shift is above its bound, the median
+// of three turns counts.
 func deciding(turns []*attackRow) *attackRow {
 	last := turns[len(turns)-1]
 	failed := len(last.failed())
@@ -76,7 +78,7 @@ type finding struct {
 	text string
 }
 
-// findings holds a row against the promises. It is a pure function.
+// findings compares a row with the promises. It is a pure function.
 func (r *attackRow) findings() (list []finding) {
 	add := func(ok bool, format string, args ...any) {
 		list = append(list, finding{ok, fmt.Sprintf(format, args...)})

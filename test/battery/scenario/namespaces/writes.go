@@ -68,7 +68,7 @@ func fillDisk(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodPost, wire.Version+"/tasks", body) != 0 })
 }
 
-// batchBytes is a little less than a request may have.
+// batchBytes is a little less than the maximum size of a request.
 const batchBytes = 16<<20 - 1024
 
 // wideBatches makes batches of one task that is far too large, in ways that are
@@ -88,8 +88,9 @@ func sendBatches(ctx context.Context, a *attacker) {
 	})
 }
 
-// wideBatch returns a batch: its only task repeats a part, numbered if it has a
-// verb, until the batch is as large as one may be.
+// wideBatch returns a batch with one task. The task repeats a part until the
+// batch has the maximum size. If the part has a formatting verb, it gets the
+// number of the repetition.
 func wideBatch(open, part, end string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"tasks":[{"delay":"1h",` + open)

@@ -30,7 +30,7 @@ func (a answer) quoted() string {
 	return fmt.Sprintf("; %s: %d %.260s", a.what, a.status, a.body)
 }
 
-// ask sends one request, as CallWith does.
+// ask sends one request, as harness.Client.CallWith does.
 func ask(ctx context.Context, c *harness.Client, fields map[string]string, method, path string, body any) answer {
 	a := answer{what: method + " " + path, sent: time.Now()}
 	if status, reply, err := c.CallWith(ctx, fields, method, path, body); err == nil {
@@ -39,8 +39,8 @@ func ask(ctx context.Context, c *harness.Client, fields map[string]string, metho
 	return a
 }
 
-// askEach appends an answer to list at each tick. list must not be read before
-// stop returns. stop lets the last request end.
+// askEach sends a request at each tick, and appends the answer to list. list
+// must not be read before stop returns. stop waits for the last request.
 func askEach(ctx context.Context, every time.Duration, list *[]answer, one func(ctx context.Context, i int) answer) (stop func()) {
 	return timing.InBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(every)
@@ -55,8 +55,9 @@ func askEach(ctx context.Context, every time.Duration, list *[]answer, one func(
 	})
 }
 
-// firstUnready returns the first answer of /readyz that has one of the codes, and
-// how long after back it was asked for. Without such an answer the status is 0.
+// firstUnready returns the first answer of /readyz that has one of the codes,
+// and how long after back its request was sent. Without such an answer the
+// status is 0.
 func firstUnready(ready []answer, back time.Time, codes ...string) (noticed answer, after time.Duration) {
 	for _, a := range ready {
 		var p wire.Problem

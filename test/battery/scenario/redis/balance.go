@@ -18,8 +18,8 @@ import (
 const (
 	balanceRate = 200 // tasks due a second
 
-	leastShare, mostShare = 0.25, 0.42 // of the deliveries, of one of three nodes
-	masterStray           = 0.10       // of a master's part from a third, as a share of that
+	leastShare, mostShare = 0.25, 0.42 // the deliveries of one of three nodes, as a share of all
+	masterStray           = 0.10       // how far the tasks of a master may differ from a third, as a share of that third
 )
 
 // Balance: tasks that are due within a minute, on three masters, by three nodes.
@@ -47,7 +47,7 @@ func Balance(ctx context.Context, t *harness.Run) {
 	by.must(t)
 }
 
-// mustSpread asks each master how many tasks it holds.
+// mustSpread checks how many tasks each master holds.
 func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count int) {
 	const held = `local n = 0 for _, key in ipairs(redis.call('KEYS', 'foliot:{*}:meta')) do n = n + redis.call('HLEN', key) end return n`
 	var parts []int
@@ -58,7 +58,7 @@ func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count
 		}
 		n, err := strconv.Atoi(reply[1:]) // ":123"
 		if err != nil {
-			harness.Fatalf("count the tasks of a master: it says %s", reply)
+			harness.Fatalf("count the tasks of a master: the reply is %s", reply)
 		}
 		parts = append(parts, n)
 	}
@@ -76,10 +76,10 @@ type senders struct {
 	known  map[string]int // address of a connection → index of its process; -1 means no process
 	counts []int
 	others int
-	err    error // of the first connection that could not be asked for
+	err    error // the first failure to find the process of a connection
 }
 
-// newSenders makes n's receiver count.
+// newSenders makes the receiver of n count the senders of callbacks.
 func newSenders(n *harness.Environment) *senders {
 	by := &senders{to: netip.MustParseAddrPort(n.Receiver.Addr), known: map[string]int{}, counts: make([]int, len(n.Servers))}
 	n.Receiver.Accept = func(req *http.Request) int {
@@ -89,7 +89,7 @@ func newSenders(n *harness.Environment) *senders {
 	return by
 }
 
-// count asks the system once for each connection.
+// count counts a callback. It looks up the process of each connection once.
 func (by *senders) count(addr string) {
 	by.mu.Lock()
 	defer by.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	blackoutLoad = 4 * time.Second // how long there is load before it
+	blackoutLoad = 4 * time.Second // how long there is load before the kill
 	blackoutWake = 2 * time.Second // from the start to the first overdue task
 )
 
-// Blackout: all nodes are killed at once under load, and started after a while,
-// in which tasks come due.
+// Blackout: all nodes are killed at once under load, and started after a while.
+// During this time tasks come due.
 func Blackout(ctx context.Context, t *harness.Run) {
 	n := t.StartNodes(ctx, ".", 3)
 	load := &harness.Load{Environment: n, Target: n.Endpoints, Rate: harness.LoadRate, DueWithin: blackoutLoad + t.Options.Blackout, CancelShare: t.Options.Cancel}

@@ -17,8 +17,8 @@ const (
 	cutEvery = 199 // commands of a kind, besides the first, second, fourth …
 )
 
-// CutReplies: connections are cut instead of the reply to each kind of command,
-// the first of it, the second, the fourth, and so on.
+// CutReplies: connections are cut instead of a reply: for each kind of command,
+// at the first command, the second, the fourth, and so on.
 func CutReplies(ctx context.Context, t *harness.Run) {
 	p := t.StartProxiedRedis()
 	cuts := &cutter{seen: map[string]int{}}
@@ -51,7 +51,7 @@ func (c *cutter) doomed(command []string) bool {
 	}
 	kind := strings.ToUpper(command[0])
 	if len(command) > 1 && (kind == "EVALSHA" || kind == "EVAL" || kind == "CLUSTER" || kind == "CLIENT") {
-		kind += " " + command[1] // the script, or the part of the command
+		kind += " " + command[1] // the script or the subcommand
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

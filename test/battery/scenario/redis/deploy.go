@@ -18,8 +18,8 @@ const (
 	deployStop  = 25 * time.Second
 )
 
-// Deploy: an operator restarts each of three nodes in turn, and then one that is
-// alone. No node is killed: no task comes twice, and none waits for a lease.
+// Deploy: an operator restarts each of three nodes in turn, and then a single
+// node. No node is killed, so no task may arrive twice or wait for a lease.
 func Deploy(ctx context.Context, t *harness.Run) {
 	same := slices.Repeat([]string{t.Options.Binary}, t.Options.Deploys)
 	t.Note("three nodes: %d restarts of each", len(same))
@@ -28,8 +28,8 @@ func Deploy(ctx context.Context, t *harness.Run) {
 	t.Part("one", func() { deployOf(ctx, t, "one", 1, t.Options.Binary, same) })
 }
 
-// Upgrade: an operator upgrades three nodes in turn from another commit, goes back,
-// and upgrades them again. The promises are those of Deploy.
+// Upgrade: an operator upgrades three nodes in turn from another commit,
+// downgrades them, and upgrades them again. The promises are those of Deploy.
 func Upgrade(ctx context.Context, t *harness.Run) {
 	old := harness.OK(harness.BuildAt(ctx, t.Dir, t.Options.From))
 	t.Note("three nodes: from %s to this tree, back, and again to this tree", t.Options.From)
@@ -55,8 +55,8 @@ func deployOf(ctx context.Context, t *harness.Run, sub string, count int, first 
 	mustArriveWithin(t, "over restarts", e.Delays().Untouched, deployLate+machines)
 }
 
-// gap is how long a restart left a node not ready: until its process had ended,
-// and from then until the next was ready.
+// gap is how long a node was not ready during a restart: the time until its
+// process had ended, and the time from then until the next process was ready.
 type gap struct{ stop, start time.Duration }
 
 // restartInTurn stops one node after another as an operator does, and starts each

@@ -11,17 +11,20 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// redisGroup is servers with replicas. A scenario strikes one of its masters again
-// and again. The goroutine of the run drives it.
+// redisGroup is a group of Redis servers with replicas. A scenario repeatedly
+// strikes one of its masters: it makes the master unavailable. The goroutine of
+// the run drives the group.
 type redisGroup interface {
 	url() string
 	// victim returns the master that is struck next.
 	victim(ctx context.Context) *redistest.Server
-	// strike makes that unavailable, to some or to all.
+	// strike makes the victim unavailable, to some clients or to all.
 	strike()
-	// promoted returns nil once another server is the master in its place.
+	// promoted returns nil if another server is the master in place of the
+	// victim.
 	promoted(ctx context.Context) error
-	// heal brings the old one back, and returns when all follow as they should.
+	// heal starts the old master again, and returns when all replicas follow
+	// their masters.
 	heal(ctx context.Context)
 	// promotions returns how many masters were elected so far.
 	promotions(ctx context.Context) int
@@ -29,9 +32,9 @@ type redisGroup interface {
 
 const (
 	failoverDue  = 5 * time.Second        // tasks are due up to this long from their creation
-	serviceAgain = 100                    // answered creates that show that service is there again
-	strikeWithin = 2 * time.Minute        // a busy machine elects slowly
-	deserted     = 300 * time.Millisecond // a master replies without replicas, so that it alone has these writes
+	serviceAgain = 100                    // answered creates that show that the service works again
+	strikeWithin = 2 * time.Minute        // on a busy machine an election is slow
+	deserted     = 300 * time.Millisecond // how long a master without replicas accepts writes before the strike
 )
 
 // openGroup starts a group with its files in dir. It is closed when the part ends.
@@ -44,10 +47,11 @@ var levels = []string{"async", "default", "strict"}
 // write that was acknowledged at the strict level must never be lost: each master
 // has all its replicas when it is struck.
 //
-// The control is in the same runs. The last runs of each level, one in ten, remove
-// the replicas of a master a moment before the strike. No successor has the writes
-// that it then acknowledges. At async these tasks must be lost, or the absence of
-// losses elsewhere proves nothing. Strict must not acknowledge them.
+// The control is in the same series. After the other runs of a level, a tenth
+// as many runs remove the replicas of a master a moment before the strike. No
+// successor has the writes that the master then acknowledges. At the level
+// async these tasks must be lost, or the absence of losses elsewhere proves
+// nothing. At the level strict the master must not acknowledge them.
 //
 // Duplicates are counted and not judged: claims wait for no replica, and a client
 // may repeat a create without a reply after the first one was lost.
@@ -90,7 +94,8 @@ func mustHold(t *harness.Run, l verify.Losses) {
 	t.Must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), verify.Examples(l.AfterCancel))
 }
 
-// failoverAt strikes at one level: so many runs, and then those of the control.
+// failoverAt strikes masters at one level: first in the given number of runs,
+// and then in the runs of the control.
 func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open openGroup) (struck []verify.FailoverRun, e verify.Evidence) {
 	sub := level + "-" + fault
 	w := open(t, t.Path(sub+"-redis"), level)
@@ -109,13 +114,14 @@ func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs i
 	return struck, e
 }
 
-// strikeOnce strikes a master, once creates are answered as before, and returns
-// when they are again, and all replicas follow. Alone, it has lost these before.
+// strikeOnce strikes a master. It returns when creates are answered again and
+// all replicas follow their masters. If alone is true, it removes the replicas
+// of the master before the strike.
 func strikeOnce(ctx context.Context, n *harness.Environment, w redisGroup, alone bool) (r verify.FailoverRun) {
 	r.Began = time.Now()
 	quiet := time.Second + time.Duration(n.Run.Rand.Int64N(int64(time.Second)))
 	if alone {
-		quiet += failoverDue // the cost of this strike is not that of earlier tasks
+		quiet += failoverDue // earlier tasks must not be lost by this strike
 	}
 	harness.Pause(ctx, quiet)
 	ctx, stop := context.WithTimeout(ctx, strikeWithin)
@@ -134,8 +140,8 @@ func strikeOnce(ctx context.Context, n *harness.Environment, w redisGroup, alone
 	return r
 }
 
-// awaitService returns when so many creates more were answered, which is once the
-// successor takes them.
+// awaitService returns when serviceAgain more creates were answered, so that
+// the successor accepts writes.
 func awaitService(ctx context.Context, n *harness.Environment) {
 	goal := n.Promises.Load() + serviceAgain
 	harness.Check(redistest.Poll(ctx, func(context.Context) error {

@@ -13,7 +13,7 @@ import (
 // clusterGroup is a group of three masters with a replica each, in a Cluster.
 type clusterGroup struct {
 	*redistest.Cluster
-	struck int // the place of the one that is, or was
+	struck int // the index of the server that is struck, or was struck last
 	turn   int
 }
 
@@ -30,7 +30,7 @@ func (m *clusterGroup) url() string {
 	return "redis+cluster://" + strings.Join(m.Addrs()[:m.Masters], ",")
 }
 
-// victim is one master after another.
+// victim returns one master after another.
 func (m *clusterGroup) victim(ctx context.Context) *redistest.Server {
 	for range m.Servers {
 		m.turn++
@@ -69,7 +69,8 @@ func (m *clusterGroup) heal(ctx context.Context) {
 	}))
 }
 
-// promotions are the epochs: each election takes one, won or not.
+// promotions returns the current epoch: each election increases the epoch, even
+// if no master is elected.
 func (m *clusterGroup) promotions(ctx context.Context) int {
 	info := harness.OK(redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO"))
 	_, after, _ := strings.Cut(info, "cluster_current_epoch:")

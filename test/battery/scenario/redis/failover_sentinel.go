@@ -20,8 +20,8 @@ var errNoSuccessor = errors.New("no other server became the master")
 type sentinelGroup struct {
 	*redistest.Sentinels
 	how    masterFault
-	master int // its place
-	next   int // that of its successor
+	master int // the index of the master
+	next   int // the index of its successor
 }
 
 // masterFault is a fault of a master, and its reversal.
@@ -31,7 +31,8 @@ type masterFault struct {
 	proxied bool
 }
 
-// killing: kill -9, and started again as a replica of its successor.
+// killing kills a master with kill -9, and starts it again as a replica of its
+// successor.
 var killing = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Kill() },
 	undo: func(_ context.Context, w *sentinelGroup) {
@@ -41,8 +42,8 @@ var killing = masterFault{
 }
 
 // stopping stops a master by SIGSTOP, and lets it continue when there is a
-// successor. After that it executes the commands that were sent to it, and replies,
-// until it learns of the successor.
+// successor. Then the old master executes the commands that were sent to it,
+// and replies, until it becomes a replica of the successor.
 var stopping = masterFault{
 	inflict: func(w *sentinelGroup) { w.Servers[w.master].Pause() },
 	undo: func(ctx context.Context, w *sentinelGroup) {
@@ -51,8 +52,8 @@ var stopping = masterFault{
 	},
 }
 
-// splitting: replicas and sentinels do not reach it any more, and the nodes do,
-// so that it takes writes while its successor is chosen.
+// splitting cuts a master off from replicas and sentinels, but not from the
+// nodes. So the master accepts writes while its successor is elected.
 var splitting = masterFault{
 	proxied: true,
 	inflict: func(w *sentinelGroup) { w.Proxies[w.master].FreezeBut("foliot") },
@@ -63,8 +64,8 @@ var splitting = masterFault{
 	},
 }
 
-// oldMasterTime is how long an old master still believes in itself. The sentinels would
-// leave it in that for ten seconds.
+// oldMasterTime is how long an old master stays a master after the fault has
+// ended. The sentinels would demote it only after ten seconds.
 const oldMasterTime = 2 * time.Second
 
 // demote makes an old master, after a while, a replica of its successor.
@@ -80,17 +81,20 @@ func FailoverByKill(ctx context.Context, t *harness.Run) {
 	failover(ctx, t, "kill -9", t.Options.Failovers, openSentinelGroup(killing))
 }
 
-// FailoverByStop stops such a master by SIGSTOP until it has a successor.
+// FailoverByStop stops a master that sentinels watch by SIGSTOP until it has a
+// successor.
 func FailoverByStop(ctx context.Context, t *harness.Run) {
 	failover(ctx, t, "SIGSTOP", t.Options.Failovers, openSentinelGroup(stopping))
 }
 
-// FailoverBySplit cuts such a master off from all but the nodes.
+// FailoverBySplit cuts a master that sentinels watch off from all processes
+// except the nodes.
 func FailoverBySplit(ctx context.Context, t *harness.Run) {
 	failover(ctx, t, "split", t.Options.Failovers, openSentinelGroup(splitting))
 }
 
-// redisArgs are those of a server that a level wants.
+// redisArgs returns the arguments of a Redis server that a durability level
+// needs.
 func redisArgs(level string) []string {
 	if level != "strict" {
 		return nil
@@ -137,7 +141,7 @@ func (w *sentinelGroup) heal(ctx context.Context) {
 	w.how.undo(ctx, w)
 	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
 		if m := w.Master(ctx); m >= 0 {
-			w.master = m // on a busy machine another than the successor: the sentinels have doubted that, too
+			w.master = m // not always the successor: on a busy machine the sentinels may have replaced that too
 		}
 		return w.Agreed(ctx, w.master)
 	}))

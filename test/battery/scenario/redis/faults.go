@@ -14,7 +14,7 @@ import (
 const (
 	faultRate  = 300 // creates a second, while Redis has faults
 	faultAhead = time.Second
-	faultShare = 0.05 // of them is cancelled
+	faultShare = 0.05 // the share of these tasks that is cancelled
 )
 
 // underFaults creates tasks during fault. It judges after all expected tasks have arrived.
@@ -48,16 +48,17 @@ func mustKeep(t *harness.Run, v verify.Verdict) {
 	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
 }
 
-// mustDelays prints the delays and compares them with the promise for the death of a
-// node: untouched tasks come within its shard lease and a second, those in flight
-// within their own lease and a second.
+// mustDelays prints the delays and compares them with the promise for the death
+// of a node. Tasks that the node had not claimed arrive within its shard lease
+// and a second. Tasks in flight arrive within their own lease and a second.
 func mustDelays(n *harness.Environment) {
 	d := n.Evidence().Delays()
 	mustArriveWithin(n.Run, "untouched by a fault", d.Untouched, n.Run.Options.ShardLease+time.Second)
 	mustArriveWithin(n.Run, "that were due at a fault, after it", d.Touched, n.Run.Options.TaskLease+time.Second)
 }
 
-// mustArriveWithin prints how late some tasks were, and holds the latest against a bound.
+// mustArriveWithin prints how late some tasks were, and compares the latest
+// with a bound.
 func mustArriveWithin(t *harness.Run, what string, late []time.Duration, bound time.Duration) {
 	t.Lateness(what, late)
 	most := verify.Percentile(late, 100)
@@ -73,8 +74,8 @@ func startCluster(t *harness.Run, dir string, masters, replicas int, args ...str
 	return c
 }
 
-// detachReplicas takes the replicas from a master, and lets none come back: its clients
-// do not notice.
+// detachReplicas removes the replicas of a master, and lets none connect again.
+// The clients of the master stay connected.
 func detachReplicas(ctx context.Context, s *redistest.Server) {
 	sendCommand(ctx, s, "ACL", "SETUSER", "default", "-psync", "-sync")
 	sendCommand(ctx, s, "CLIENT", "KILL", "TYPE", "replica")

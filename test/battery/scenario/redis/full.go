@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Full: when the memory of Redis is full, servers refuse creates, and nothing else.
+// Full: when the memory of Redis is full, servers refuse only creates.
 func Full(ctx context.Context, t *harness.Run) {
 	r := t.StartRedis("redis", "--maxmemory", "64mb")
 	n := t.PrepareNodes(".", 2, "redis://"+r.Addr)
@@ -29,7 +29,7 @@ func Full(ctx context.Context, t *harness.Run) {
 	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 }
 
-// fullness is the state of redisFull.
+// fullness is the state of Full.
 type fullness struct {
 	*harness.Environment
 	addr  string
@@ -56,16 +56,16 @@ func (f *fullness) prepare(ctx context.Context) {
 	}
 }
 
-// fill leaves the server no memory at all: its limit is 64 MB.
+// fill uses up the memory of the Redis server, which has a limit of 64 MB.
 func (f *fullness) fill(ctx context.Context) {
 	reply, err := redistest.Command(ctx, f.addr, "SETRANGE", "filler", strconv.Itoa(64<<20), "x")
 	if err != nil || !strings.HasPrefix(reply, ":") {
-		harness.Fatalf("fill Redis: it said %q, error %w", reply, err)
+		harness.Fatalf("fill Redis: the reply is %q, error %w", reply, err)
 	}
 	harness.Pause(ctx, 1500*time.Millisecond)
 }
 
-// refused: creates are, as docs/api.md says.
+// refused checks that creates are refused as docs/api.md describes.
 func (f *fullness) refused(ctx context.Context) {
 	refused := 0
 	const tries = 20
@@ -80,7 +80,7 @@ func (f *fullness) refused(ctx context.Context) {
 	f.Run.Must(refused == tries, "creates refused with 503 and capacity: %d of %d", refused, tries)
 }
 
-// goesOn: claims, settlements and cancels do.
+// goesOn checks that claims, settlements and cancels still succeed.
 func (f *fullness) goesOn(ctx context.Context) {
 	cancels := 0
 	for i := range fullCancels {
@@ -104,7 +104,7 @@ func (f *fullness) goesOn(ctx context.Context) {
 	f.Run.Must(open == 0, "delivered and not settled: %d", open)
 }
 
-// empty: with memory, creates are taken again.
+// empty frees memory, and checks that creates are accepted again.
 func (f *fullness) empty(ctx context.Context) {
 	harness.OK(redistest.Command(ctx, f.addr, "DEL", "filler"))
 	began := time.Now()

@@ -16,9 +16,10 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// LostSettings: a store that was secured is emptied, or is lost in part, under three
-// servers: one on loopback, one on all addresses with TLS, one behind a proxy. Clients
-// without a token, and a client with one, ask all of them 100 times a second.
+// LostSettings: a store with tokens loses all of its data or a part of it,
+// while three servers use it: one on loopback, one on all addresses with TLS,
+// and one behind a proxy. Clients without a token, and a client with a token,
+// send requests to all of them 100 times a second.
 func LostSettings(ctx context.Context, t *harness.Run) {
 	for _, l := range storeLosses {
 		t.Part(l.name, func() { loseStore(ctx, t, l) })
@@ -31,8 +32,9 @@ type storeLoss struct {
 	open      openStore
 }
 
-// openStore starts a store with its files in dir. strike damages it, and returns when
-// its servers answer again, with the one that must stay empty, if there is one.
+// openStore starts a store with its files in dir. strike damages the store, and
+// returns when its Redis servers answer again. It returns the server that must
+// stay empty, or nil.
 type openStore func(t *harness.Run, dir string) (url string, strike func(context.Context) (emptied *redistest.Server))
 
 var storeLosses = []storeLoss{
@@ -62,7 +64,8 @@ func oneRedis(strike func(ctx context.Context, r *redistest.Server, dir string) 
 	}
 }
 
-// sentinelRedis empties the replicas of a master behind its back, and kills it.
+// sentinelRedis empties the replicas of a master without its knowledge, and
+// then kills the master.
 func sentinelRedis(t *harness.Run, dir string) (string, func(context.Context) *redistest.Server) {
 	w := &sentinelGroup{Sentinels: startSentinels(t, dir, false)}
 	return w.url(), func(ctx context.Context) *redistest.Server {
@@ -79,7 +82,8 @@ func sentinelRedis(t *harness.Run, dir string) (string, func(context.Context) *r
 	}
 }
 
-// clusterRedis starts one of three masters again without its file.
+// clusterRedis kills one of three masters, and starts it again without its
+// file.
 func clusterRedis(t *harness.Run, dir string) (string, func(context.Context) *redistest.Server) {
 	c := startCluster(t, dir, 3, 0)
 	return "redis+cluster://" + strings.Join(c.Addrs(), ","), func(ctx context.Context) *redistest.Server {
@@ -102,7 +106,7 @@ func loseStore(ctx context.Context, t *harness.Run, l storeLoss) {
 		n.ask(ctx)
 	}
 	timing.Pause(ctx, time.Second)
-	due := time.Now().Add(4 * time.Second) // by then the loss is noticed, or the Redis is away
+	due := time.Now().Add(4 * time.Second) // by then the servers have noticed the loss, or cannot reach the Redis
 	names := make([]string, 20)
 	for i := range names {
 		names[i] = fmt.Sprintf("due-%d", i)
@@ -130,11 +134,11 @@ func loseStore(ctx context.Context, t *harness.Run, l storeLoss) {
 type lossNode struct {
 	*harness.Server
 	kind     string
-	client   *harness.Client // shows a token
+	client   *harness.Client // has a token
 	fields   map[string]string
 	stopping []func()
 
-	strangers, welcome []answer // of their goroutines until judge
+	strangers, welcome []answer // used only by their goroutines until judge
 	ready              []answer
 }
 
@@ -170,7 +174,7 @@ func startKinds(ctx context.Context, st *harness.Environment, url string) (all [
 	return all
 }
 
-// strangersAsk are the requests without a token.
+// strangersAsk has the requests without a token.
 var strangersAsk = []struct {
 	method, path string
 	body         any
@@ -181,8 +185,8 @@ var strangersAsk = []struct {
 	{http.MethodGet, "/queues", nil}, {http.MethodGet, "/audit", nil}, {http.MethodGet, "/secrets", nil}, {http.MethodGet, "/cluster", nil},
 }
 
-// ask begins to ask, 100 times a second each: strangers, the holder of the token, and
-// a balancer that asks /readyz.
+// ask starts to send requests, 100 a second of each kind: without a token, with
+// the token, and to /readyz like a load balancer.
 func (n *lossNode) ask(ctx context.Context) {
 	each := func(list *[]answer, one func(ctx context.Context, i int) answer) {
 		n.stopping = append(n.stopping, askEach(ctx, 10*time.Millisecond, list, one))
@@ -204,8 +208,9 @@ func (n *lossNode) ask(ctx context.Context) {
 	})
 }
 
-// judge ends the asking, and says how it went since the store was back. Where all of it is
-// gone nothing may be created at any moment; where the settings alone are, until that is noticed.
+// judge ends the requests, and judges their answers since the store was back.
+// If the whole store is lost, no task may be created at any time. If only the
+// settings are lost, tasks may be created until the server notices the loss.
 func (n *lossNode) judge(t *harness.Run, back time.Time, emptied bool) {
 	for _, stop := range n.stopping {
 		stop()
@@ -235,7 +240,7 @@ func (n *lossNode) judge(t *harness.Run, back time.Time, emptied bool) {
 	noticed, after := firstUnready(n.ready, back, "store_replaced", "settings_lost")
 	t.Must(noticed.status != 0 && after <= noticedIn, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), noticed.quoted())
 	if last := n.ready[len(n.ready)-1]; noticed.status != 0 {
-		t.Must(last.status == http.StatusServiceUnavailable, "%s: it stays so", n.kind)
+		t.Must(last.status == http.StatusServiceUnavailable, "%s: it stays not ready", n.kind)
 	}
 	log, err := os.ReadFile(n.Log.Name())
 	lines := bytes.Count(log, []byte("the store is closed"))

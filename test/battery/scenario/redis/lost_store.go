@@ -23,7 +23,7 @@ func LostStore(ctx context.Context, t *harness.Run) {
 	}
 }
 
-// noticedIn is within how long every node must notice.
+// noticedIn is the time within which every node must notice the damage.
 const noticedIn = 2 * time.Second
 
 // storeFault is damage to a Redis, and the required reaction of nodes.
@@ -110,12 +110,12 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) {
 	dir := t.Path(c.dir)
 	harness.Check(os.MkdirAll(dir, 0o700))
 	r := t.StartRedis(c.dir, c.args...)
-	if len(c.args) > 0 { // fit, as the remedy of older versions made it
+	if len(c.args) > 0 { // c.prepare makes the Redis fit before the nodes start, as the remedy of older versions did
 		c.prepare(ctx, r, t, dir)
 	}
 	n := t.PrepareNodes(c.dir+"/logs", 3, "redis://"+r.Addr, "--egress-allow", "127.0.0.0/8")
 	n.StartAll(ctx)
-	// These are in any copy. They come due when all is over.
+	// Every copy of the store has these tasks. They are due after the fault.
 	due := time.Now().Add(c.away + 15*time.Second)
 	old := createAtAll(ctx, n, "old", 20, due)
 	if c.prepare != nil && len(c.args) == 0 {
@@ -156,7 +156,7 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) {
 	mustLogOnce(n, t, c)
 }
 
-// mendStore corrects the setting, and says when the nodes are ready again.
+// mendStore corrects the setting, and prints when the nodes are ready again.
 func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Environment, r *redistest.Server) {
 	sendCommand(ctx, r, c.mend...)
 	began := time.Now()
@@ -209,7 +209,7 @@ type storeWatch struct {
 	made  []answer // of creates, 50 a second
 }
 
-// watchStore begins to ask a node.
+// watchStore starts to send requests to a node.
 func watchStore(ctx context.Context, n *harness.Environment, s *harness.Server, place int) *storeWatch {
 	w := &storeWatch{name: fmt.Sprintf("n%d", place+1)}
 	c := harness.NewClient(s.URL())
@@ -232,11 +232,11 @@ func watchStore(ctx context.Context, n *harness.Environment, s *harness.Server, 
 	return w
 }
 
-// judge ends the asking, and says how it went since the Redis was back.
+// judge ends the requests, and judges their answers since the Redis was back.
 func (w *storeWatch) judge(t *harness.Run, c storeFault, back time.Time) {
 	w.stop()
 	noticed, took := firstUnready(w.ready, back, c.code)
-	t.Must(noticed.status != 0 && took <= noticedIn, "%s: /readyz says %s after %v", w.name, c.code, took.Round(time.Millisecond))
+	t.Must(noticed.status != 0 && took <= noticedIn, "%s: /readyz answers %s after %v", w.name, c.code, took.Round(time.Millisecond))
 	before, after, unaware := 0, 0, 0
 	for _, a := range w.made {
 		switch {

@@ -13,7 +13,8 @@ const (
 	muteMargin = 500 * time.Millisecond
 )
 
-// Mute: no node receives wake-ups from other nodes, but each finds their tasks.
+// Mute: no node receives wake-ups from other nodes, but each finds the tasks
+// that they add.
 func Mute(ctx context.Context, t *harness.Run) {
 	p := t.StartProxiedRedis()
 	p.Mute()

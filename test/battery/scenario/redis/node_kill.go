@@ -18,9 +18,9 @@ func KillNodes(ctx context.Context, t *harness.Run) {
 	mustDelays(n)
 }
 
-// killNodesRepeatedly kills one node at a time, and starts it again. Between two
-// kills there is time for the unclaimed tasks that the first one delayed, so that
-// each lateness has one cause.
+// killNodesRepeatedly kills one node at a time, and starts it again. It waits
+// until the unclaimed tasks that one kill delayed have arrived before the next
+// kill. So each lateness has one cause.
 func killNodesRepeatedly(ctx context.Context, n *harness.Environment, deaths int) {
 	o := n.Run.Options
 	for i := range deaths {
@@ -36,12 +36,13 @@ func killNodesRepeatedly(ctx context.Context, n *harness.Environment, deaths int
 }
 
 const (
-	starts    = 5 // of so many deaths one is followed by one in the middle of the start
+	starts    = 5 // after one of this many kills, the node is killed again in the middle of its start
 	startLife = 50 * time.Millisecond
 )
 
-// restartNode starts a node that was killed, and returns when it is ready. With
-// again, the first process that it starts is killed at once.
+// restartNode starts a node that was killed, and returns when it is ready. If
+// again is true, it kills the first process that it starts soon after the
+// start.
 func restartNode(ctx context.Context, n *harness.Environment, victim *harness.Server, again bool) {
 	if again {
 		harness.Check(victim.Start())

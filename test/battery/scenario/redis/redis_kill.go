@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// KillRedis: Redis killed -9 and started again, with a file that is synced
-// always, and then with one that is synced every second.
+// KillRedis: Redis is killed with kill -9 and started again. Its file is synced
+// at each write in the first part, and every second in the second part.
 func KillRedis(ctx context.Context, t *harness.Run) {
 	for _, fsync := range []string{"always", "everysec"} {
 		r := t.StartRedis("redis-"+fsync, "--appendfsync", fsync)

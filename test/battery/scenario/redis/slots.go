@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 )
 
-// MoveSlots: slots go from one master to another while two nodes work.
+// MoveSlots: slots are moved from one master to another while two nodes work.
 func MoveSlots(ctx context.Context, t *harness.Run) {
 	c := startCluster(t, t.Path("redis"), 3, 0)
 	v := underFaults(ctx, t, ".", "redis+cluster://"+c.Servers[0].Addr, func(n *harness.Environment) {
@@ -21,7 +21,7 @@ func MoveSlots(ctx context.Context, t *harness.Run) {
 }
 
 const (
-	slotsAtOnce = 500 // so many that several shards lie in them
+	slotsAtOnce = 500 // enough to contain several shards
 	slotsWithin = 2 * time.Minute
 )
 

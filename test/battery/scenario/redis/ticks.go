@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Ticks: kill -9 of one of three nodes on Redis, again and again, while schedules of
-// all of them fire every second.
+// Ticks: one of three nodes on Redis is killed with kill -9, again and again,
+// while schedules fire every second on all of them.
 func Ticks(ctx context.Context, t *harness.Run) {
 	n := t.StartNodes(ctx, ".", 3)
 	k := n.StartTickers(ctx, 6)

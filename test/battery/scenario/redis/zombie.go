@@ -17,17 +17,18 @@ import (
 const (
 	zombieQueue = "zombies"
 	zombieHerd  = 300                    // tasks due at one instant
-	zombieStop  = 40 * time.Millisecond  // the node is stopped at most so long after that
-	zombieAhead = 500 * time.Millisecond // they are created so long before
+	zombieStop  = 40 * time.Millisecond  // the node is stopped at most this long after the due time
+	zombieAhead = 500 * time.Millisecond // the tasks are created this long before it
 	zombieQuiet = time.Second            // time in which a woken node could send cancelled tasks
 	zombieShort = time.Second            // the timeout of every second task; all other tasks have the server's
 )
 
-// Zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
-// leases have ended and other nodes have taken back its claimed tasks. Then half of
-// the outstanding tasks are cancelled, before the node continues. It must send and
-// settle none of them. While a request may be on the wire, which depends on the
-// timeout of the task, the reply to a cancel is 202 instead of 200. Both happen.
+// Zombie: a node is stopped by SIGSTOP during the deliveries of a herd, until
+// its leases have ended and other nodes have taken back its claimed tasks. Then
+// half of the outstanding tasks are cancelled, before the node continues. The
+// node must send and settle none of them. While a request may be on the wire,
+// the reply to a cancel is 202 instead of 200. How long that may be depends on
+// the timeout of the task. Both replies must occur.
 func Zombie(ctx context.Context, t *harness.Run) {
 	n := t.StartNodes(ctx, ".", 3)
 	z := &zombies{Environment: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
@@ -50,7 +51,7 @@ func Zombie(ctx context.Context, t *harness.Run) {
 // zombies is the state of the series.
 type zombies struct {
 	*harness.Environment
-	silent map[string]time.Time // cancelled before their node went on: when that was answered
+	silent map[string]time.Time // tasks that were cancelled before their node continued, with the time of the reply
 
 	left, claimed int
 	fromHands     map[int]int // cancels of claimed tasks, by status; zero means any other
@@ -85,10 +86,10 @@ func (z *zombies) round(ctx context.Context, i int) {
 	timing.Pause(ctx, zombieQuiet)
 	harness.Check(other.ResumeQueue(ctx, zombieQueue))
 	harness.OK(z.Servers[index].Ready(ctx, 20*time.Second))
-	timing.Pause(ctx, time.Second+z.Run.Options.ShardLease/2) // it has its part again: the next one to be stopped may be this one
+	timing.Pause(ctx, time.Second+z.Run.Options.ShardLease/2) // the node owns shards again: the next round may stop it again
 }
 
-// promise creates tasks and writes down that they were accepted.
+// promise creates tasks, and logs that they were accepted.
 func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput, due time.Time) {
 	harness.Check(at.CreateAll(ctx, tasks))
 	harness.Check(timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) }))
@@ -127,9 +128,9 @@ func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks [
 	return claimed, others
 }
 
-// cancelHalf cancels two in a row and leaves two, so that it meets tasks of either
-// timeout. It returns the status of each.
-func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, told func(status int)) {
+// cancelHalf cancels two tasks in a row and leaves the next two, so that it
+// cancels tasks with each of the two timeouts. It calls count with each status.
+func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, count func(status int)) {
 	for i, name := range names {
 		if i%4 >= 2 {
 			continue
@@ -142,7 +143,7 @@ func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []
 		} else {
 			z.silent[name] = now
 		}
-		told(status)
+		count(status)
 	}
 }
 

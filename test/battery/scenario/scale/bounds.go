@@ -14,7 +14,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// mustRestart restarts the server, which has little to do at its start however much it keeps.
+// mustRestart restarts the server. The start must be fast, however many tasks
+// the server has.
 func mustRestart(ctx context.Context, st *harness.Environment) {
 	harness.Check(st.Server.Stop(20 * time.Second))
 	harness.Check(st.Server.Start())

@@ -31,7 +31,8 @@ func Fair(ctx context.Context, t *harness.Run) {
 	t.Note("the backlog was worked off %s after it was due", verify.Millis(verify.Percentile(backlog.Late, 100)))
 	t.Must(verify.Percentile(backlog.Late, 100) > after, "there was still a backlog when the few came due")
 	first := harness.OK(big.Between(receiver.ReadDeliveries(fast.Path), small.Due(0), little.Last))
-	// With turns, the backlog starts as many tasks as the small queue, plus those under way when it came due.
+	// If the queues take turns, the backlog starts as many tasks as the small
+	// queue, plus the tasks under way when the small queue came due.
 	const atMost = 2*few + 2*slots
 	t.Must(first <= atMost, "of the backlog came %d before the last of the few %d, at most %d", first, few, atMost)
 }

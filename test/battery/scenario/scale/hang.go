@@ -15,16 +15,17 @@ import (
 
 // Hang: one host accepts and never answers, another one answers.
 func Hang(ctx context.Context, t *harness.Run) {
-	// Slots are given back and taken by the next ones while it is measured.
+	// The timeout is shorter than a phase. So during the measurement, tasks
+	// that hang release their slots, and the next ones take them.
 	besideHanging(ctx, t, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
 }
 
-// Crowd: the same with many tasks, in a queue of their own.
+// Crowd: like Hang with many tasks, in a queue of their own.
 func Crowd(ctx context.Context, t *harness.Run) {
 	besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: 1, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
-// Hosts: the same over many hosts. Each host gets slots of its own.
+// Hosts: like Crowd with many hosts that hang. Each host gets slots of its own.
 func Hosts(ctx context.Context, t *harness.Run) {
 	besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: t.Options.Hosts, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
@@ -69,7 +70,8 @@ func healthy(ctx context.Context, st *harness.Environment, prefix string, phase 
 	})
 }
 
-// inputs are due at once: by the time that they are all created many hang.
+// inputs returns the tasks that hang. They are due at once, so many already
+// hang when the last is created.
 func (h hanging) inputs(hosts []*receiver.HangServer) []wire.TaskInput {
 	due := timing.DueIn(0)
 	tasks := make([]wire.TaskInput, h.tasks)
@@ -80,7 +82,7 @@ func (h hanging) inputs(hosts []*receiver.HangServer) []wire.TaskInput {
 	return tasks
 }
 
-// latenessByPhase splits the lateness by which tasks it is of.
+// latenessByPhase returns the lateness of the tasks of each phase.
 func latenessByPhase(st *harness.Environment, before, beside []string) (alone, crowded []time.Duration) {
 	e := st.Evidence()
 	of := func(names []string) []time.Duration {

@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// Million: many tasks due over the next day, as a user would bring them in.
+// Million: many tasks due over the next day, imported as by a user.
 func Million(ctx context.Context, t *harness.Run) {
 	st := t.NewEnvironment(ctx)
 	file := t.Path("tasks.ndjson")

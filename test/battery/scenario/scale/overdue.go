@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Overdue: a server that comes back after a day, with everything of that day
-// overdue. The scenario does not wait a day. It fills the store with an earlier time,
-// as a server would have filled it yesterday.
+// Overdue: a server that starts again after a day, with all tasks of that day
+// overdue. The scenario does not wait a day. It fills the store with an earlier
+// time, as a server would have filled it yesterday.
 func Overdue(ctx context.Context, t *harness.Run) {
 	st := t.PrepareEnvironment(".")
 	fast := st.StartFast("127.0.0.1:0")
@@ -39,8 +39,9 @@ func Overdue(ctx context.Context, t *harness.Run) {
 	mustKeepOrder(t, v)
 }
 
-// mustKeepOrder holds a drain against the order of the dues. So many attempts
-// are under way at once that the receiver sees neighbours change places.
+// mustKeepOrder compares the order of the deliveries with that of the due
+// times. Many attempts are under way at once, so the receiver gets tasks with
+// close due times in another order.
 func mustKeepOrder(t *harness.Run, v verify.NumberedVerdict) {
 	p999 := verify.Percentile(v.Displaced, 99.9)
 	t.Must(p999 <= harness.MaxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, harness.MaxInFlight, verify.Percentile(v.Displaced, 100))

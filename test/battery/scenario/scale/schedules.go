@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Schedules: many schedules that fire once an hour: spread over that hour, then in one
-// minute of it, then at one instant.
+// Schedules: many schedules that fire once an hour. They fire spread over the
+// hour, then within one minute, then at one instant.
 func Schedules(ctx context.Context, t *harness.Run) {
 	for _, c := range []scheduleCrowd{
 		{"hour", time.Hour, t.Options.Watched, 50 * time.Millisecond},
@@ -28,13 +28,13 @@ func Schedules(ctx context.Context, t *harness.Run) {
 // scheduleCrowd says when the schedules of a crowd fire.
 type scheduleCrowd struct {
 	name    string
-	spread  time.Duration // over so long
+	spread  time.Duration // over this time
 	watched time.Duration // the part of it that is judged
 	p99     time.Duration // of the lateness, at most
 }
 
-// fireCrowd runs one crowd on a server of its own, which is restarted before the first
-// instant.
+// fireCrowd runs one crowd on a server of its own. The server is restarted
+// before the first instant.
 func fireCrowd(ctx context.Context, t *harness.Run, c scheduleCrowd) {
 	st := t.NewEnvironmentIn(ctx, c.name)
 	fast := st.StartFast("127.0.0.1:0")

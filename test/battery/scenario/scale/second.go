@@ -21,7 +21,8 @@ func Second(ctx context.Context, t *harness.Run) {
 	mustBeFlat(t, small, large)
 }
 
-// mustBeFlat compares the memory that a herd took with that of a fifth of it.
+// mustBeFlat compares the memory that a herd took with that of a herd of a
+// fifth of the size.
 func mustBeFlat(t *harness.Run, small, large system.MemoryUse) {
 	const known = 100_000 // tasks that a server may know in memory: up to these it grows
 	if t.Options.Herd/5 < known {
@@ -31,12 +32,12 @@ func mustBeFlat(t *harness.Run, small, large system.MemoryUse) {
 	t.Must(flat(small.Peak, large.Peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.Peak>>20, t.Options.Herd/5, large.Peak>>20, t.Options.Herd)
 }
 
-// flat reports whether a peak does not grow with the backlog, apart from a quarter
-// and the variation of the garbage collector from run to run.
+// flat reports whether a peak does not grow with the backlog. It allows a
+// quarter more, and the variation of the garbage collector from run to run.
 func flat(small, large int64) bool { return large <= small+small/4+32<<20 }
 
-// runHerd runs one herd on a server of its own and returns that server's memory,
-// from before the import until all was delivered.
+// runHerd runs one herd on a server of its own. It returns the memory of that
+// server, from before the import until all tasks were delivered.
 func runHerd(ctx context.Context, t *harness.Run, name string, count int) system.MemoryUse {
 	st := t.NewEnvironmentIn(ctx, name)
 	fast := st.StartFast("127.0.0.1:0")
