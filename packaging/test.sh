@@ -19,7 +19,7 @@ root=$work/root
 server=
 cleanup() {
 	if [ -n "$server" ]; then kill -9 "$server" 2>/dev/null || true; fi
-	umount "$root/proc" 2>/dev/null || true
+	umount "$root/proc" "$root/var/lib/foliot" 2>/dev/null || true
 	rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
@@ -156,10 +156,30 @@ gone /usr/bin/foliot
 in_root dpkg -i /new.deb
 [ -L "$root/etc/systemd/system/multi-user.target.wants/foliot.service" ] || fail "the unit is not enabled again"
 gone /etc/systemd/system/foliot.service
+echo secret >"$root/etc/foliot/operator.token"
+mkdir -p "$root/etc/foliot/settings" && touch "$root/etc/foliot/settings/nightly.yaml"
 in_root dpkg -P foliot
 for path in /etc/foliot /var/lib/foliot /etc/systemd/system/multi-user.target.wants/foliot.service /etc/systemd/system/foliot.service; do
 	gone "$path"
 done
+
+step "purging the deb with the data on a volume, and behind a link"
+in_root dpkg -i /new.deb
+mkdir -p "$root/var/lib/foliot"
+mount -t tmpfs tmpfs "$root/var/lib/foliot"
+touch "$root/var/lib/foliot/data"
+in_root dpkg -P foliot || fail "the purge failed because the data directory is a mount"
+[ ! -e "$root/var/lib/foliot/data" ] || fail "the purge left the data on the volume"
+umount "$root/var/lib/foliot"
+rmdir "$root/var/lib/foliot"
+in_root dpkg -i /new.deb
+mkdir "$root/srv/foliot"
+touch "$root/srv/foliot/data"
+ln -s /srv/foliot "$root/var/lib/foliot"
+in_root dpkg -P foliot
+gone /var/lib/foliot
+[ ! -e "$root/srv/foliot/data" ] || fail "the purge left the data behind the link"
+expect "the state of the package" "" "$(in_root dpkg -l foliot 2>/dev/null | sed -n 's/^\(.[^n]\) .*/\1/p')"
 
 step "a new installation where systemd runs does not start the server"
 rm "$calls"
