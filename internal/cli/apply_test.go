@@ -284,6 +284,17 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 	}
 }
 
+// The namespace is not in the files any more, but a new queue in it is.
+func TestPruneKeepsTheNamespaceOfANewObject(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, "kind: namespace\nname: acme\n")
+	out, _ := s.applied(exit.Conflict, "kind: queue\nnamespace: acme\nname: new\n", "--prune", "--yes")
+	if want := "+ queue acme/new\n! namespace acme cannot be deleted: the queue acme/new is in the files"; !strings.HasPrefix(out, want) {
+		t.Errorf("it prints %q", out)
+	}
+	s.must("", "queue get new --namespace acme")
+}
+
 func TestPruneOfAllNamespacesIsForOperators(t *testing.T) {
 	s := newSession(t)
 	for _, more := range [][]string{{"--all-namespaces"}, {"--prune", "--all-namespaces", "--namespace", "default"}} {
@@ -453,7 +464,7 @@ func TestATokenOfANamespaceAppliesAndExportsOnlyThatNamespace(t *testing.T) {
 
 func TestApplyPrintsObjectsAsJSONWithoutSecrets(t *testing.T) {
 	s := newSession(t)
-	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/?token=TOKEN', headers: {X-Api-Key: KEY, Credential: KEY, X-Passphrase: KEY, X-Shop: SHOP}, body: {p: KEY}}}\n"
+	const schedule = "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/?a=1&token=TOKEN', headers: {X-Api-Key: KEY, Credential: KEY, X-Passphrase: KEY, X-Shop: SHOP}, body: {p: KEY}}}\n"
 	s.applied(exit.OK, strings.NewReplacer("TOKEN", "old-secret", "KEY", "old-secret", "SHOP", "seven").Replace(schedule))
 	later := strings.NewReplacer("TOKEN", "new-secret", "KEY", "new-secret", "SHOP", "eight").Replace(schedule)
 	text, _ := s.applied(exit.Differs, later, "--dry-run")
@@ -511,11 +522,18 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "b.yml is in a subdirectory, which is not read: pass "+below) {
 		t.Errorf("%d %s", code, errs)
 	}
-	if err := os.Rename(filepath.Join(below, "b.yml"), filepath.Join(dir, "team", "b.yml")); err != nil {
+	if _, errs, code := s.run("", "apply", "-f", dir, "-f", below, "--prune", "--dry-run"); code != exit.OK {
+		t.Errorf("%d %s", code, errs)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "team")
+	if err := os.Rename(filepath.Join(dir, "team"), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := s.run("", "apply", "-f", dir, "-f", filepath.Join(dir, "team"), "--prune", "--dry-run"); code != exit.OK {
-		t.Errorf("%d %s", code, errs)
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "team")); err != nil {
+		t.Skip(err)
+	}
+	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "is in a subdirectory") {
+		t.Errorf("behind a link: %d %s", code, errs)
 	}
 }
 

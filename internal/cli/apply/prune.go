@@ -60,7 +60,7 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 			}
 			s = *found
 		}
-		if why := blocks(s, kept); why != "" {
+		if why := p.blocks(s, kept); why != "" {
 			result.blocked = append(result.blocked, blockedDelete{s.Key, why})
 			continue
 		}
@@ -135,7 +135,7 @@ func (p *planner) inside(ctx context.Context, namespace string) (all []stored, e
 // blocks returns the reason why an object cannot be deleted, or "". The server
 // deletes no namespace with tasks or schedules. It would delete the settings of
 // queues that apply must keep.
-func blocks(s stored, kept []stored) string {
+func (p *planner) blocks(s stored, kept []stored) string {
 	if s.Kind != manifest.Namespace {
 		return ""
 	}
@@ -145,6 +145,11 @@ func blocks(s stored, kept []stored) string {
 	for _, k := range kept {
 		if k.Namespace == s.Name {
 			return fmt.Sprintf("it has the %s, which is in the files or does not belong to this owner: delete it first", k.Key)
+		}
+	}
+	for key := range p.objects { // also an object that this run creates
+		if key.Namespace == s.Name {
+			return fmt.Sprintf("the %s is in the files: add the namespace to the files, or remove the %[1]s", key)
 		}
 	}
 	return ""

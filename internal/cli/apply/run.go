@@ -109,10 +109,27 @@ func withoutSecret(d manifest.Difference) manifest.Difference {
 		case hide:
 			return json.RawMessage(`"[redacted]"`)
 		}
-		return json.RawMessage(redact.Text(string(value)))
+		return withoutCredentials(value)
 	}
 	d.From, d.To = clean(d.From), clean(d.To)
 	return d
+}
+
+// withoutCredentials hides tokens and passwords in a text, such as a URL.
+func withoutCredentials(value json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return value
+	}
+	clean := redact.Text(text)
+	if clean == text {
+		return value
+	}
+	encoded, err := json.Marshal(clean)
+	if err != nil {
+		return json.RawMessage(`"[redacted]"`)
+	}
+	return encoded
 }
 
 var isSize = regexp.MustCompile(`^\[\d+ (other )?bytes\]$`)

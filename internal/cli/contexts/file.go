@@ -92,8 +92,10 @@ func Update(ctx context.Context, change func(*File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the link stays
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 { // the link stays
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return fmt.Errorf("write the contexts: the link leads nowhere: %w", err)
+		}
 	}
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -117,6 +119,9 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		held, err := vfs.Default.Lock(path)
 		if err == nil {
 			return func() { _ = held.Close() }, nil
+		}
+		if unusable := new(fs.PathError); errors.As(err, &unusable) { // it is not locked: it cannot be created
+			return nil, fmt.Errorf("write the contexts: %w", err)
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("write the contexts: lock %s: %w: another process may be changing them: try again", path, err)

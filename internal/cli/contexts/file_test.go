@@ -137,3 +137,19 @@ func TestAFileWithAMistakeIsAnErrorThatNamesIt(t *testing.T) {
 		t.Errorf("a file that others can write: %v", err)
 	}
 }
+
+func TestAFileThatCannotBeWrittenIsReportedAtOnce(t *testing.T) {
+	path := place(t)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Dir(path)), 0o700), os.WriteFile(filepath.Dir(path), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Update(t.Context(), func(*File) error { return nil }); err == nil || strings.Contains(err.Error(), "another process") {
+		t.Errorf("the directory is a file: %v", err)
+	}
+	if err := errors.Join(os.Remove(filepath.Dir(path)), os.MkdirAll(path+".lock", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Update(t.Context(), func(*File) error { return nil }); err == nil || strings.Contains(err.Error(), "another process") {
+		t.Errorf("the lock cannot be opened: %v", err)
+	}
+}

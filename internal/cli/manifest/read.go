@@ -98,14 +98,15 @@ func isDir(path string) bool {
 // refuseIgnored returns an error if a subdirectory has files in YAML and is not
 // one of the paths: a file that was moved there would count as deleted.
 func refuseIgnored(dir string, paths []string) error {
-	if slices.ContainsFunc(paths, func(path string) bool { return filepath.Clean(path) == dir }) {
-		return nil
+	given := func(path string) bool {
+		return slices.ContainsFunc(paths, func(other string) bool { return filepath.Clean(other) == filepath.Clean(path) })
 	}
+	dir += string(filepath.Separator) // also if it is a link
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return usage.Errorf("--file", "%v", err)
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".") && path != dir):
 			return filepath.SkipDir
 		case !entry.IsDir() && isYAML(path):
 			return usage.Errorf("--file", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))
