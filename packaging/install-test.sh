@@ -79,7 +79,8 @@ serve() { # COMMAND of the user, then the command that runs here
 	done
 	printf '%8s s  %s\n' "$(since "$began")" "$shown"
 }
-# documented prints a code block of a section of docs/install.md.
+# documented prints a code block of a section of a page in docs.
+page=install.md
 documented() { # SECTION LANGUAGE NUMBER
 	awk -v section="## $1" -v fence="\`\`\`$2" -v number="$3" '
 		/^## / { inside = $0 == section }
@@ -87,13 +88,13 @@ documented() { # SECTION LANGUAGE NUMBER
 		inside && line == "```" { open = 0 }
 		inside && open { sub("^" indent, ""); print }
 		inside && line == fence && ++seen == number { open = 1; match($0, /^ */); indent = substr($0, 1, RLENGTH) }
-	' docs/install.md | sed "s/1\.2\.3/$version/g; s/linux_amd64/linux_$architecture/g"
+	' "docs/$page" | sed "s/1\.2\.3/$version/g; s/linux_amd64/linux_$architecture/g"
 }
-# run_documented runs a code block of a section of docs/install.md.
+# run_documented runs a code block of a section of a page in docs.
 run_documented() { # SECTION NUMBER
 	local command
 	command=$(documented "$1" sh "$2" | sed 's/--dry-run$/& || test $? = 8/') # 8: it found differences
-	[ -n "$command" ] || fail "docs/install.md has no block $2 in the section $1"
+	[ -n "$command" ] || fail "docs/$page has no block $2 in the section $1"
 	run "$command"
 }
 leave() { # ROUTE
@@ -145,13 +146,16 @@ enter deb
 # documentation run unchanged.
 cat >"$root/usr/bin/sudo" <<'SCRIPT'
 #!/bin/sh
+if [ "$1" = -u ]; then exec setpriv --reuid "$2" --regid "$2" --clear-groups sh -c 'shift 2; HOME=/nonexistent exec "$@"' sudo "$@"; fi
 exec env "$@"
 SCRIPT
 cat >"$root/usr/local/bin/systemctl" <<'SCRIPT'
 #!/bin/bash
-# Runs the command of the unit as its user, and waits until it listens.
-[[ "$*" == *"start foliot" ]] || exit 0
+# Stops the server. Unless it must only stop, runs the command of the unit as
+# its user, and waits until it listens.
+[[ "$*" == *"start foliot" || "$*" == "stop foliot" ]] || exit 0
 start-stop-daemon --stop --quiet --oknodo --retry 30 --pidfile /run/foliot.pid
+if [[ "$*" == "stop foliot" ]]; then exit 0; fi
 install -d -m 700 -o foliot -g foliot /var/lib/foliot
 rm -f /run/foliot.log
 read -r program arguments < <(sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/foliot.service)
@@ -183,9 +187,16 @@ run_documented 'A server for other machines' 3
 run 'foliot listen --try 3s --count 1'
 grep -q 'attempt 1' "$work/output" || fail "no callback arrived"
 for block in 4 5 6 7; do run_documented 'A server for other machines' "$block"; done
-run 'curl -sf --cacert /etc/foliot/cert.pem -H "Authorization: Bearer $(cat foliot-token)" https://timers.example:8750/metrics | grep -c "^foliot_"'
-run "sed -n 's/^[0-9* ]* root //p' /etc/cron.d/foliot | tr -d '\\\\\\\\' | sh -e && ls /var/backups/foliot/\$(date +%F).tar"
-run 'foliot restore /var/backups/foliot/first.tar --data /root/restored && foliot doctor data /root/restored'
+run 'curl -sf --cacert /etc/foliot/ca.pem -H "Authorization: Bearer $(cat foliot-token)" https://timers.example:8750/metrics | grep -c "^foliot_"'
+run '/etc/cron.daily/foliot && ls /var/backups/foliot/$(date +%F).tar && foliot get backup-missing'
+page=operations.md
+run 'mv /var/backups/foliot/first.tar /var/backups/foliot/2026-11-20.tar'
+run_documented Backups 2
+run_documented Backups 3
+run 'sed -i "s/^listen:.*/listen: 127.0.0.1:8750/" /etc/foliot/foliot.yaml'
+run_documented Backups 4
+run 'foliot context show && foliot cron get nightly-report --namespace shop --context main'
+run_documented 'Opening the server to other machines' 3
 kill "$(cat "$root/run/foliot.pid")"
 leave_root
 

@@ -54,7 +54,7 @@ done
 for rpm in "$work"/0.0.2/*.rpm; do
 	rpm -K --nosignature "$rpm" >/dev/null || fail "$rpm is damaged"
 	listed=$(rpm -qp --nosignature --queryformat '[%{FILEMODES:octal} %{FILEUSERNAME}:%{FILEGROUPNAME} %{FILEFLAGS:fflags} %{FILENAMES}\n]' "$rpm")
-	for line in '100755 root:root  /usr/bin/foliot' '100640 root:foliot cn /etc/foliot/foliot.yaml' '100644 root:root  /usr/lib/systemd/system/foliot.service'; do
+	for line in '100755 root:root  /usr/bin/foliot' '100640 root:foliot cn /etc/foliot/foliot.yaml' '100644 root:root  /usr/lib/systemd/system/foliot.service' '100644 root:root d /usr/share/doc/foliot/grafana/alerts.yaml'; do
 		grep -qxF "$line" <<<"$listed" || fail "$rpm lacks '$line': $listed"
 	done
 done

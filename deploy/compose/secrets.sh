@@ -8,7 +8,8 @@
 #   ./secrets.sh prometheus   a token for Prometheus, from a running server
 #
 # FOLIOT_IMAGE is the image. FOLIOT_HOST is the name or address by which other
-# machines reach the server. Both come from the environment or from .env.
+# machines reach the server. Set both in .env: the command foliot refuses an
+# exported FOLIOT_IMAGE, which is none of its settings.
 set -eu
 cd "$(dirname "$0")"
 umask 077

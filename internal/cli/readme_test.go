@@ -3,6 +3,7 @@ package cli
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,6 +56,30 @@ func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
 		if line := bare.FindString(block[2]); line != "" && (block[1] == "" || block[1] == "sh") {
 			t.Errorf("the README calls foliot, not bin/foliot: %s", line)
 		}
+	}
+}
+
+// Without these flags, the command makes a token of a namespace: an operator who
+// has lost all tokens could still not manage the server.
+func TestThePagesMakeAnOperatorsTokenInADataDirectory(t *testing.T) {
+	command, found := regexp.MustCompile("token create --data [^`\n]*"), 0
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range command.FindAllString(string(text), -1) {
+			if found++; !strings.Contains(line, "--for operator --scope admin") {
+				t.Errorf("%s: foliot %s", page, line)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page has the command")
 	}
 }
 

@@ -161,5 +161,7 @@ func serve(t *testing.T) []string {
 	}
 	server := "FOLIOT_SERVER=" + says.URL
 	secret := command(t, ".", []string{server}, binary, "secret", "create")
-	return []string{server, "FOLIOT_SECRET=" + strings.TrimSpace(secret)}
+	variables := []string{server, "WEBHOOK_SECRET=" + strings.TrimSpace(secret)}
+	command(t, ".", variables, binary, "ls") // the command refuses unknown variables that begin with FOLIOT_
+	return variables
 }

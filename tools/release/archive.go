@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -30,8 +31,8 @@ func (r *release) archive(binary string, p platform) error {
 	folder := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".tar.gz"), ".zip")
 	entries := []entry{
 		{binary, p.binary(), 0o755},
-		{filepath.Join(r.source, "README.md"), "README.md", 0o644},
-		{filepath.Join(r.source, "CHANGELOG.md"), "CHANGELOG.md", 0o644},
+		{filepath.Join(r.stage, "README.md"), "README.md", 0o644},
+		{filepath.Join(r.stage, "CHANGELOG.md"), "CHANGELOG.md", 0o644},
 		{filepath.Join(r.source, "LICENSE"), "LICENSE", 0o644},
 		{filepath.Join(r.stage, licensesFile), licensesFile, 0o644},
 		{filepath.Join(r.stage, "foliot.bash"), "completions/foliot.bash", 0o644},
@@ -39,6 +40,7 @@ func (r *release) archive(binary string, p platform) error {
 		{filepath.Join(r.stage, "foliot.zsh"), "completions/_foliot", 0o644},
 		{filepath.Join(r.stage, "foliot.1"), "man/foliot.1", 0o644},
 	}
+	entries = append(entries, r.grafana("grafana/")...)
 	if p.os == "linux" {
 		entries = append(entries,
 			entry{filepath.Join(r.source, "packaging", "foliot.service"), "systemd/foliot.service", 0o644},
@@ -50,6 +52,33 @@ func (r *release) archive(binary string, p platform) error {
 		return err
 	}
 	return errors.Join(write(f, folder, entries, r.made), f.Close())
+}
+
+// grafana returns the alert rules, their tests and the dashboard, in a folder.
+func (r *release) grafana(folder string) (entries []entry) {
+	for _, name := range []string{"alerts.yaml", "alerts_test.yaml", "foliot.json"} {
+		entries = append(entries, entry{filepath.Join(r.source, "docs", "grafana", name), folder + name, 0o644})
+	}
+	return entries
+}
+
+// relativeLink matches the target of a link to another file of the repository.
+var relativeLink = regexp.MustCompile(`\]\(([^)#:][^):]*)\)`)
+
+// pages writes the Markdown files with absolute links, because archives and
+// packages do not contain the other pages.
+func (r *release) pages() error {
+	for _, name := range []string{"README.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(filepath.Join(r.source, name))
+		if err != nil {
+			return err
+		}
+		text = relativeLink.ReplaceAll(text, []byte("](https://github.com/foliot/foliot/blob/"+r.commit+"/$1)"))
+		if err := r.write(name, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func writeTar(w io.Writer, folder string, entries []entry, made time.Time) error {

@@ -46,7 +46,7 @@ func (r *release) packageDocs() error {
 	if err := errors.Join(r.write("copyright", copyright), r.write("changelog", r.debianChangelog())); err != nil {
 		return err
 	}
-	for _, name := range []string{"changelog", "foliot.1", licensesFile} {
+	for _, name := range []string{"changelog", "CHANGELOG.md", "foliot.1", licensesFile} {
 		text, err := os.ReadFile(filepath.Join(r.stage, name))
 		if err != nil {
 			return err
@@ -55,11 +55,7 @@ func (r *release) packageDocs() error {
 			return err
 		}
 	}
-	news, err := os.ReadFile(filepath.Join(r.source, "CHANGELOG.md"))
-	if err != nil {
-		return err
-	}
-	return r.writeGzip("CHANGELOG.md.gz", news)
+	return nil
 }
 
 func (r *release) writeGzip(name string, text []byte) error {
@@ -119,7 +115,7 @@ func (r *release) packageVersion() string {
 
 // common returns the files of both formats.
 func (r *release) common(binary string) []entry {
-	return []entry{
+	return append(r.grafana("/usr/share/doc/foliot/grafana/"), []entry{
 		{binary, "/usr/bin/foliot", 0o755},
 		{filepath.Join(r.source, "packaging", "foliot.service"), "/usr/lib/systemd/system/foliot.service", 0o644},
 		{filepath.Join(r.source, "packaging", "foliot.sysusers"), "/usr/lib/sysusers.d/foliot.conf", 0o644},
@@ -128,7 +124,7 @@ func (r *release) common(binary string) []entry {
 		{filepath.Join(r.stage, "foliot.fish"), "/usr/share/fish/vendor_completions.d/foliot.fish", 0o644},
 		{filepath.Join(r.stage, "CHANGELOG.md.gz"), "/usr/share/doc/foliot/CHANGELOG.md.gz", 0o644},
 		{filepath.Join(r.stage, licensesFile+".gz"), "/usr/share/doc/foliot/" + licensesFile + ".gz", 0o644},
-	}
+	}...)
 }
 
 func (r *release) deb(binary string) nfpm.Overridables {

@@ -23,7 +23,8 @@ type release struct {
 	source  string // the clean clone
 	stage   string // files that are made for archives and packages
 	version string // of the binaries, such as v1.2.3
-	made    time.Time
+	commit  string
+	made    time.Time // of the commit
 }
 
 func run(ctx context.Context, o options) error {
@@ -45,6 +46,9 @@ func run(ctx context.Context, o options) error {
 	if err := r.document(ctx, o); err != nil {
 		return err
 	}
+	if err := r.pages(); err != nil {
+		return err
+	}
 	if err := r.chart(o.snapshot); err != nil {
 		return err
 	}
@@ -56,14 +60,17 @@ func run(ctx context.Context, o options) error {
 	if err := r.sums(); err != nil {
 		return err
 	}
-	if !o.snapshot {
-		return nil // the workflow signs
+	if o.snapshot { // otherwise the workflow signs
+		if err := r.sign(o.key); err != nil {
+			return err
+		}
 	}
-	return r.sign(o.key)
+	fmt.Fprintf(os.Stderr, "release: the files are in %s, and their version is %s\n", o.out, strings.TrimPrefix(r.version, "v"))
+	return nil
 }
 
-// clone makes the clean clone of HEAD, and reads the time of its commit. The Go
-// tool records the version only in a clone: a worktree has none.
+// clone makes the clean clone of HEAD, and reads its commit. The Go tool records
+// the version only in a clone: a worktree has none.
 func (r *release) clone(ctx context.Context, repository string) error {
 	if changes, err := output(ctx, repository, "git", "status", "--porcelain"); err != nil {
 		return err
@@ -73,11 +80,13 @@ func (r *release) clone(ctx context.Context, repository string) error {
 	if _, err := output(ctx, repository, "git", "clone", "--quiet", ".", r.source); err != nil {
 		return err
 	}
-	seconds, err := output(ctx, r.source, "git", "log", "-1", "--format=%ct")
+	line, err := output(ctx, r.source, "git", "log", "-1", "--format=%ct %H")
 	if err != nil {
 		return err
 	}
+	seconds, commit, _ := strings.Cut(line, " ")
 	unix, err := strconv.ParseInt(seconds, 10, 64)
+	r.commit = commit
 	r.made = time.Unix(unix, 0).UTC()
 	return err
 }

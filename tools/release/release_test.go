@@ -215,6 +215,24 @@ func contentsOf(t *testing.T, name string) (files map[string][]byte, modes map[s
 	}
 }
 
+func TestTheLinksOfAnArchiveAreAbsolute(t *testing.T) {
+	r := &release{source: repository, stage: t.TempDir(), commit: "0123abc"}
+	if err := r.pages(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "CHANGELOG.md"} {
+		text := string(read(t, r.stage, name))
+		if !strings.Contains(text, "](https://github.com/foliot/foliot/blob/0123abc/docs/") {
+			t.Errorf("%s has no link to a page of its commit", name)
+		}
+		for _, part := range strings.Split(text, "](")[1:] {
+			if target, _, _ := strings.Cut(part, ")"); !strings.HasPrefix(target, "https://") && !strings.HasPrefix(target, "#") {
+				t.Errorf("%s links to %s, which is not in the archive", name, target)
+			}
+		}
+	}
+}
+
 func TestEachArchiveHasTheProgramAndItsPages(t *testing.T) {
 	dir := first(t)
 	archives := slices.DeleteFunc(names(t, dir), func(name string) bool {
@@ -229,7 +247,7 @@ func TestEachArchiveHasTheProgramAndItsPages(t *testing.T) {
 		if strings.Contains(name, "windows") {
 			program = "foliot.exe"
 		}
-		want := []string{program, "README.md", "CHANGELOG.md", "LICENSE", licensesFile, "completions/foliot.bash", "completions/foliot.fish", "completions/_foliot", "man/foliot.1"}
+		want := []string{program, "README.md", "CHANGELOG.md", "LICENSE", licensesFile, "completions/foliot.bash", "completions/foliot.fish", "completions/_foliot", "man/foliot.1", "grafana/alerts.yaml", "grafana/alerts_test.yaml", "grafana/foliot.json"}
 		if strings.Contains(name, "linux") {
 			want = append(want, "systemd/foliot.service", "systemd/foliot.sysusers")
 		}

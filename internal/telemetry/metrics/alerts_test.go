@@ -3,6 +3,7 @@ package metrics
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,7 +48,9 @@ func TestTheAlertsUseExposedMetricsOnly(t *testing.T) {
 	checkQueries(t, "grafana/alerts.yaml", indented(readDocs(t, "grafana/alerts.yaml"), "expr: |"))
 }
 
-func TestTheAlertsFireAboveTheirThresholdsOnly(t *testing.T) {
+// findPromtool returns the path of promtool. Without it, it skips the test.
+func findPromtool(t *testing.T) string {
+	t.Helper()
 	promtool, err := exec.LookPath("promtool")
 	switch {
 	case err == nil:
@@ -56,6 +59,27 @@ func TestTheAlertsFireAboveTheirThresholdsOnly(t *testing.T) {
 	default:
 		t.Skip("there is no promtool: install it (Debian: apt-get install prometheus) and run this again")
 	}
+	return promtool
+}
+
+// Releases before 3.8 refuse a file with settings that they do not know.
+func TestPrometheusAcceptsTheDocumentedConfiguration(t *testing.T) {
+	promtool := findPromtool(t)
+	block := regexp.MustCompile("(?s)\n   ```yaml\n(.*?)\n   ```").FindStringSubmatch(readDocs(t, "observability.md"))
+	if block == nil || !strings.Contains(block[1], "scrape_configs:") || !strings.Contains(block[1], "rule_files:") {
+		t.Fatalf("docs/observability.md has no configuration with rules: %q", block)
+	}
+	file := filepath.Join(t.TempDir(), "prometheus.yaml")
+	if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(promtool, "check", "config", "--syntax-only", file).CombinedOutput(); err != nil { //nolint:gosec // the test's own arguments
+		t.Errorf("promtool check config: %v\n%s", err, out)
+	}
+}
+
+func TestTheAlertsFireAboveTheirThresholdsOnly(t *testing.T) {
+	promtool := findPromtool(t)
 	for _, words := range [][]string{
 		{"check", "rules", docs + "grafana/alerts.yaml"},
 		{"test", "rules", docs + "grafana/alerts_test.yaml"},
@@ -132,6 +156,33 @@ func TestEachRunbookHasTheSameParts(t *testing.T) {
 		}
 		if n := strings.Count(page, "\n"); n > 60 {
 			t.Errorf("%s has %d lines, and an operator in a hurry reads at most 60", name, n)
+		}
+	}
+}
+
+// inNamespace matches a command that acts in one namespace. Without a flag, an
+// operator's token acts in the namespace default. A bare name, as in "do not
+// run foliot dead rm", is no such command.
+var inNamespace = regexp.MustCompile("foliot (?:(?:get|cancel|due|retry|move) |ls\\b|(?:dead|queue|cron|secret) (?:ls\\b|[a-z]+ ))[^`\n#|]*")
+
+func TestTheCommandsOfTheRunbooksNameTheNamespace(t *testing.T) {
+	pages, found := runbooks(t), 0
+	for name, page := range pages {
+		for _, command := range inNamespace.FindAllString(page, -1) {
+			if found++; !strings.Contains(command, "--namespace ") {
+				t.Errorf("%s: an operator's token sees only the namespace default with: %s", name, command)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d commands were found", found)
+	}
+}
+
+func TestARunbookThatStopsTheServerStartsItAgain(t *testing.T) {
+	for name, page := range runbooks(t) {
+		if _, after, stops := strings.Cut(page, "systemctl stop foliot"); stops && !strings.Contains(after, "systemctl start foliot") {
+			t.Errorf("%s stops the server and does not start it again", name)
 		}
 	}
 }
