@@ -489,3 +489,26 @@ func TestTheProgramIsToldOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 		}
 	})
 }
+
+func TestAHandlerCanChangeItsArgumentsAndLabelsAndTheStoredTaskStays(t *testing.T) {
+	var got []string
+	m := new(foliot.Mux)
+	m.Use(func(next foliot.Handler) foliot.Handler {
+		return func(ctx context.Context, c *foliot.Call) error {
+			got = append(got, fmt.Sprint(string(c.Args), c.Labels))
+			clear(c.Args)
+			c.Labels["trace"] = "1"
+			_ = next(ctx, c)
+			return errors.New("the next attempt must see the task as it was created")
+		}
+	})
+	closeOrder.Handle(m, succeed)
+	synctest.Test(t, func(t *testing.T) {
+		n := foliottest.StartWith(t, m, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+		mustIn(t, n, "a", 0, foliot.Label("shop", "7"), foliot.MaxAttempts(2))
+		pass(time.Minute)
+		if len(got) != 2 || got[1] != got[0] || !strings.Contains(got[0], "map[shop:7]") {
+			t.Errorf("%q", got)
+		}
+	})
+}

@@ -20,6 +20,8 @@ type handler struct {
 }
 
 // Call is one attempt, as middleware receives it. Its fields are those of Task.
+// It is a copy: middleware can change it for the handler, and the stored task
+// stays as it is.
 type Call struct {
 	Kind, Name, Queue string
 	Args              json.RawMessage

@@ -1,9 +1,11 @@
 package foliot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -60,8 +62,8 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	defer stop()
 	began := n.core.Now()
 	start := time.Now()
-	e := call(ctx, h.run, &Call{
-		Kind: t.Request.Kind, Name: t.Name, Queue: t.Queue, Args: t.Request.Body, Attempt: d.Number, Due: t.Due.Time(), Labels: t.Labels,
+	e := call(ctx, h.run, &Call{ // a handler may change what it receives, and the store still uses the record
+		Kind: t.Request.Kind, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	})
 	o := n.outcome(attempt, ctx, t, e)
 	o.StartedAt, o.Late, o.Latency = task.FloorMillis(began), began.Sub(t.Due.Time()), time.Since(start)
