@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
 )
 
@@ -511,4 +512,29 @@ func TestAHandlerCanChangeItsArgumentsAndLabelsAndTheStoredTaskStays(t *testing.
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) {
+	cancelled, stop := context.WithCancel(t.Context())
+	stop()
+	late, stop := context.WithTimeout(t.Context(), 0)
+	defer stop()
+	c, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+		for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
+			_, create := closeOrder.In(ctx, s, "a", time.Hour, order{})
+			_, cancel := s.Cancel(ctx, "a")
+			_, get := s.Get(ctx, "a")
+			schedule := closeOrder.Schedule(ctx, s, "s", foliot.Every(time.Hour), order{})
+			for call, err := range map[string]error{"In": create, "Cancel": cancel, "Get": get, "Schedule": schedule} {
+				if !errors.Is(err, foliot.ErrUnavailable) || !errors.Is(err, want) {
+					t.Errorf("%s of a %s: %v", call, name, err)
+				}
+			}
+		}
+	}
 }

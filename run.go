@@ -42,7 +42,7 @@ func call(ctx context.Context, run Handler, c *Call) ending {
 		if err != nil {
 			e.text = err.Error()
 			errors.As(err, &e.wish)
-			e.ended = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+			e.ended = endOfContext(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 		}
 	}()
 	return <-ended
