@@ -15,3 +15,6 @@ func StoredSchedule(t *testing.T, n *Node, name string) *task.Task {
 	}
 	return got
 }
+
+// Known returns the number of tasks that n knows to be due now or soon.
+func Known(n *Node) int { return n.core.Stats().Known }

@@ -538,3 +538,41 @@ func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) 
 		}
 	}
 }
+
+func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *testing.T) {
+	for name, gone := range map[string]func(*testing.T, *foliot.Node){
+		"cancelled": func(t *testing.T, n *foliot.Node) {
+			if pending, err := n.Cancel(t.Context(), "a"); !pending || err != nil {
+				t.Fatal(pending, err)
+			}
+		},
+		"moved": func(t *testing.T, n *foliot.Node) {
+			if _, err := n.Move(t.Context(), "a", foliot.In(24*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"replaced": func(t *testing.T, n *foliot.Node) {
+			if _, err := closeOrder.Put(t.Context(), n, "a", foliot.In(24*time.Hour), order{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
+				renamed := foliot.NewKind[order]("shut-order")
+				if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Hour)
+				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) {
+					t.Fatalf("before: %q", m)
+				}
+				gone(t, n)
+				pass(time.Minute)
+				if m := n.Missing(); len(m) != 0 || foliot.Known(n) != 0 {
+					t.Errorf("a minute later: %q, and %d tasks are known", m, foliot.Known(n))
+				}
+			})
+		})
+	}
+}

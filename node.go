@@ -403,5 +403,6 @@ func (n *Node) Stats() Stats {
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
 // process but no handler in its Mux. Their tasks wait. An empty name stands for
 // tasks with a URL: a Node never sends these. On a Redis, each process reports
-// only the tasks that it owns.
+// only the tasks that it owns. A task that was cancelled, moved or replaced is
+// still reported for some seconds.
 func (n *Node) Missing() []string { return n.core.Missing() }
