@@ -577,6 +577,77 @@ func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *t
 	}
 }
 
+// dying returns a Mux whose tasks die at once.
+func dying() *foliot.Mux {
+	m, _ := handling(func(context.Context, *foliot.Task[order]) error { return foliot.Dead(errors.New("no such order")) })
+	return m
+}
+
+func TestRunEndsEvenIfACallbackBlocksAndItsErrorNamesTheCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, died := make(chan bool), 0
+		n, err := foliot.Open(t.Context(), foliottest.Store(), dying(), foliot.Options{
+			Logger: slog.New(slog.DiscardHandler), Died: func(foliot.Info) { died++; <-release },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(ctx) }()
+		mustIn(t, n, "a", 0)
+		mustIn(t, n, "b", 0)
+		pass(time.Second)
+		stop()
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "Options.Died has not returned") {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("Run has not returned")
+		}
+		close(release)
+		synctest.Wait()
+		if died != 1 {
+			t.Errorf("%d calls, also after the end of Run", died)
+		}
+	})
+}
+
+func TestACallbackThatPanicsOrExitsStopsNeitherTheProcessNorTheNextCalls(t *testing.T) {
+	for name, first := range map[string]func(){"panics": func() { panic("at the disco") }, "calls runtime.Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var journal bytes.Buffer // written by one goroutine, and read while that sleeps
+				died := 0
+				n := foliottest.StartWith(t, dying(), foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil)), Died: func(foliot.Info) {
+					if died++; died == 1 {
+						first()
+					}
+				}})
+				mustIn(t, n, "a", 0)
+				mustIn(t, n, "b", 0)
+				pass(time.Minute)
+				if died != 2 || !strings.Contains(journal.String(), "option=Died") {
+					t.Errorf("%d calls; the log: %s", died, journal.String())
+				}
+			})
+		})
+	}
+}
+
+func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
+	var journal bytes.Buffer
+	if left := foliot.WaitingCallbacks(slog.New(slog.NewTextHandler(&journal, nil)), 20_000); left != 10_000 {
+		t.Errorf("%d calls wait", left)
+	}
+	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=Hangs") {
+		t.Errorf("the log: %s", journal.String())
+	}
+}
+
 // exitingValue is the value of a panic with a method that ends its goroutine.
 type exitingValue struct{}
 

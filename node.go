@@ -39,8 +39,10 @@ type Options struct {
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
 	// Died is called for each task that becomes dead after an attempt in this
-	// process. The log has a warning too, even if Died is nil. One goroutine
-	// makes all calls of Died and Hangs, one after the other.
+	// process. The log has a warning too, even if Died is nil. All calls of Died and Hangs are made one after the other, so both
+	// must return, and must not wait for the end of Run. A panic in them is
+	// logged. If 10,000 calls wait, further ones are dropped, and the log says
+	// so.
 	Died func(Info)
 	// Hangs is called if a handler still runs after the Timeout of its task.
 	// The task stays with this handler, which counts against Concurrency.
@@ -97,7 +99,7 @@ func init() {
 // the Node.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{options: o, handlers: m.all(), calls: callbacks{some: make(chan struct{}, 1)}}
+	n := &Node{options: o, handlers: m.all(), calls: callbacks{log: o.Logger, some: make(chan struct{}, 1)}}
 	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
@@ -174,10 +176,11 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // Run starts due tasks until ctx ends. Then it starts no more tasks, and waits
 // up to Options.Grace for the handlers that run. After that it ends the
 // contexts of the remaining handlers with ErrStopping, and waits a few seconds
-// more. If all handlers have returned, Run returns nil. Otherwise, or if the
-// store fails for good, it returns an error. Run must be called once only: a
-// second call returns an error.
-func (n *Node) Run(ctx context.Context) error {
+// more. If all handlers and all calls of Options.Died and Options.Hangs have
+// returned, Run returns nil. Otherwise, or if the store fails for good, it
+// returns an error. Run must be called once only: a second call returns an
+// error.
+func (n *Node) Run(ctx context.Context) (err error) {
 	if n.handlers == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open")
 	}
@@ -190,10 +193,14 @@ func (n *Node) Run(ctx context.Context) error {
 	defer stop()
 	maintaining, stopMaintaining := context.WithCancel(work)
 	var maintained sync.WaitGroup
+	var blocked error
 	maintained.Go(func() { n.core.Maintain(maintaining) })
-	maintained.Go(func() { n.calls.run(maintaining) })
-	defer maintained.Wait()
-	defer stopMaintaining()
+	maintained.Go(func() { blocked = n.calls.run(maintaining) })
+	defer func() {
+		stopMaintaining()
+		maintained.Wait()
+		err = errors.Join(err, blocked)
+	}()
 	ended := make(chan error, 1)
 	go func() { ended <- n.core.Deliver(dispatching) }()
 	select {
@@ -222,16 +229,23 @@ func (n *Node) Close() error {
 
 // observe is called for each attempt after its settlement.
 func (n *Node) observe(e dispatch.Event) {
-	if n.options.Died != nil && e.After != nil && e.After.State == task.Dead {
-		i := infoOf(e.After)
-		n.calls.add(func() { n.options.Died(i) })
+	if e.After != nil {
+		n.died(e.After)
+	}
+}
+
+// died calls Options.Died if t is dead.
+func (n *Node) died(t *task.Task) {
+	if n.options.Died != nil && t.State == task.Dead {
+		i := infoOf(t)
+		n.calls.add("Died", func() { n.options.Died(i) })
 	}
 }
 
 // hangs is called for a handler that still runs after the Timeout of its task.
 func (n *Node) hangs(t *task.Task, running time.Duration) {
 	i := infoOf(t)
-	n.calls.add(func() { n.options.Hangs(i, running) })
+	n.calls.add("Hangs", func() { n.options.Hangs(i, running) })
 }
 
 // create implements Scheduler.
