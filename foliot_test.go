@@ -17,6 +17,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
 )
 
@@ -646,6 +647,35 @@ func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
 	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=Hangs") {
 		t.Errorf("the log: %s", journal.String())
 	}
+}
+
+func TestTheProgramIsToldOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, store := make(chan bool), dir.Store(t.TempDir())
+		defer close(release)
+		var died []string
+		m, c := handling(func(context.Context, *foliot.Task[order]) error { <-release; return nil })
+		for process := 0; process < 20 && len(died) == 0; process++ {
+			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
+				Grace: -1, Logger: slog.New(slog.DiscardHandler), Died: func(i foliot.Info) { died = append(died, i.Name+": "+i.Reason) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if process == 0 {
+				mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			_ = n.Run(ctx) // its handler still runs, and keeps the task until the next process
+			stop()
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []string{"a: reclaims_exhausted"}; !slices.Equal(died, want) {
+			t.Errorf("after %d attempts: %q", c.len(), died)
+		}
+	})
 }
 
 // exitingValue is the value of a panic with a method that ends its goroutine.

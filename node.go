@@ -38,8 +38,10 @@ type Options struct {
 	// store. Until then it can be read, and its name is taken for In and At.
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
-	// Died is called for each task that becomes dead after an attempt in this
-	// process. The log has a warning too, even if Died is nil. All calls of Died and Hangs are made one after the other, so both
+	// Died is called while Run does, for each task that becomes dead: after an
+	// attempt in this process, or because its process has died too often and
+	// this process has found that. The log has a warning too, even if Died is
+	// nil. All calls of Died and Hangs are made one after the other, so both
 	// must return, and must not wait for the end of Run. A panic in them is
 	// logged. If 10,000 calls wait, further ones are dropped, and the log says
 	// so.
@@ -104,7 +106,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
 	core, err := node.Open(ctx, st, medium.Config{
-		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger,
+		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger, OnReap: n.reaped,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the store of foliot: %w", err)
@@ -231,6 +233,13 @@ func (n *Node) Close() error {
 func (n *Node) observe(e dispatch.Event) {
 	if e.After != nil {
 		n.died(e.After)
+	}
+}
+
+// reaped is called with tasks whose process has died.
+func (n *Node) reaped(left []*task.Task) {
+	for _, t := range left {
+		n.died(t)
 	}
 }
 
