@@ -422,6 +422,33 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 	})
 }
 
+func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
+	for name, rule := range map[string]foliot.Rule{
+		"after its last run": {Every: time.Second, MaxRuns: 2},
+		"after its end":      {Every: time.Minute, End: time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)}, // bubbles begin at midnight
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+				version := uint64(0)
+				for start := range 4 {
+					if err := closeOrder.Schedule(t.Context(), n, "s", rule, order{}); err != nil {
+						t.Fatal(err)
+					}
+					got := foliot.StoredSchedule(t, n, "s").Version
+					if start > 0 && got != version {
+						t.Errorf("start %d wrote version %d after %d", start, got, version)
+					}
+					pass(time.Hour)
+					version = foliot.StoredSchedule(t, n, "s").Version
+				}
+				if c.len() == 0 || !foliot.StoredSchedule(t, n, "s").Recur.Ended() {
+					t.Errorf("it has not ended: %d calls", c.len())
+				}
+			})
+		})
+	}
+}
+
 func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
