@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -722,4 +723,42 @@ func TestAPanicValueThatExitsItsGoroutineCostsNoSlot(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
+	c, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+		for field, rule := range map[string]foliot.Rule{"Rule.Missed": {Every: time.Hour, Missed: 77}, "Rule.Overlap": {Every: time.Hour, Overlap: 77}} {
+			if err := closeOrder.Schedule(t.Context(), s, "s", rule, order{}); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), field) {
+				t.Errorf("a %s with a wrong %s: %v", name, field, err)
+			}
+		}
+	}
+	store := dir.Store(t.TempDir())
+	if _, err := foliot.Open(t.Context(), store, new(foliot.Mux), foliot.Options{Concurrency: math.MaxInt}); err == nil || !strings.Contains(err.Error(), "Options.Concurrency") {
+		t.Errorf("the greatest concurrency: %v", err)
+	}
+	if n, err := foliot.Open(t.Context(), store, new(foliot.Mux), foliot.Options{}); err != nil {
+		t.Errorf("the directory after that: %v", err)
+	} else if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	for want, handle := range map[string]func(){
+		`the name of the kind "two words": must consist of`: func() { foliot.NewKind[order]("two words").Handle(new(foliot.Mux), succeed) },
+		`must have 1 to 128 characters`:                     func() { foliot.NewKind[order](strings.Repeat("k", 129)).Handle(new(foliot.Mux), succeed) },
+		`the handler of the kind close-order is nil`:        func() { closeOrder.Handle(new(foliot.Mux), nil) },
+	} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
+					t.Errorf("Handle panics with %q, want %q", v, want)
+				}
+			}()
+			handle()
+		}()
+	}
 }

@@ -39,9 +39,13 @@ type Task[A any] struct {
 }
 
 // Handle sets the handler of the kind. It must be called before Open. It panics
-// if m has a handler for the kind already. Several goroutines call the handler
-// at the same time. The package documentation lists the results of a handler.
+// if m has a handler for the kind already, if the name of the kind is not valid,
+// or if handle is nil. Several goroutines call the handler at the same time. The
+// package documentation lists the results of a handler.
 func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, limits ...Limit) {
+	if handle == nil {
+		panic("foliot: the handler of the kind " + k.name + " is nil")
+	}
 	m.handle(k.name, func(ctx context.Context, c *Call) error {
 		t := &Task[A]{Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
 		if len(c.Args) > 0 {
@@ -91,6 +95,9 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 // changes, Schedule writes nothing, so a program can call it at each start.
 // Errors: ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
+	if err := r.valid(name); err != nil {
+		return err
+	}
 	q, err := k.request(name, args, options)
 	if err != nil {
 		return err

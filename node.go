@@ -26,7 +26,7 @@ type Options struct {
 	// namespaces. Default: "default".
 	Namespace string
 	// Concurrency is the maximum number of handlers that run at once in this
-	// process. Default: 128.
+	// process. At most 1,000,000. Default: 128.
 	Concurrency int
 	// Grace is how long handlers may keep running after the context of Run has
 	// ended. A negative value means no time at all. Default: 10s.
@@ -53,6 +53,9 @@ type Options struct {
 	// Logger receives failures and warnings. Default: slog.Default().
 	Logger *slog.Logger
 }
+
+// maxConcurrency bounds the memory that Open allocates for handlers.
+const maxConcurrency = 1_000_000
 
 func (o Options) withDefaults() Options {
 	if o.Namespace == "" {
@@ -102,6 +105,9 @@ func init() {
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{options: o, handlers: m.all(), calls: callbacks{log: o.Logger, some: make(chan struct{}, 1)}}
+	if o.Concurrency > maxConcurrency {
+		return nil, fmt.Errorf("foliot: Options.Concurrency is %d, but can be at most %d", o.Concurrency, maxConcurrency)
+	}
 	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
