@@ -423,6 +423,18 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 	})
 }
 
+func TestAScheduleIsNoTask(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Every(time.Hour), order{}); err != nil {
+		t.Fatal(err)
+	}
+	_, get := n.Get(t.Context(), "@nightly")
+	_, cancel := n.Cancel(t.Context(), "@nightly")
+	if !errors.Is(get, foliot.ErrNotFound) || !errors.Is(cancel, foliot.ErrNotFound) {
+		t.Errorf("Get: %v, Cancel: %v", get, cancel)
+	}
+}
+
 func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
 	for name, rule := range map[string]foliot.Rule{
 		"after its last run": {Every: time.Second, MaxRuns: 2},

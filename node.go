@@ -369,6 +369,9 @@ func (n *Node) Cancel(ctx context.Context, name string) (pending bool, err error
 // Get implements Scheduler.
 func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 	t, err := n.core.Store.Get(ctx, n.key(name))
+	if err == nil && t.IsSchedule() { // its record has the name of the schedule, after an @
+		err = task.ErrNotFound
+	}
 	if err != nil {
 		return Info{}, translate(name, err)
 	}
