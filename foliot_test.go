@@ -774,3 +774,54 @@ func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
 		}()
 	}
 }
+
+func TestHandlersCallbacksAndTheLogKnowTheNamespaceOfATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var journal bytes.Buffer // written by one goroutine, and read after it has ended
+		var seen []string
+		m := new(foliot.Mux)
+		m.Use(func(next foliot.Handler) foliot.Handler {
+			return func(ctx context.Context, c *foliot.Call) error {
+				seen = append(seen, "call "+c.Namespace+"/"+c.Name)
+				return next(ctx, c)
+			}
+		})
+		closeOrder.Handle(m, func(_ context.Context, t *foliot.Task[order]) error {
+			seen = append(seen, "task "+t.Namespace+"/"+t.Name)
+			time.Sleep(time.Minute)
+			panic("at the disco")
+		})
+		store := dir.Store(t.TempDir())
+		for _, namespace := range []string{"a", "b"} {
+			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
+				Namespace: namespace, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
+				Died: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if namespace == "a" {
+				mustIn(t, n, "x", 0, foliot.MaxAttempts(1))
+			} else {
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				if err := n.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				stop()
+			}
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if want := []string{"call a/x", "task a/x", "died a/x"}; !slices.Equal(seen, want) {
+			t.Errorf("%q", seen)
+		}
+		for _, record := range []string{"a handler panicked", "a handler ignores"} {
+			if !slices.ContainsFunc(strings.Split(journal.String(), "\n"), func(line string) bool {
+				return strings.Contains(line, record) && strings.Contains(line, "namespace=a task=x")
+			}) {
+				t.Errorf("%s: the log: %s", record, journal.String())
+			}
+		}
+	})
+}

@@ -30,12 +30,13 @@ func (k Kind[A]) Name() string { return k.name }
 // Task is one attempt of a task, as its handler receives it. It is a copy: the
 // handler can change it, and the stored task stays as it is.
 type Task[A any] struct {
-	Name    string // unique in the namespace: use it as the idempotency key
-	Args    A
-	Attempt int       // starts at 1; snoozed attempts count too
-	Due     time.Time // the due time of this attempt; it has passed
-	Queue   string
-	Labels  map[string]string
+	Namespace string
+	Name      string // unique in the namespace: use both as the idempotency key
+	Args      A
+	Attempt   int       // starts at 1; snoozed attempts count too
+	Due       time.Time // the due time of this attempt; it has passed
+	Queue     string
+	Labels    map[string]string
 }
 
 // Handle sets the handler of the kind. It must be called before Open. It panics
@@ -47,7 +48,7 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 		panic("foliot: the handler of the kind " + k.name + " is nil")
 	}
 	m.handle(k.name, func(ctx context.Context, c *Call) error {
-		t := &Task[A]{Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
+		t := &Task[A]{Namespace: c.Namespace, Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
 		if len(c.Args) > 0 {
 			if err := json.Unmarshal(c.Args, &t.Args); err != nil {
 				return fmt.Errorf("cannot decode the arguments: %w", err)

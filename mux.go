@@ -26,11 +26,11 @@ type handler struct {
 // It is a copy: middleware can change it for the handler, and the stored task
 // stays as it is.
 type Call struct {
-	Kind, Name, Queue string
-	Args              json.RawMessage
-	Attempt           int
-	Due               time.Time
-	Labels            map[string]string
+	Kind, Namespace, Name, Queue string
+	Args                         json.RawMessage
+	Attempt                      int
+	Due                          time.Time
+	Labels                       map[string]string
 }
 
 // Handler runs one attempt. Its results are those that the package

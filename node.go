@@ -73,7 +73,7 @@ func (o Options) withDefaults() Options {
 	if o.Hangs == nil {
 		log := o.Logger
 		o.Hangs = func(i Info, running time.Duration) {
-			log.Warn("a handler ignores the end of its context: the task stays with the handler until it returns", "kind", i.Kind, "task", i.Name, "running", running.String())
+			log.Warn("a handler ignores the end of its context: the task stays with the handler until it returns", "kind", i.Kind, "namespace", i.Namespace, "task", i.Name, "running", running.String())
 		}
 	}
 	return o

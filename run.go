@@ -78,7 +78,7 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	began := n.core.Now()
 	start := time.Now()
 	e := call(ctx, h.run, &Call{ // a handler may change what it receives, and the store still uses the record
-		Kind: t.Request.Kind, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
+		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	})
 	o := n.outcome(attempt, ctx, t, e)
 	o.StartedAt, o.Late, o.Latency = task.FloorMillis(began), began.Sub(t.Due.Time()), time.Since(start)
@@ -92,7 +92,7 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 	stopped := attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled)
 	switch {
 	case e.panicked:
-		n.options.Logger.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", e.text, "stack", string(e.stack))
+		n.options.Logger.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "namespace", t.Namespace, "task", t.Name, "panic", e.text, "stack", string(e.stack))
 		return failure("the handler panicked: " + e.text)
 	case e.exited:
 		return failure("the handler called runtime.Goexit")
