@@ -604,14 +604,24 @@ func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *t
 				if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
 					t.Fatal(err)
 				}
+				if _, err := renamed.In(t.Context(), n, "b", 0, order{}); err != nil {
+					t.Fatal(err)
+				}
 				pass(time.Hour)
-				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) {
-					t.Fatalf("before: %q", m)
+				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 2 {
+					t.Fatalf("before: %q, and %d tasks are known", m, foliot.Known(n))
 				}
 				gone(t, n)
 				pass(time.Minute)
+				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 1 {
+					t.Errorf("with one of two: %q, and %d tasks are known", m, foliot.Known(n))
+				}
+				if _, err := n.Cancel(t.Context(), "b"); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Minute)
 				if m := n.Missing(); len(m) != 0 || foliot.Known(n) != 0 {
-					t.Errorf("a minute later: %q, and %d tasks are known", m, foliot.Known(n))
+					t.Errorf("without both: %q, and %d tasks are known", m, foliot.Known(n))
 				}
 			})
 		})

@@ -92,7 +92,8 @@ func TestAScanForgetsGoneTasksOfAKindWithoutAHandlerAndKeepsNewOnes(t *testing.T
 		pl.Hint(noon, of(name, noon))
 	}
 	l := pl.lanes[of("waits", noon).Lane]
-	for _, now := range []task.Millis{noon, noon.Add(rescanEvery)} {
+	for i, now := range []task.Millis{noon, noon.Add(rescanEvery)} {
+		pl.Tick(time.Duration(i+1) * rescanEvery)
 		pl.checkLane(l, now)
 		reads := pl.Reads(now)
 		pl.Hint(now, of("new", now)) // the store may have read before it existed

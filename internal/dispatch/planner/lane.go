@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -44,13 +45,14 @@ type lane struct {
 	// the part that was read again.
 	scan       bool
 	scanned    task.Position
-	needsRead  bool        // it is in namespace.readQueue
-	readPlace  int         // its index there
-	readSince  task.Millis // its rank there: see requestRead
-	readNumber uint64      // if lanes have the same readSince, the smallest number is read first
-	read       task.Millis // when a read was planned last; zero means never
-	reading    bool        // a read from its cursor is under way
-	firing     bool        // it is in Planner.firing
+	rescanned  time.Duration // when checkLane last requested a scan
+	needsRead  bool          // it is in namespace.readQueue
+	readPlace  int           // its index there
+	readSince  task.Millis   // its rank there: see requestRead
+	readNumber uint64        // if lanes have the same readSince, the smallest number is read first
+	read       task.Millis   // when a read was planned last; zero means never
+	reading    bool          // a read from its cursor is under way
+	firing     bool          // it is in Planner.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots

@@ -174,8 +174,8 @@ func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.steppedBack {
 		pl.shortenWindow(l, now)
 	}
-	if !l.destination.runs && l.order.len() > 0 && now-l.read >= task.Millis(rescanEvery.Milliseconds()) {
-		l.scan, l.scanned = true, task.Position{}
+	if !l.destination.runs && l.order.len() > 0 && pl.monotonic-l.rescanned >= rescanEvery {
+		l.scan, l.scanned, l.rescanned = true, task.Position{}, pl.monotonic
 		pl.requestRead(l, l.earliest())
 	}
 	switch {
