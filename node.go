@@ -38,13 +38,13 @@ type Options struct {
 	// store. Until then it can be read, and its name is taken for In and At.
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
-	// Died is called while Run does, for each task that becomes dead: after an
-	// attempt in this process, or because its process has died too often and
-	// this process has found that. The log has a warning too, even if Died is
-	// nil. All calls of Died and Hangs are made one after the other, so both
-	// must return, and must not wait for the end of Run. A panic in them is
-	// logged. If 10,000 calls wait, further ones are dropped, and the log says
-	// so.
+	// Died is called for each task that becomes dead: after an attempt in this
+	// process, or because this process has found that the task has ended its
+	// process too often. The calls begin with Run. The log has a warning too,
+	// even if Died is nil. The calls of Died and Hangs are made one after the
+	// other, so both functions must return, and must not wait for the end of
+	// Run. A panic in them is logged. If 10,000 calls wait, further calls are
+	// dropped, and an error is logged.
 	Died func(Info)
 	// Hangs is called if a handler still runs after the Timeout of its task.
 	// The task stays with this handler, which counts against Concurrency.
