@@ -51,7 +51,8 @@
 //	the process dies              is due again: on a directory when it is opened, on a Redis after Options.Lease. After three deaths tasks run one at a time, after ten the task is dead
 //	the store cannot be reached   keeps running, but its context ends with ErrLeaseLost: another process may start the task
 //
-// Handlers must be idempotent: use the name of the task as the key.
+// Handlers must be idempotent: use the namespace and name of the task as the
+// key. In a store with one namespace, the name is enough.
 //
 // # Transactions
 //

@@ -1,6 +1,7 @@
 package foliot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +11,8 @@ import (
 )
 
 // The errors of a Scheduler, for errors.Is. After ErrUnavailable the call may
-// have been applied.
+// have been applied. If the context of a call ends before the reply, the error
+// wraps both ErrUnavailable and the error of the context.
 var (
 	ErrNotFound    = errors.New("no such task or schedule")
 	ErrExists      = errors.New("a task with that name exists")
@@ -41,7 +43,8 @@ var (
 )
 
 // Error is the error of a call about one task or schedule. It wraps one of the
-// errors above, or another error of the store.
+// errors above, or another error of the store. ErrUnavailable comes together
+// with its cause.
 type Error struct {
 	Task   string // the name of the task or schedule
 	kind   error
@@ -76,10 +79,20 @@ func translate(name string, err error) error {
 		kind = ErrFull
 	case errors.Is(err, task.ErrClosed):
 		kind = ErrClosed
-	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable):
-		kind = ErrUnavailable
+	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable), endOfContext(err):
+		return unavailable(name, err)
 	}
 	return &Error{Task: name, kind: kind, detail: err.Error()}
+}
+
+// unavailable returns an ErrUnavailable with its cause.
+func unavailable(name string, cause error) error {
+	return &Error{Task: name, kind: errors.Join(ErrUnavailable, cause), detail: cause.Error()}
+}
+
+// endOfContext reports whether err is, or wraps, the error of a context.
+func endOfContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func kindOfState(code string) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
 )
 
@@ -420,6 +423,45 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 	})
 }
 
+func TestAScheduleIsNoTask(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Every(time.Hour), order{}); err != nil {
+		t.Fatal(err)
+	}
+	_, get := n.Get(t.Context(), "@nightly")
+	_, cancel := n.Cancel(t.Context(), "@nightly")
+	if !errors.Is(get, foliot.ErrNotFound) || !errors.Is(cancel, foliot.ErrNotFound) {
+		t.Errorf("Get: %v, Cancel: %v", get, cancel)
+	}
+}
+
+func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
+	for name, rule := range map[string]foliot.Rule{
+		"after its last run": {Every: time.Second, MaxRuns: 2},
+		"after its end":      {Every: time.Minute, End: time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)}, // bubbles begin at midnight
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+				version := uint64(0)
+				for start := range 4 {
+					if err := closeOrder.Schedule(t.Context(), n, "s", rule, order{}); err != nil {
+						t.Fatal(err)
+					}
+					got := foliot.StoredSchedule(t, n, "s").Version
+					if start > 0 && got != version {
+						t.Errorf("start %d wrote version %d after %d", start, got, version)
+					}
+					pass(time.Hour)
+					version = foliot.StoredSchedule(t, n, "s").Version
+				}
+				if c.len() == 0 || !foliot.StoredSchedule(t, n, "s").Recur.Ended() {
+					t.Errorf("it has not ended: %d calls", c.len())
+				}
+			})
+		})
+	}
+}
+
 func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -486,6 +528,310 @@ func TestTheProgramIsToldOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 		pass(2 * time.Hour)
 		if s := n.Stats(); s.Hanging != 0 || s.Running != 0 {
 			t.Errorf("after its end: %+v", s)
+		}
+	})
+}
+
+func TestAHandlerCanChangeItsArgumentsAndLabelsAndTheStoredTaskStays(t *testing.T) {
+	var got []string
+	m := new(foliot.Mux)
+	m.Use(func(next foliot.Handler) foliot.Handler {
+		return func(ctx context.Context, c *foliot.Call) error {
+			got = append(got, fmt.Sprint(string(c.Args), c.Labels))
+			clear(c.Args)
+			c.Labels["trace"] = "1"
+			_ = next(ctx, c)
+			return errors.New("the next attempt must see the task as it was created")
+		}
+	})
+	closeOrder.Handle(m, succeed)
+	synctest.Test(t, func(t *testing.T) {
+		n := foliottest.StartWith(t, m, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+		mustIn(t, n, "a", 0, foliot.Label("shop", "7"), foliot.MaxAttempts(2))
+		pass(time.Minute)
+		if len(got) != 2 || got[1] != got[0] || !strings.Contains(got[0], "map[shop:7]") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) {
+	cancelled, stop := context.WithCancel(t.Context())
+	stop()
+	late, stop := context.WithTimeout(t.Context(), 0)
+	defer stop()
+	c, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+		for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
+			_, create := closeOrder.In(ctx, s, "a", time.Hour, order{})
+			_, cancel := s.Cancel(ctx, "a")
+			_, get := s.Get(ctx, "a")
+			schedule := closeOrder.Schedule(ctx, s, "s", foliot.Every(time.Hour), order{})
+			for call, err := range map[string]error{"In": create, "Cancel": cancel, "Get": get, "Schedule": schedule} {
+				if !errors.Is(err, foliot.ErrUnavailable) || !errors.Is(err, want) {
+					t.Errorf("%s of a %s: %v", call, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *testing.T) {
+	for name, gone := range map[string]func(*testing.T, *foliot.Node){
+		"cancelled": func(t *testing.T, n *foliot.Node) {
+			if pending, err := n.Cancel(t.Context(), "a"); !pending || err != nil {
+				t.Fatal(pending, err)
+			}
+		},
+		"moved": func(t *testing.T, n *foliot.Node) {
+			if _, err := n.Move(t.Context(), "a", foliot.In(24*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"replaced": func(t *testing.T, n *foliot.Node) {
+			if _, err := closeOrder.Put(t.Context(), n, "a", foliot.In(24*time.Hour), order{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
+				renamed := foliot.NewKind[order]("shut-order")
+				if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := renamed.In(t.Context(), n, "b", 0, order{}); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Hour)
+				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 2 {
+					t.Fatalf("before: %q, and %d tasks are known", m, foliot.Known(n))
+				}
+				gone(t, n)
+				pass(time.Minute)
+				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 1 {
+					t.Errorf("with one of two: %q, and %d tasks are known", m, foliot.Known(n))
+				}
+				if _, err := n.Cancel(t.Context(), "b"); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Minute)
+				if m := n.Missing(); len(m) != 0 || foliot.Known(n) != 0 {
+					t.Errorf("without both: %q, and %d tasks are known", m, foliot.Known(n))
+				}
+			})
+		})
+	}
+}
+
+// dying returns a Mux whose tasks die at once.
+func dying() *foliot.Mux {
+	m, _ := handling(func(context.Context, *foliot.Task[order]) error { return foliot.Dead(errors.New("no such order")) })
+	return m
+}
+
+func TestRunEndsEvenIfACallbackBlocksAndItsErrorNamesTheCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, died := make(chan bool), 0
+		n, err := foliot.Open(t.Context(), foliottest.Store(), dying(), foliot.Options{
+			Logger: slog.New(slog.DiscardHandler), Died: func(foliot.Info) { died++; <-release },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(ctx) }()
+		mustIn(t, n, "a", 0)
+		mustIn(t, n, "b", 0)
+		pass(time.Second)
+		stop()
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "Options.Died has not returned") {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("Run has not returned")
+		}
+		close(release)
+		synctest.Wait()
+		if died != 1 {
+			t.Errorf("%d calls, also after the end of Run", died)
+		}
+	})
+}
+
+func TestACallbackThatPanicsOrExitsStopsNeitherTheProcessNorTheNextCalls(t *testing.T) {
+	for name, first := range map[string]func(){"panics": func() { panic("at the disco") }, "calls runtime.Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var journal bytes.Buffer // written by one goroutine, and read while that sleeps
+				died := 0
+				n := foliottest.StartWith(t, dying(), foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil)), Died: func(foliot.Info) {
+					if died++; died == 1 {
+						first()
+					}
+				}})
+				mustIn(t, n, "a", 0)
+				mustIn(t, n, "b", 0)
+				pass(time.Minute)
+				if died != 2 || !strings.Contains(journal.String(), "option=Died") {
+					t.Errorf("%d calls; the log: %s", died, journal.String())
+				}
+			})
+		})
+	}
+}
+
+func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
+	var journal bytes.Buffer
+	if left := foliot.WaitingCallbacks(slog.New(slog.NewTextHandler(&journal, nil)), 20_000); left != 10_000 {
+		t.Errorf("%d calls wait", left)
+	}
+	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=Hangs") {
+		t.Errorf("the log: %s", journal.String())
+	}
+}
+
+func TestTheProgramIsToldOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, store := make(chan bool), dir.Store(t.TempDir())
+		defer close(release)
+		var died []string
+		m, c := handling(func(context.Context, *foliot.Task[order]) error { <-release; return nil })
+		for process := 0; process < 20 && len(died) == 0; process++ {
+			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
+				Grace: -1, Logger: slog.New(slog.DiscardHandler), Died: func(i foliot.Info) { died = append(died, i.Name+": "+i.Reason) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if process == 0 {
+				mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			_ = n.Run(ctx) // its handler still runs, and keeps the task until the next process
+			stop()
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []string{"a: reclaims_exhausted"}; !slices.Equal(died, want) {
+			t.Errorf("after %d attempts: %q", c.len(), died)
+		}
+	})
+}
+
+// exitingValue is the value of a panic with a method that ends its goroutine.
+type exitingValue struct{}
+
+func (exitingValue) String() string { runtime.Goexit(); return "" }
+
+func TestAPanicValueThatExitsItsGoroutineCostsNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := handling(func(context.Context, *foliot.Task[order]) error { panic(exitingValue{}) })
+		n := foliottest.StartWith(t, m, foliot.Options{Concurrency: 1, Logger: slog.New(slog.DiscardHandler)})
+		for _, name := range []string{"a", "b"} {
+			mustIn(t, n, name, 0, foliot.MaxAttempts(1))
+			pass(time.Second)
+			if i := get(t, n, name); i.State != foliot.StateDead || !strings.Contains(i.LastError, "panicked: a value of type foliot_test.exitingValue") {
+				t.Errorf("%+v", i)
+			}
+		}
+	})
+}
+
+func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
+	c, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+		for field, rule := range map[string]foliot.Rule{"Rule.Missed": {Every: time.Hour, Missed: 77}, "Rule.Overlap": {Every: time.Hour, Overlap: 77}} {
+			if err := closeOrder.Schedule(t.Context(), s, "s", rule, order{}); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), field) {
+				t.Errorf("a %s with a wrong %s: %v", name, field, err)
+			}
+		}
+	}
+	store := dir.Store(t.TempDir())
+	if _, err := foliot.Open(t.Context(), store, new(foliot.Mux), foliot.Options{Concurrency: math.MaxInt}); err == nil || !strings.Contains(err.Error(), "Options.Concurrency") {
+		t.Errorf("the greatest concurrency: %v", err)
+	}
+	if n, err := foliot.Open(t.Context(), store, new(foliot.Mux), foliot.Options{}); err != nil {
+		t.Errorf("the directory after that: %v", err)
+	} else if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	for want, handle := range map[string]func(){
+		`the name of the kind "two words": must consist of`: func() { foliot.NewKind[order]("two words").Handle(new(foliot.Mux), succeed) },
+		`must have 1 to 128 characters`:                     func() { foliot.NewKind[order](strings.Repeat("k", 129)).Handle(new(foliot.Mux), succeed) },
+		`the handler of the kind close-order is nil`:        func() { closeOrder.Handle(new(foliot.Mux), nil) },
+	} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
+					t.Errorf("Handle panics with %q, want %q", v, want)
+				}
+			}()
+			handle()
+		}()
+	}
+}
+
+func TestHandlersCallbacksAndTheLogKnowTheNamespaceOfATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var journal bytes.Buffer // written by one goroutine, and read after it has ended
+		var seen []string
+		m := new(foliot.Mux)
+		m.Use(func(next foliot.Handler) foliot.Handler {
+			return func(ctx context.Context, c *foliot.Call) error {
+				seen = append(seen, "call "+c.Namespace+"/"+c.Name)
+				return next(ctx, c)
+			}
+		})
+		closeOrder.Handle(m, func(_ context.Context, t *foliot.Task[order]) error {
+			seen = append(seen, "task "+t.Namespace+"/"+t.Name)
+			time.Sleep(time.Minute)
+			panic("at the disco")
+		})
+		store := dir.Store(t.TempDir())
+		for _, namespace := range []string{"a", "b"} {
+			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
+				Namespace: namespace, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
+				Died: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if namespace == "a" {
+				mustIn(t, n, "x", 0, foliot.MaxAttempts(1))
+			} else {
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				if err := n.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				stop()
+			}
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if want := []string{"call a/x", "task a/x", "died a/x"}; !slices.Equal(seen, want) {
+			t.Errorf("%q", seen)
+		}
+		for _, record := range []string{"a handler panicked", "a handler ignores"} {
+			if !slices.ContainsFunc(strings.Split(journal.String(), "\n"), func(line string) bool {
+				return strings.Contains(line, record) && strings.Contains(line, "namespace=a task=x")
+			}) {
+				t.Errorf("%s: the log: %s", record, journal.String())
+			}
 		}
 	})
 }

@@ -22,10 +22,15 @@ const (
 
 // Info is a copy of a task in the store.
 type Info struct {
-	Name  string
-	Kind  string // "": the task sends a request
-	Queue string
-	State State
+	// Namespace is the namespace of the task. Options.Died and Options.Hangs
+	// receive tasks of all namespaces, but the methods of a Node only reach
+	// those of Options.Namespace. Remote leaves the field empty: its client has
+	// the namespace.
+	Namespace string
+	Name      string
+	Kind      string // "": the task sends a request
+	Queue     string
+	State     State
 	// Due is the requested due time. Next is the due time of the next attempt:
 	// after a failure it is later than Due. Next is zero if no attempt follows.
 	Due, Next time.Time
@@ -40,7 +45,7 @@ type Info struct {
 
 func infoOf(t *task.Task) Info {
 	i := Info{
-		Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, State: State(t.State.String()), Due: t.OriginalDue.Time(),
+		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, State: State(t.State.String()), Due: t.OriginalDue.Time(),
 		Attempts: t.Attempts, Reason: t.EndReason(),
 	}
 	if next := t.NextAttempt(); next != 0 {

@@ -27,22 +27,28 @@ func NewKind[A any](name string, defaults ...Default) Kind[A] {
 // Name returns the name of the kind.
 func (k Kind[A]) Name() string { return k.name }
 
-// Task is one attempt of a task, as its handler receives it.
+// Task is one attempt of a task, as its handler receives it. It is a copy: the
+// handler can change it, and the stored task stays as it is.
 type Task[A any] struct {
-	Name    string // unique in the namespace: use it as the idempotency key
-	Args    A
-	Attempt int       // starts at 1; snoozed attempts count too
-	Due     time.Time // the due time of this attempt; it has passed
-	Queue   string
-	Labels  map[string]string
+	Namespace string
+	Name      string // unique in the namespace: use both as the idempotency key
+	Args      A
+	Attempt   int       // starts at 1; snoozed attempts count too
+	Due       time.Time // the due time of this attempt; it has passed
+	Queue     string
+	Labels    map[string]string
 }
 
 // Handle sets the handler of the kind. It must be called before Open. It panics
-// if m has a handler for the kind already. Several goroutines call the handler
-// at the same time. The package documentation lists the results of a handler.
+// if m has a handler for the kind already, if the name of the kind is not valid,
+// or if handle is nil. Several goroutines call the handler at the same time. The
+// package documentation lists the results of a handler.
 func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, limits ...Limit) {
+	if handle == nil {
+		panic("foliot: the handler of the kind " + k.name + " is nil")
+	}
 	m.handle(k.name, func(ctx context.Context, c *Call) error {
-		t := &Task[A]{Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
+		t := &Task[A]{Namespace: c.Namespace, Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
 		if len(c.Args) > 0 {
 			if err := json.Unmarshal(c.Args, &t.Args); err != nil {
 				return fmt.Errorf("cannot decode the arguments: %w", err)
@@ -90,6 +96,9 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 // changes, Schedule writes nothing, so a program can call it at each start.
 // Errors: ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
+	if err := r.valid(name); err != nil {
+		return err
+	}
 	q, err := k.request(name, args, options)
 	if err != nil {
 		return err

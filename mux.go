@@ -3,7 +3,10 @@ package foliot
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Mux holds the handlers of a process. The zero Mux is ready for use. Handlers
@@ -20,12 +23,14 @@ type handler struct {
 }
 
 // Call is one attempt, as middleware receives it. Its fields are those of Task.
+// It is a copy: middleware can change it for the handler, and the stored task
+// stays as it is.
 type Call struct {
-	Kind, Name, Queue string
-	Args              json.RawMessage
-	Attempt           int
-	Due               time.Time
-	Labels            map[string]string
+	Kind, Namespace, Name, Queue string
+	Args                         json.RawMessage
+	Attempt                      int
+	Due                          time.Time
+	Labels                       map[string]string
 }
 
 // Handler runs one attempt. Its results are those that the package
@@ -50,6 +55,9 @@ func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }
 func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	if kind == "" {
 		panic("foliot: a kind without a name cannot have a handler: make the kind with NewKind")
+	}
+	if err := task.ValidateKind("the name of the kind "+strconv.Quote(kind), kind); err != nil {
+		panic("foliot: " + err.Error())
 	}
 	if _, twice := m.handlers[kind]; twice {
 		panic("foliot: the kind " + kind + " already has a handler: call Handle once for each kind")

@@ -26,7 +26,7 @@ type Options struct {
 	// namespaces. Default: "default".
 	Namespace string
 	// Concurrency is the maximum number of handlers that run at once in this
-	// process. Default: 128.
+	// process. At most 1,000,000. Default: 128.
 	Concurrency int
 	// Grace is how long handlers may keep running after the context of Run has
 	// ended. A negative value means no time at all. Default: 10s.
@@ -38,9 +38,13 @@ type Options struct {
 	// store. Until then it can be read, and its name is taken for In and At.
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
-	// Died is called for each task that becomes dead after an attempt in this
-	// process. The log has a warning too, even if Died is nil. One goroutine
-	// makes all calls of Died and Hangs, one after the other.
+	// Died is called for each task that becomes dead: after an attempt in this
+	// process, or because this process has found that the task has ended its
+	// process too often. The calls begin with Run. The log has a warning too,
+	// even if Died is nil. The calls of Died and Hangs are made one after the
+	// other, so both functions must return, and must not wait for the end of
+	// Run. A panic in them is logged. If 10,000 calls wait, further calls are
+	// dropped, and an error is logged.
 	Died func(Info)
 	// Hangs is called if a handler still runs after the Timeout of its task.
 	// The task stays with this handler, which counts against Concurrency.
@@ -49,6 +53,9 @@ type Options struct {
 	// Logger receives failures and warnings. Default: slog.Default().
 	Logger *slog.Logger
 }
+
+// maxConcurrency bounds the memory that Open allocates for handlers.
+const maxConcurrency = 1_000_000
 
 func (o Options) withDefaults() Options {
 	if o.Namespace == "" {
@@ -66,7 +73,7 @@ func (o Options) withDefaults() Options {
 	if o.Hangs == nil {
 		log := o.Logger
 		o.Hangs = func(i Info, running time.Duration) {
-			log.Warn("a handler ignores the end of its context: the task stays with the handler until it returns", "kind", i.Kind, "task", i.Name, "running", running.String())
+			log.Warn("a handler ignores the end of its context: the task stays with the handler until it returns", "kind", i.Kind, "namespace", i.Namespace, "task", i.Name, "running", running.String())
 		}
 	}
 	return o
@@ -97,12 +104,15 @@ func init() {
 // the Node.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{options: o, handlers: m.all(), calls: callbacks{some: make(chan struct{}, 1)}}
+	n := &Node{options: o, handlers: m.all(), calls: callbacks{log: o.Logger, some: make(chan struct{}, 1)}}
+	if o.Concurrency > maxConcurrency {
+		return nil, fmt.Errorf("foliot: Options.Concurrency is %d, but can be at most %d", o.Concurrency, maxConcurrency)
+	}
 	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
 	core, err := node.Open(ctx, st, medium.Config{
-		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger,
+		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger, OnReap: n.reaped,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the store of foliot: %w", err)
@@ -174,10 +184,11 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // Run starts due tasks until ctx ends. Then it starts no more tasks, and waits
 // up to Options.Grace for the handlers that run. After that it ends the
 // contexts of the remaining handlers with ErrStopping, and waits a few seconds
-// more. If all handlers have returned, Run returns nil. Otherwise, or if the
-// store fails for good, it returns an error. Run must be called once only: a
-// second call returns an error.
-func (n *Node) Run(ctx context.Context) error {
+// more. If all handlers and all calls of Options.Died and Options.Hangs have
+// returned, Run returns nil. Otherwise, or if the store fails for good, it
+// returns an error. Run must be called once only: a second call returns an
+// error.
+func (n *Node) Run(ctx context.Context) (err error) {
 	if n.handlers == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open")
 	}
@@ -190,10 +201,14 @@ func (n *Node) Run(ctx context.Context) error {
 	defer stop()
 	maintaining, stopMaintaining := context.WithCancel(work)
 	var maintained sync.WaitGroup
+	var blocked error
 	maintained.Go(func() { n.core.Maintain(maintaining) })
-	maintained.Go(func() { n.calls.run(maintaining) })
-	defer maintained.Wait()
-	defer stopMaintaining()
+	maintained.Go(func() { blocked = n.calls.run(maintaining) })
+	defer func() {
+		stopMaintaining()
+		maintained.Wait()
+		err = errors.Join(err, blocked)
+	}()
 	ended := make(chan error, 1)
 	go func() { ended <- n.core.Deliver(dispatching) }()
 	select {
@@ -222,16 +237,30 @@ func (n *Node) Close() error {
 
 // observe is called for each attempt after its settlement.
 func (n *Node) observe(e dispatch.Event) {
-	if n.options.Died != nil && e.After != nil && e.After.State == task.Dead {
-		i := infoOf(e.After)
-		n.calls.add(func() { n.options.Died(i) })
+	if e.After != nil {
+		n.died(e.After)
+	}
+}
+
+// reaped is called with tasks whose process has died.
+func (n *Node) reaped(left []*task.Task) {
+	for _, t := range left {
+		n.died(t)
+	}
+}
+
+// died calls Options.Died if t is dead.
+func (n *Node) died(t *task.Task) {
+	if n.options.Died != nil && t.State == task.Dead {
+		i := infoOf(t)
+		n.calls.add("Died", func() { n.options.Died(i) })
 	}
 }
 
 // hangs is called for a handler that still runs after the Timeout of its task.
 func (n *Node) hangs(t *task.Task, running time.Duration) {
 	i := infoOf(t)
-	n.calls.add(func() { n.options.Hangs(i, running) })
+	n.calls.add("Hangs", func() { n.options.Hangs(i, running) })
 }
 
 // create implements Scheduler.
@@ -340,6 +369,9 @@ func (n *Node) Cancel(ctx context.Context, name string) (pending bool, err error
 // Get implements Scheduler.
 func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 	t, err := n.core.Store.Get(ctx, n.key(name))
+	if err == nil && t.IsSchedule() { // its record has the name of the schedule, after an @
+		err = task.ErrNotFound
+	}
 	if err != nil {
 		return Info{}, translate(name, err)
 	}
@@ -403,5 +435,6 @@ func (n *Node) Stats() Stats {
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
 // process but no handler in its Mux. Their tasks wait. An empty name stands for
 // tasks with a URL: a Node never sends these. On a Redis, each process reports
-// only the tasks that it owns.
+// only the tasks that it owns. A task that was cancelled, moved or replaced is
+// still reported for some seconds.
 func (n *Node) Missing() []string { return n.core.Missing() }

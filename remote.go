@@ -162,8 +162,8 @@ func remoteError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &transport):
-		return &Error{Task: name, kind: ErrUnavailable, detail: err.Error()}
+	case errors.As(err, &transport), endOfContext(err):
+		return unavailable(name, err)
 	case !errors.As(err, &refused):
 		return err
 	}

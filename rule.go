@@ -70,6 +70,18 @@ func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zo
 // Every returns a rule with an instant every d. See Rule.Every.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
+// valid returns an error about the schedule name if a decision of r is none of
+// the constants.
+func (r Rule) valid(name string) error {
+	switch {
+	case r.Missed > FireAll:
+		return &Error{Task: name, kind: ErrInvalid, detail: "Rule.Missed must be FireOnce, SkipMissed or FireAll"}
+	case r.Overlap > BufferOne:
+		return &Error{Task: name, kind: ErrInvalid, detail: "Rule.Overlap must be AllowOverlap, SkipOverlap or BufferOne"}
+	}
+	return nil
+}
+
 func (r Rule) rule() recurrence.Rule {
 	out := recurrence.Rule{
 		Cron: r.Cron, Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,

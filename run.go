@@ -1,9 +1,11 @@
 package foliot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -11,39 +13,54 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ending describes how a handler ended.
+// ending describes how a function of the program ended.
 type ending struct {
-	err      error
-	text     string  // the text of err
+	err      error   // the result of a handler
+	text     string  // the text of err, or of the value of the panic
 	wish     *result // the result that err wraps; nil if err wraps none
 	ended    bool    // err reports the end of a context
-	panicked any     // the value of the panic; nil: the handler did not panic
-	stack    []byte  // the stack of the panic
-	exited   bool    // the handler called runtime.Goexit
+	panicked bool
+	stack    []byte // the stack of the panic
+	exited   bool   // it called runtime.Goexit
 }
 
-// call runs a handler on its own goroutine, because runtime.Goexit ends the
-// goroutine. The goroutine also calls the methods of the handler's error: they
-// belong to the program, and can panic too.
-func call(ctx context.Context, run Handler, c *Call) ending {
+// guard runs f on its own goroutine, because runtime.Goexit ends the goroutine.
+// The goroutine also calls the methods of the value of a panic: they belong to
+// the program too. f can set the ending.
+func guard(f func(*ending)) ending {
 	ended := make(chan ending, 1)
 	go func() {
 		e := ending{exited: true}
+		defer func() { ended <- e }()
 		defer func() {
 			if v := recover(); v != nil {
-				e = ending{panicked: v, stack: debug.Stack()}
+				e = ending{panicked: true, text: fmt.Sprintf("a value of type %T", v), stack: debug.Stack()}
+				describe(v, &e.text)
 			}
-			ended <- e
 		}()
-		err := run(ctx, c)
-		e = ending{err: err}
-		if err != nil {
-			e.text = err.Error()
-			errors.As(err, &e.wish)
-			e.ended = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
-		}
+		f(&e)
+		e.exited = false
 	}()
 	return <-ended
+}
+
+// describe sets text to the text of the value of a panic. If a method of the
+// value panics or calls runtime.Goexit, text does not change.
+func describe(v any, text *string) {
+	defer func() { _ = recover() }()
+	*text = fmt.Sprint(v)
+}
+
+// call runs a handler, and calls the methods of its error.
+func call(ctx context.Context, run Handler, c *Call) ending {
+	return guard(func(e *ending) {
+		err := run(ctx, c)
+		if e.err = err; err != nil {
+			e.text = err.Error()
+			errors.As(err, &e.wish)
+			e.ended = endOfContext(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+		}
+	})
 }
 
 // deliver runs the handler of a task. It is a dispatch.Deliver.
@@ -60,8 +77,8 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	defer stop()
 	began := n.core.Now()
 	start := time.Now()
-	e := call(ctx, h.run, &Call{
-		Kind: t.Request.Kind, Name: t.Name, Queue: t.Queue, Args: t.Request.Body, Attempt: d.Number, Due: t.Due.Time(), Labels: t.Labels,
+	e := call(ctx, h.run, &Call{ // a handler may change what it receives, and the store still uses the record
+		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	})
 	o := n.outcome(attempt, ctx, t, e)
 	o.StartedAt, o.Late, o.Latency = task.FloorMillis(began), began.Sub(t.Due.Time()), time.Since(start)
@@ -74,10 +91,9 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) task.Outcome {
 	stopped := attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled)
 	switch {
-	case e.panicked != nil:
-		text := describe(e.panicked)
-		n.options.Logger.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "task", t.Name, "panic", text, "stack", string(e.stack))
-		return failure("the handler panicked: " + text)
+	case e.panicked:
+		n.options.Logger.Error("a handler panicked: the attempt counts as failed", "kind", t.Request.Kind, "namespace", t.Namespace, "task", t.Name, "panic", e.text, "stack", string(e.stack))
+		return failure("the handler panicked: " + e.text)
 	case e.exited:
 		return failure("the handler called runtime.Goexit")
 	case e.err == nil:
@@ -92,17 +108,6 @@ func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) tas
 		return failure(fmt.Sprintf("timed out after %v: %s", t.Timeout, e.text))
 	}
 	return failure(e.text)
-}
-
-// describe returns the text of the value of a panic. If a method of the value
-// panics too, the text is the type of the value.
-func describe(v any) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = fmt.Sprintf("a value of type %T", v)
-		}
-	}()
-	return fmt.Sprint(v)
 }
 
 func failure(text string) task.Outcome {

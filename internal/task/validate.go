@@ -141,6 +141,14 @@ func ValidateName(path, name string) error {
 	return nil
 }
 
+// ValidateKind checks the name of a kind.
+func ValidateKind(path, name string) error {
+	if len(name) > MaxKindLen {
+		return &FieldError{path, "bad_name", fmt.Sprintf("must have 1 to %d characters", MaxKindLen)}
+	}
+	return ValidateName(path, name)
+}
+
 // ValidateOwner checks the name of an owner. The empty name means that there is
 // none.
 func ValidateOwner(name string) error {
@@ -214,12 +222,10 @@ func (r *Request) validate() error {
 
 // validateKind checks work for a handler.
 func (r *Request) validateKind() error {
-	if err := ValidateName("work.kind", r.Kind); err != nil {
+	if err := ValidateKind("work.kind", r.Kind); err != nil {
 		return err
 	}
 	switch {
-	case len(r.Kind) > MaxKindLen:
-		return &FieldError{"work.kind", "bad_name", fmt.Sprintf("must have 1 to %d characters", MaxKindLen)}
 	case r.URL != "" || r.Method != "" || len(r.Headers) > 0:
 		return &FieldError{"http", "conflict", "cannot be combined with work: a task is a request or a call of a handler"}
 	case r.BodyKind != NoBody && r.BodyKind != JSONBody:

@@ -60,7 +60,7 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 	case b.now().Hour() < 8: // at night
 		return foliot.Snooze(time.Hour) // later, without using an attempt
 	}
-	err = b.mail(ctx, t.Name, i.address) // the name of the task is the idempotency key
+	err = b.mail(ctx, t.Name, i.address) // in one namespace, the name is the idempotency key
 	if errors.Is(err, errBusy) {
 		return foliot.RetryIn(10*time.Minute, err) // retried after exactly this time
 	}

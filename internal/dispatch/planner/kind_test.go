@@ -83,6 +83,34 @@ func TestTasksWithoutAHandlerWaitAndSaySo(t *testing.T) {
 	}
 }
 
+func TestAScanForgetsGoneTasksOfAKindWithoutAHandlerAndKeepsNewOnes(t *testing.T) {
+	pl := withKinds(map[string]int{"close": 0})
+	of := func(name string, due task.Millis) task.Entry {
+		return entry(task.KindDestination("renamed"), name, due)
+	}
+	for _, name := range []string{"gone", "waits"} {
+		pl.Hint(noon, of(name, noon))
+	}
+	l := pl.lanes[of("waits", noon).Lane]
+	for i, now := range []task.Millis{noon, noon.Add(rescanEvery)} {
+		pl.Tick(time.Duration(i+1) * rescanEvery)
+		pl.checkLane(l, now)
+		reads := pl.Reads(now)
+		pl.Hint(now, of("new", now)) // the store may have read before it existed
+		found := make([][]task.Entry, len(reads))
+		for i := range reads {
+			found[i] = []task.Entry{of("waits", noon)}
+		}
+		pl.AbsorbReads(now, reads, found)
+	}
+	if l.known["gone"] != nil || l.known["waits"] == nil || l.known["new"] == nil || pl.total != 2 {
+		t.Errorf("%d tasks are known: %v", pl.total, l.known)
+	}
+	if pl.checkLane(l, noon.Add(rescanEvery)); len(pl.Reads(noon.Add(rescanEvery))) != 0 {
+		t.Error("it is scanned again at once")
+	}
+}
+
 func TestKindsWithoutAHandlerTakeNoMemory(t *testing.T) {
 	pl := withKinds(map[string]int{"close": 0})
 	for i := range 100 {

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -38,19 +39,20 @@ type lane struct {
 	cursor task.Position
 	behind bool
 
-	// scan means that the store's head is earlier than all known tasks, so a
-	// hint was missed. The lane is read again from its start as long as each
-	// read finds a new task. scanned is the end of the part that was read
-	// again.
+	// scan means that the lane is read again from its start as long as each
+	// read finds a new task: the store's head is earlier than all known tasks,
+	// so a hint was missed, or checkLane has requested it. scanned is the end of
+	// the part that was read again.
 	scan       bool
 	scanned    task.Position
-	needsRead  bool        // it is in namespace.readQueue
-	readPlace  int         // its index there
-	readSince  task.Millis // its rank there: see requestRead
-	readNumber uint64      // if lanes have the same readSince, the smallest number is read first
-	read       task.Millis // when a read was planned last; zero means never
-	reading    bool        // a read from its cursor is under way
-	firing     bool        // it is in Planner.firing
+	rescanned  time.Duration // when checkLane last requested a scan
+	needsRead  bool          // it is in namespace.readQueue
+	readPlace  int           // its index there
+	readSince  task.Millis   // its rank there: see requestRead
+	readNumber uint64        // if lanes have the same readSince, the smallest number is read first
+	read       task.Millis   // when a read was planned last; zero means never
+	reading    bool          // a read from its cursor is under way
+	firing     bool          // it is in Planner.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots

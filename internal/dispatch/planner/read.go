@@ -128,6 +128,7 @@ func (pl *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Ent
 		case found == nil:
 			r.lane.scan = false
 		case r.scan:
+			pl.forgetMissing(r, found[i])
 			pl.absorbScan(r, found[i])
 		default:
 			pl.absorbFar(now, r, found[i])
@@ -180,6 +181,29 @@ func (pl *Planner) applyKeptHints(now task.Millis) {
 func (pl *Planner) absorbEntry(r Read, e task.Entry) bool {
 	_, old := pl.taken[e.Key()]
 	return !old && pl.applyEntry(r.lane, e, r.seq)
+}
+
+// forgetMissing forgets the known tasks that a scan must have found, but has
+// not, if this process does not run the tasks of the lane. In other lanes, a
+// refused claim does this.
+func (pl *Planner) forgetMissing(r Read, found []task.Entry) {
+	l := r.lane
+	if l.destination.runs {
+		return
+	}
+	end := task.Position{Due: r.Until + 1}
+	if len(found) == r.Limit {
+		end = found[len(found)-1].Position()
+	}
+	waits := map[string]bool{}
+	for _, e := range found {
+		waits[e.Name] = true
+	}
+	for name, it := range l.known {
+		if p := it.position(); !waits[name] && it.seq <= r.seq && r.After.Less(p) && p.Less(end) {
+			pl.forget(l, it)
+		}
+	}
 }
 
 func (pl *Planner) absorbScan(r Read, found []task.Entry) {

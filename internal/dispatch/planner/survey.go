@@ -16,6 +16,9 @@ const (
 	// processor, for any number of lanes. From 25,000 lanes on, rounds are
 	// rarer than polls.
 	lanePause = 10 * time.Microsecond
+	// rescanEvery is the shortest time between two scans of a lane whose tasks
+	// this process does not run.
+	rescanEvery = 10 * time.Second
 )
 
 // round is the survey of a namespace. It compares known lanes with the store's
@@ -164,10 +167,16 @@ func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	}
 }
 
-// checkLane repairs the effect of a lost wake-up, and removes an idle lane.
+// checkLane repairs the effect of a lost wake-up, and removes an idle lane. It
+// requests a scan of a lane whose tasks this process does not run, because no
+// claim finds out that a known task was cancelled, moved or replaced.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.steppedBack {
 		pl.shortenWindow(l, now)
+	}
+	if !l.destination.runs && l.order.len() > 0 && pl.monotonic-l.rescanned >= rescanEvery {
+		l.scan, l.scanned, l.rescanned = true, task.Position{}, pl.monotonic
+		pl.requestRead(l, l.earliest())
 	}
 	switch {
 	case l.state == waiting && l.wakeup.Wall <= now:

@@ -66,7 +66,8 @@ func (r *Progress) Rewind(now wallclock.Millis) {
 }
 
 // Inherit copies the history of an existing schedule. A schedule that had ended
-// has missed nothing since.
+// and has instants again has missed nothing since. If it stays ended, its
+// history does not change.
 func (r *Progress) Inherit(now wallclock.Millis, old *Progress) {
 	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
 	same := r.Same(&old.Rule)
@@ -80,7 +81,7 @@ func (r *Progress) Inherit(now wallclock.Millis, old *Progress) {
 		return
 	}
 	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
-	if old.Next == 0 {
+	if c, err := r.Calendar(); old.Next == 0 && (err != nil || r.Upcoming(&c) != 0) {
 		r.forgetMissed(now)
 	}
 }
