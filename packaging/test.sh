@@ -178,7 +178,7 @@ touch "$root/srv/foliot/data"
 ln -s /srv/foliot "$root/var/lib/foliot"
 in_root dpkg -P foliot
 gone /var/lib/foliot
-[ ! -e "$root/srv/foliot/data" ] || fail "the purge left the data behind the link"
+[ -e "$root/srv/foliot/data" ] || fail "the purge deleted files behind the link"
 expect "the state of the package" "" "$(in_root dpkg -l foliot 2>/dev/null | sed -n 's/^\(.[^n]\) .*/\1/p')"
 
 step "a new installation where systemd runs does not start the server"

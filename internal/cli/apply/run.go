@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,9 +94,9 @@ var secretWords = []string{"auth", "cookie", "cred", "key", "pass", "secret", "s
 // the size.
 func withoutSecret(d manifest.Difference) manifest.Difference {
 	if manifest.IsBody(d.Field) {
-		from, to := sizeOf(d.From, "bytes"), sizeOf(d.To, "bytes")
+		from, to := sizeOf(d.Field, d.From, "bytes"), sizeOf(d.Field, d.To, "bytes")
 		if string(from) == string(to) {
-			to = sizeOf(d.To, "other bytes")
+			to = sizeOf(d.Field, d.To, "other bytes")
 		}
 		d.From, d.To = from, to
 		return d
@@ -135,11 +136,19 @@ func withoutCredentials(value json.RawMessage) json.RawMessage {
 var isSize = regexp.MustCompile(`^\[\d+ (other )?bytes\]$`)
 
 // sizeOf returns the size of a body as a text in JSON.
-func sizeOf(value json.RawMessage, unit string) json.RawMessage {
+func sizeOf(field string, value json.RawMessage, unit string) json.RawMessage {
 	if value == nil {
 		return nil
 	}
-	return json.RawMessage(fmt.Sprintf("%q", fmt.Sprintf("[%d %s]", len(value), unit)))
+	size := len(value)
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		size = len(text)
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil && strings.HasSuffix(field, "_base64") {
+			size = len(raw)
+		}
+	}
+	return json.RawMessage(fmt.Sprintf("%q", fmt.Sprintf("[%d %s]", size, unit)))
 }
 
 // run makes the changes in their order, and stops at the first error.
