@@ -315,7 +315,8 @@ func (n *Node) Move(ctx context.Context, name string, w When) (Info, error) {
 		return Info{}, err
 	}
 	now, when := n.now(), w.task()
-	c := task.Patch{Key: n.key(name), When: &when, Only: &task.Filter{Namespace: n.options.Namespace, States: []task.State{task.Scheduled, task.Running}}}
+	notDead := []task.State{task.Scheduled, task.Running, task.Delivered, task.Cancelled, task.Expired}
+	c := task.Patch{Key: n.key(name), When: &when, Only: &task.Filter{Namespace: n.options.Namespace, States: notDead}}
 	if err := c.Validate(now); err != nil {
 		return Info{}, translate(name, err)
 	}

@@ -21,12 +21,23 @@ func Remote(c *client.Client) Scheduler { return &remote{c} }
 
 type remote struct{ client *client.Client }
 
+// localSpec returns the spec that a Node would validate. The API cannot report
+// each invalid value, because the client sends a zero as the queue's default.
+func (r *request) localSpec(now task.Millis) task.Spec {
+	return r.spec(task.DefaultSpec(), task.DefaultNamespace, now)
+}
+
 // clientSpec returns the task for the API.
 func (r *request) clientSpec() client.Spec {
 	s := client.Spec{
-		Name: r.name, Queue: r.queue, At: r.when.at, Delay: r.when.delay, Labels: r.labels,
+		Name: r.name, Queue: r.queue, Labels: r.labels, OnDead: client.NoDeadNotice,
 		Priority: client.Priority(r.priority.String()),
 		Work:     client.Work{Kind: r.kind, Args: client.JSON(json.RawMessage(r.args))},
+	}
+	if w := r.when.task(); w.Relative {
+		s.Delay = w.Delay
+	} else {
+		s.At = w.At.Time()
 	}
 	set(&s.Timeout, r.timeout)
 	if d := r.expireAfter; d != nil {
@@ -57,6 +68,11 @@ func (s *remote) create(ctx context.Context, r *request, replace bool) (Info, er
 	if err := r.when.valid(r.name); err != nil {
 		return Info{}, err
 	}
+	now := task.CeilMillis(time.Now())
+	spec := r.localSpec(now)
+	if err := spec.Validate(now); err != nil {
+		return Info{}, translate(r.name, err)
+	}
 	create := s.client.Tasks.Create
 	if replace {
 		create = func(ctx context.Context, spec client.Spec) (*client.Task, error) {
@@ -72,41 +88,85 @@ func (s *remote) Move(ctx context.Context, name string, w When) (Info, error) {
 	if err := w.valid(name); err != nil {
 		return Info{}, err
 	}
-	p := client.Patch{At: client.Set(w.at)}
-	if !w.absolute {
-		p = client.Patch{Delay: client.Set(w.delay)}
+	p := client.Patch{Delay: client.Set(w.delay)}
+	if w.absolute {
+		p = client.Patch{At: client.Set(w.task().At.Time())}
 	}
-	t, err := s.client.Tasks.Patch(ctx, name, p)
-	if err == nil && t.State == client.Dead {
+	refused := func(st State) error {
+		if st == StateDead {
+			return dead(name)
+		}
+		return nil
+	}
+	i, err := s.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
+		return s.client.Tasks.Patch(ctx, name, p, same)
+	})
+	if err == nil && i.State == StateDead { // an attempt failed after the read
 		return Info{}, dead(name)
-	}
-	return remoteInfo(name, t, err)
-}
-
-// Retry implements Scheduler.
-func (s *remote) Retry(ctx context.Context, name string) (Info, error) {
-	t, err := s.client.Tasks.Retry(ctx, name)
-	i, err := remoteInfo(name, t, err)
-	if errors.Is(err, ErrEnded) {
-		err = notDead(name)
 	}
 	return i, err
 }
 
+// maxConflicts is how often a change can collide with other changes of the same
+// task.
+const maxConflicts = 10
+
+// inState changes a task unless refused returns an error for its state. The API
+// has no condition on the state, so inState reads the task, and the change
+// requires that no client changed it since.
+func (s *remote) inState(ctx context.Context, name string, refused func(State) error, change func(client.Condition) (*client.Task, error)) (Info, error) {
+	for tries := 1; ; tries++ {
+		t, err := s.task(ctx, name)
+		if err != nil {
+			return Info{}, err
+		}
+		if err := refused(t.State); err != nil {
+			return Info{}, err
+		}
+		t, err = change(client.IfMatch(t.ETag()))
+		if errors.Is(err, client.ErrPrecondition) && tries < maxConflicts {
+			continue
+		}
+		return remoteInfo(name, t, err)
+	}
+}
+
+// Retry implements Scheduler.
+func (s *remote) Retry(ctx context.Context, name string) (Info, error) {
+	refused := func(st State) error {
+		if st != StateDead {
+			return notDead(name)
+		}
+		return nil
+	}
+	return s.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
+		return s.client.Tasks.Retry(ctx, name, same)
+	})
+}
+
 // Unschedule implements Scheduler.
 func (s *remote) Unschedule(ctx context.Context, name string) error {
+	if task.ValidateName("name", name) != nil {
+		return translate(name, task.ErrNotFound)
+	}
 	_, err := s.client.Schedules.Delete(ctx, name)
 	return remoteError(name, err)
 }
 
 // Touch implements Scheduler.
 func (s *remote) Touch(ctx context.Context, name string) (Info, error) {
+	if err := unknown(name); err != nil {
+		return Info{}, err
+	}
 	t, err := s.client.Tasks.Touch(ctx, name)
 	return remoteInfo(name, t, err)
 }
 
 // Cancel implements Scheduler.
 func (s *remote) Cancel(ctx context.Context, name string) (pending bool, err error) {
+	if err := unknown(name); err != nil {
+		return false, err
+	}
 	_, running, err := s.client.Tasks.Cancel(ctx, name)
 	if err != nil {
 		return false, remoteError(name, err)
@@ -116,16 +176,42 @@ func (s *remote) Cancel(ctx context.Context, name string) (pending bool, err err
 
 // Get implements Scheduler.
 func (s *remote) Get(ctx context.Context, name string) (Info, error) {
+	t, err := s.task(ctx, name)
+	if err != nil {
+		return Info{}, err
+	}
+	return infoOfClient(t), nil
+}
+
+// task returns a task. Its error is an *Error.
+func (s *remote) task(ctx context.Context, name string) (*client.Task, error) {
+	if err := unknown(name); err != nil {
+		return nil, err
+	}
 	t, err := s.client.Tasks.Get(ctx, name)
-	return remoteInfo(name, t, err)
+	return t, remoteError(name, err)
+}
+
+// unknown returns ErrNotFound, as a Node does, if no task can have the name.
+// The API would return ErrInvalid.
+func unknown(name string) error {
+	if task.ValidateRecordName("name", name) != nil {
+		return translate(name, task.ErrNotFound)
+	}
+	return nil
 }
 
 func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
-	task := r.clientSpec()
-	task.Name, task.Delay = "", 0
+	now := task.CeilMillis(time.Now())
+	local := task.ScheduleSpec{Spec: r.localSpec(now), Rule: rule.rule()}
+	if err := local.Validate(now); err != nil {
+		return translate(r.name, err)
+	}
+	tasks := r.clientSpec()
+	tasks.Name, tasks.Delay = "", 0
 	spec := client.ScheduleSpec{
 		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: rule.Start, End: rule.End, MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
-		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: task,
+		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: tasks,
 	}
 	if rule.SkipGaps {
 		spec.DSTGap = "skip"
@@ -145,13 +231,22 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 	if err != nil {
 		return Info{}, remoteError(name, err)
 	}
+	return infoOfClient(t), nil
+}
+
+// infoOfClient returns t as a Node shows it. A Node has no state "held".
+func infoOfClient(t *client.Task) Info {
 	i := Info{
 		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, Reason: t.Reason,
+	}
+	if t.State == client.Held {
+		i.State = StateScheduled
 	}
 	if n := len(t.Attempts); n > 0 {
 		i.Attempts, i.LastError = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 	}
-	return i, nil
+	i.Attempts = max(i.Attempts, t.AttemptsStarted) // a server of an older version sends no AttemptsStarted
+	return i
 }
 
 // remoteError returns an error of the client as an *Error about the task or
@@ -178,7 +273,7 @@ func kindOfRefusal(e *client.Error) error {
 		return ErrNotFound
 	case errors.Is(e, client.ErrFull):
 		return ErrFull
-	case errors.Is(e, client.ErrUnavailable), errors.Is(e, client.ErrRateLimited):
+	case errors.Is(e, client.ErrUnavailable), errors.Is(e, client.ErrRateLimited), errors.Is(e, client.ErrPrecondition):
 		return ErrUnavailable
 	case e.Code == task.CodeRunning, e.Code == task.CodeNoDelay, e.Code == task.CodeFinished, e.Code == task.CodeDead, e.Code == task.CodeNotDead:
 		return kindOfState(e.Code)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,11 @@ type order struct {
 var (
 	closeOrder = foliot.NewKind[order]("close-order")
 	deadOrder  = foliot.NewKind[order]("dead-order") // its handler gives up
+	longOrder  = foliot.NewKind[order]("long-order") // its handler runs until its context ends
 )
+
+// began receives the name of each task whose handler of longOrder has started.
+var began = make(chan string, 2)
 
 // stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
@@ -37,19 +42,43 @@ func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	return got
 }
 
-func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
+// both returns a running Node, a client of its API, and the Schedulers that must
+// do the same: the Node, and a Remote with that client.
+func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Scheduler) {
+	t.Helper()
 	mux := new(foliot.Mux)
 	closeOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return nil })
 	deadOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return foliot.Dead(errors.New("no such order")) })
-	n := foliottest.Start(t, mux)
-	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Write }))
-	defer server.Close()
+	longOrder.Handle(mux, func(ctx context.Context, long *foliot.Task[order]) error {
+		began <- long.Name
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	n := foliottest.StartWith(t, mux, foliot.Options{Grace: -1})
+	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
+	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	for name, s := range map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)} {
+	t.Cleanup(c.Close)
+	return n, c, map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)}
+}
+
+// create creates a task that is due now, and waits until it has ended.
+func create(t *testing.T, s foliot.Scheduler, c *client.Client, k foliot.Kind[order], name string, options ...foliot.Option) {
+	t.Helper()
+	if _, err := k.In(t.Context(), s, name, 0, order{}, options...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Tasks.Wait(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
+	n, _, schedulers := both(t)
+	for name, s := range schedulers {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			options := []foliot.Option{
@@ -142,5 +171,128 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 				t.Errorf("again: %v", err)
 			}
 		})
+	}
+}
+
+func TestARemoteSchedulerRefusesTheOptionsThatANodeRefuses(t *testing.T) {
+	_, _, schedulers := both(t)
+	for name, s := range schedulers {
+		for what, o := range map[string]foliot.Option{
+			"MaxAttempts(-1)": foliot.MaxAttempts(-1), "MaxAge(-1)": foliot.MaxAge(-1), "ExpireAfter(-1)": foliot.ExpireAfter(-1),
+			"Timeout(0)": foliot.Timeout(0), "Backoff(0, 0)": foliot.Backoff(0, 0), "a short longest wait": foliot.Backoff(time.Hour, time.Second),
+			"Queue()": foliot.Queue(""), "WithPriority(200)": foliot.WithPriority(200),
+		} {
+			if i, err := closeOrder.In(t.Context(), s, name, time.Hour, order{}, o); !errors.Is(err, foliot.ErrInvalid) {
+				t.Errorf("%s, a task with %s: %+v, %v", name, what, i, err)
+			}
+			if err := closeOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, o); !errors.Is(err, foliot.ErrInvalid) {
+				t.Errorf("%s, a schedule with %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+func TestARemoteSchedulerStartsTasksAtOnceThatWereDueBefore1970(t *testing.T) {
+	n, c, schedulers := both(t)
+	for name, s := range schedulers {
+		for what, at := range map[string]time.Time{"zero": time.Unix(0, 0), "before": time.Unix(-100, 0)} {
+			task := name + "-" + what
+			if _, err := closeOrder.At(t.Context(), s, task, at, order{}); err != nil {
+				t.Errorf("%s: %v", task, err)
+			} else if got, err := c.Tasks.Wait(t.Context(), task); err != nil || got.State != foliot.StateDelivered {
+				t.Errorf("%s: %+v, %v", task, got, err)
+			}
+			if _, err := closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Move(t.Context(), task+"-moved", foliot.At(at)); err != nil {
+				t.Errorf("%s, moved: %v", task, err)
+			} else if due := stored(t, n, task+"-moved").OriginalDue; due != 1 {
+				t.Errorf("%s was moved to %v", task, due)
+			}
+		}
+	}
+}
+
+func TestAChangeThatTheStateForbidsChangesNothing(t *testing.T) {
+	n, c, schedulers := both(t)
+	if _, err := c.Queues.Put(t.Context(), "keeps", client.QueueSettings{KeepBodies: true}); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range schedulers {
+		create(t, s, c, deadOrder, name+"-dead")
+		create(t, s, c, closeOrder, name+"-delivered", foliot.Queue("keeps"))
+		dead, delivered := stored(t, n, name+"-dead"), stored(t, n, name+"-delivered")
+		if _, err := s.Move(t.Context(), name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || !strings.Contains(err.Error(), "Retry") {
+			t.Errorf("%s, a dead task is moved: %v", name, err)
+		}
+		if _, err := s.Move(t.Context(), name+"-delivered", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || strings.Contains(err.Error(), "dead") {
+			t.Errorf("%s, a delivered task is moved: %v", name, err)
+		}
+		if _, err := s.Retry(t.Context(), name+"-delivered"); !errors.Is(err, foliot.ErrNotDead) {
+			t.Errorf("%s, a delivered task is retried: %v", name, err)
+		}
+		for _, was := range []*task.Task{dead, delivered} {
+			if now := stored(t, n, was.Name); now.Version != was.Version || now.OriginalDue != was.OriginalDue || now.State != was.State {
+				t.Errorf("%s was %+v and is %+v", was.Name, was, now)
+			}
+		}
+	}
+}
+
+func TestARemoteSchedulerShowsATaskAsANodeDoes(t *testing.T) {
+	_, c, schedulers := both(t)
+	for name, s := range schedulers {
+		if _, err := longOrder.In(t.Context(), s, name+"-long", 0, order{}, foliot.Timeout(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		if i, err := s.Get(t.Context(), name+"-long"); err != nil || i.Attempts != 1 {
+			t.Errorf("%s, during its first attempt: %+v, %v", name, i, err)
+		}
+		if _, err := c.Queues.Pause(t.Context(), "paused"); err != nil {
+			t.Fatal(err)
+		}
+		if i, err := closeOrder.In(t.Context(), s, name+"-held", 0, order{}, foliot.Queue("paused")); err != nil || i.State != foliot.StateScheduled {
+			t.Errorf("%s, in a paused queue: %+v, %v", name, i, err)
+		}
+	}
+}
+
+func TestARemoteSchedulerFindsNoTaskWithAnInvalidName(t *testing.T) {
+	_, _, schedulers := both(t)
+	for name, s := range schedulers {
+		for _, invalid := range []string{"", "..", "two words", "a/b", "@nightly"} {
+			_, get := s.Get(t.Context(), invalid)
+			_, cancel := s.Cancel(t.Context(), invalid)
+			_, move := s.Move(t.Context(), invalid, foliot.In(0))
+			_, touch := s.Touch(t.Context(), invalid)
+			_, retry := s.Retry(t.Context(), invalid)
+			for call, err := range map[string]error{"Get": get, "Cancel": cancel, "Move": move, "Touch": touch, "Retry": retry, "Unschedule": s.Unschedule(t.Context(), invalid)} {
+				if !errors.Is(err, foliot.ErrNotFound) {
+					t.Errorf("%s, %s of %q: %v", name, call, invalid, err)
+				}
+			}
+		}
+	}
+}
+
+func TestARemoteSchedulerTakesNoDeadNoticeFromTheQueue(t *testing.T) {
+	n, c, schedulers := both(t)
+	if _, err := c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range schedulers {
+		if _, err := deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged")); err != nil {
+			t.Fatal(err)
+		}
+		if err := deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")); err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range []string{name, "@" + name} {
+			if url := stored(t, n, record).OnDead; url != "" {
+				t.Errorf("%s notifies %s", record, url)
+			}
+		}
 	}
 }

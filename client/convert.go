@@ -71,7 +71,7 @@ func (t Task) wire() (wire.Task, error) {
 		TaskInput: in,
 		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, LimitedBy: t.LimitedBy, Reason: t.Reason,
 		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
-		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, Hidden: t.Hidden, BodySize: t.BodySize, Reclaims: t.Reclaims,
+		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, Hidden: t.Hidden, BodySize: t.BodySize, Reclaims: t.Reclaims, AttemptsStarted: t.AttemptsStarted,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Durability: t.Durability,
 	}
@@ -229,7 +229,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		Spec: d.spec(shown.TaskInput),
 		ID:   shown.ID, State: State(shown.State), HeldBy: shown.HeldBy, LimitedBy: shown.LimitedBy, Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), NextAt: d.instant(shown.NextAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
-		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, Hidden: shown.Hidden, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
+		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, Hidden: shown.Hidden, BodySize: shown.BodySize, Reclaims: shown.Reclaims, AttemptsStarted: shown.AttemptsStarted, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}
 	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply has no FirstAttempt and Parent of a request

@@ -316,7 +316,7 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	again(t, &spec)
 	again(t, &client.Task{
 		Spec: spec, ID: "1", State: client.Dead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,
-		BodySize: 2, Reclaims: 1, Traceparent: "00", Durability: "synced",
+		BodySize: 2, Reclaims: 1, AttemptsStarted: 2, Traceparent: "00", Durability: "synced",
 		Attempts: []client.Attempt{{Number: 1, StartedAt: at, Status: 500, Error: "e", Reply: "r", Latency: 1500 * time.Microsecond, Late: time.Second}},
 	})
 	again(t, &client.Queue{QueueSettings: client.QueueSettings{Rate: 1, Retry: client.Retry{MaxAttempts: 3}}, Name: "q", Paused: true, PausedUntil: at, Version: 1, CreatedAt: at, Counts: client.Counts{Dead: 1}})

@@ -386,7 +386,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 // readOnly has the fields of a task that only replies have.
 var readOnly = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
-	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
+	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts_started": true, "attempts": true, "durability": true, "traceparent": true,
 	"schedule": true, "instant": true, "hidden": true, "limited_by": true,
 }
 

@@ -52,6 +52,7 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		CancelRequested: t.CancelRequested,
 		BodySize:        t.Request.BodySize,
 		Reclaims:        t.Reclaims,
+		AttemptsStarted: t.Attempts,
 		Attempts:        showAttempts(r, t.History),
 	}
 	if t.Relative {

@@ -46,10 +46,13 @@ type attempt struct {
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
 	cancel context.CancelCauseFunc
-	hung   bool          // the renewer has found that the handler hangs; guarded by Dispatcher.mu
 	timer  wheel.ID      // on the wheel of leases
 	armed  time.Duration // when arm was called, on the monotonic clock
 	begun  func()        // called when its goroutine runs
+
+	// These are guarded by Dispatcher.mu.
+	hung     bool // the renewer has found that the handler hangs
+	renewNow bool // the task may have been cancelled: only the store knows
 }
 
 // claimed applies the reply to a claim. start is when the claim was sent, by

@@ -61,6 +61,7 @@ type Dispatcher struct {
 	refills  chan struct{}  // to the poller: a lane has room for more tasks
 	surveys  chan struct{}  // to the poller: a resumed queue has not been read yet
 	asks     chan struct{}  // to the permit requesters: a part of a limit must be requested
+	renewals chan struct{}  // to the renewer: an attempt has renewNow
 	quiet    chan struct{}  // to returnPermits: no such request is left
 	outcomes chan *attempt  // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
 	running  sync.WaitGroup // the goroutines of attempts
@@ -101,6 +102,7 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 		refills:  make(chan struct{}, 1),
 		surveys:  make(chan struct{}, 1),
 		asks:     make(chan struct{}, 1),
+		renewals: make(chan struct{}, 1),
 		quiet:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots+c.Handlers+1),
 		starting: make(chan *attempt),
@@ -223,7 +225,7 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
 			if e.Hint == task.CancelRequested {
-				d.cancelLocked(e.Key())
+				d.renewNowLocked(e.Key())
 				continue
 			}
 			d.planner.Hint(now, e)
@@ -231,14 +233,17 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	})
 }
 
-// cancelLocked ends the context of the handler that runs a task, if this process
-// runs it. The cost is O(attempts under way). If the notice is lost, or comes
-// before launch has recorded the attempt, the renewer ends the context when it
-// next extends the lease. d.mu must be held.
-func (d *Dispatcher) cancelLocked(k task.Key) {
+// renewNowLocked makes the renewer extend the lease of a handler at once, if
+// this process runs the task. If the store replies that the task was cancelled,
+// the renewer ends the handler's context. The notice alone does not end it: a
+// program of another store could have sent the notice. The cost is O(attempts
+// under way). If the notice is lost, or comes before launch has recorded the
+// attempt, the next regular extension has the same effect. d.mu must be held.
+func (d *Dispatcher) renewNowLocked(k task.Key) {
 	for a := range d.held {
-		if a.Key == k {
-			a.cancelled()
+		if a.Key == k && a.runsHandler() && !a.over.Load() {
+			a.renewNow = true
+			signal(d.renewals)
 		}
 	}
 }

@@ -60,6 +60,47 @@ func TestACancelEndsTheContextOfAHandlerAtOnce(t *testing.T) {
 	})
 }
 
+// crossed is a store that also passes on the notices of other stores.
+type crossed struct {
+	store.LeaseStore
+	foreign func(task.Entry) // passes on a notice; set by Watch
+}
+
+func (q *crossed) Watch(hint func([]task.Entry)) {
+	q.foreign = func(e task.Entry) { hint([]task.Entry{e}) }
+	q.LeaseStore.Watch(hint)
+}
+
+func TestANoticeOfACancelEndsNoHandlerWhoseTaskWasNotCancelled(t *testing.T) {
+	causes := make(chan error, 1)
+	q := &crossed{}
+	wrap := func(s store.LeaseStore) store.LeaseStore { q.LeaseStore = s; return q }
+	inBubble(t, worker("close"), wrap, untilCancelled(causes), func(b *bed) {
+		b.create("a", 0, kind("close"), timeout(time.Hour))
+		b.pass(time.Second)
+		running := b.get("a")
+		for range 3 {
+			q.foreign(task.Entry{Name: "a", Lane: running.Lane(), Hint: task.CancelRequested})
+			b.pass(time.Second)
+		}
+		select {
+		case cause := <-causes:
+			t.Errorf("the handler has ended: %v", cause)
+		default:
+		}
+		if before, after := running.Lease.Until, b.get("a").Lease.Until; after <= before {
+			t.Errorf("the end of the lease was %v and is %v: no notice caused an extension", before, after)
+		}
+		b.apply(task.Cancel{Key: key("a")})
+		b.pass(0)
+		if cause := <-causes; !errors.Is(cause, ErrCancelled) {
+			t.Errorf("the cause is %v", cause)
+		}
+		b.pass(time.Second)
+		b.wantState("a", task.Cancelled)
+	})
+}
+
 // deaf is a store that loses all notices.
 type deaf struct{ store.LeaseStore }
 

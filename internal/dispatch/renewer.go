@@ -9,13 +9,16 @@ import (
 )
 
 // renewer extends leases when a third of the lease has passed: those of long
-// attempts, and those of outcomes that could not be settled yet.
+// attempts, and those of outcomes that could not be settled yet. After the
+// notice of a cancel it extends the lease of that attempt at once.
 func (d *Dispatcher) renewer(calls context.Context) {
 	tick := time.NewTicker(d.config.LeaseFor / 6)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			d.renew(calls)
+		case <-d.renewals:
 			d.renew(calls)
 		case <-calls.Done():
 			return
@@ -33,7 +36,8 @@ func (d *Dispatcher) renew(calls context.Context) {
 	}
 }
 
-// aged returns the attempts that need a longer lease. A request that outlives
+// aged returns the attempts that need a longer lease, and those with renewNow,
+// which it clears. A request that outlives
 // its task's timeout by a whole lease is left out: its Deliver hangs, and its
 // context ends with the lease. A handler that hangs keeps its lease, so that no
 // second attempt runs beside it.
@@ -44,9 +48,10 @@ func (d *Dispatcher) aged() []*attempt {
 	monotonic := d.monotonic()
 	for a := range d.held {
 		hangs := !a.over.Load() && !a.runsHandler() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor
-		if a.left(monotonic) <= d.config.LeaseFor*2/3 && !hangs && !a.lost.Load() {
+		if (a.renewNow || a.left(monotonic) <= d.config.LeaseFor*2/3) && !hangs && !a.lost.Load() {
 			aged = append(aged, a)
 		}
+		a.renewNow = false
 	}
 	return aged
 }

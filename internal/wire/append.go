@@ -129,6 +129,7 @@ func (t *Task) appendTo(b []byte) []byte {
 	o.flag("already", t.Already)
 	o.optionalInteger("body_size", t.BodySize)
 	o.optionalInteger("reclaims", t.Reclaims)
+	o.optionalInteger("attempts_started", t.AttemptsStarted)
 	o.optional("schedule", t.Schedule)
 	o.optional("instant", t.Instant)
 	o.key("attempts")

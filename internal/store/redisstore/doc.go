@@ -55,9 +55,9 @@
 //	                           HASH    store: the same identity; and the number of shards
 //	foliot:nodes               HASH    node → its last heartbeat, its process and a description
 //	                                   (package membership); twin/<node> → the same for a process
-//	                                   that found its name taken; drain/<node> → the drained process.
-//	                                   Also the channel on which nodes announce that they joined,
-//	                                   left, released shards, or are drained
+//	                                   that found its name taken; drain/<node> → the drained process
+//	foliot:nodes               channel on which nodes announce that they joined, left, released
+//	                                   shards, or are drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
 //	foliot:{settings}:log:<ns>, :logs  like those of a shard, for entries of settings
@@ -66,6 +66,10 @@
 //	                                   /<destination>
 //	foliot:{q:<scope>}:rl      HASH    process → its tokens of a rate, and when the bucket is full
 //	foliot:permits:<process>   channel for scopes that the process should ask for
+//
+// All databases of a server share its channels. So in all databases but 0, the
+// names of the channels wake and nodes end with a colon and the number of the
+// database.
 //
 // The keys contain names, not hashes of names as first designed. So Redis
 // itself keeps lanes and listings sorted, and collisions are impossible. The

@@ -15,7 +15,7 @@ import (
 )
 
 // storeKeys are the keys of a store without a prefix of its own.
-var storeKeys = keyspace.NewKeys(keyspace.DefaultPrefix)
+var storeKeys = keyspace.NewKeys(keyspace.DefaultPrefix, 0)
 
 // openNode opens one of the nodes that share the servers at addrs. Its leases
 // are short.

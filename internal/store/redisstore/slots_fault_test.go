@@ -16,7 +16,6 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // mover moves slots of a cluster of three masters by hand, so that it can stop
@@ -53,11 +52,16 @@ func newMover(t *testing.T, c *redistest.Cluster) *mover {
 	return m
 }
 
-// logNodes logs each master's view of the cluster.
+// logNodes logs each master's view of the cluster, and how many keys it has. If
+// no master has the keys of a slot, Redis has lost them.
 func (m *mover) logNodes() {
 	for i, addr := range m.addrs {
 		text, err := redistest.Command(context.WithoutCancel(m.Context()), addr, "CLUSTER", "NODES")
 		m.Logf("master %d, %s: %v\n%s", i, addr, err, text)
+		for slot := range m.at {
+			n, err := redistest.Command(context.WithoutCancel(m.Context()), addr, "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(int(slot)))
+			m.Logf("it has %s keys of slot %d, %v", n, slot, err)
+		}
 	}
 }
 
@@ -109,11 +113,23 @@ func (m *mover) migrate(slot uint16, keys []string) {
 	}
 	from := m.owner(slot)
 	host, port, _ := net.SplitHostPort(m.addrs[(from+1)%3])
-	m.do(from, append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...)
+	words := append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)
+	redistest.Until(m, 10*time.Second, "the keys of slot "+strconv.Itoa(int(slot))+" move", func() bool {
+		c := m.nodes[from]
+		err := c.Do(m.Context(), c.B().Arbitrary(words...).Build()).Error()
+		if err != nil && !strings.Contains(err.Error(), "CLUSTERDOWN") { // a busy machine: masters do not hear each other in time
+			m.Fatalf("%v: %v", words, err)
+		}
+		return err == nil
+	})
 }
 
 // finish moves the rest of a slot, and waits until all masters know the new
-// owner.
+// owner. The third master must learn it from the new owner. If a command sets it
+// there first, that master can keep a mark that the owner no longer claims the
+// slot. After the next move, which makes it the owner, one old message is then
+// enough: it gives the slot away and deletes the keys (redis/redis#12564, in
+// Redis before 7.2.4). The store reports such a loss, and the test fails.
 func (m *mover) finish(slot uint16) {
 	m.Helper()
 	for keys := m.keys(slot); len(keys) > 0; keys = m.keys(slot) {
@@ -122,18 +138,12 @@ func (m *mover) finish(slot uint16) {
 	from, n := m.owner(slot), strconv.Itoa(int(slot))
 	to := (from + 1) % 3
 	m.lead(to)
-	for _, node := range []int{to, from, (to + 1) % 3} {
+	for _, node := range []int{to, from} {
 		m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])
 	}
 	m.at[slot] = to
 	for node := range m.nodes {
-		redistest.Until(m, redisconn.RetryTime, m.addrs[node]+" knows that slot "+n+" has moved", func() bool {
-			known := m.knows(node, slot, m.ids[to])
-			if !known {
-				m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])
-			}
-			return known
-		})
+		redistest.Until(m, 10*time.Second, m.addrs[node]+" knows that slot "+n+" has moved", func() bool { return m.knows(node, slot, m.ids[to]) })
 	}
 }
 

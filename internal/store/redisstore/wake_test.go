@@ -32,6 +32,32 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	t.Log("within", took)
 }
 
+// The channels of a Redis are those of all its databases.
+func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) {
+	server := redistest.New(t)
+	var nodes [2][2]*Store
+	for db := range nodes {
+		for i, name := range []string{"a", "b"} {
+			nodes[db][i] = openNodeWith(t, Config{Node: name, LanePoll: time.Hour, Client: rueidis.ClientOption{SelectDB: db}}, server.Addr)
+		}
+	}
+	for _, pair := range nodes {
+		eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(pair[:]...) })
+		listening(t, server.Addr, pair[:]...)
+	}
+	first, second := nodes[0], nodes[1]
+	heard, foreign := [2]*hints{watch(first[0]), watch(first[1])}, watch(second[1])
+	foreign.await(t, second[1], soon(t, second[0], "foreign", 40, 500*time.Millisecond))
+	for i := range first { // the messages of a channel come in order: foreign ones would have come before
+		heard[i].await(t, first[i], soon(t, first[1-i], fmt.Sprint("own", i, "-"), 40, 500*time.Millisecond))
+		for name := range heard[i].all() {
+			if strings.HasPrefix(name, "foreign") {
+				t.Errorf("the other database has a task %s, which node %s received", name, first[i].own.Process)
+			}
+		}
+	}
+}
+
 // listening waits until nodes have subscribed to their wake-up channels.
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()

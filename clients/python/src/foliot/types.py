@@ -570,6 +570,8 @@ class Task(_Task, total=False):
     """In the reply to a cancel: the task was cancelled before, and this request changed nothing."""
     at: str
     """The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
+    attempts_started: int
+    """The number of attempts that have started, with one under way. Absent: none has."""
     body_size: int
     """The size of the body in bytes. A finished task has no body, unless its queue keeps bodies."""
     cancel_requested: bool

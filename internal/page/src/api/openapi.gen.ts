@@ -568,6 +568,7 @@ export interface Task {
   already?: boolean
   at?: string
   attempts: Array<Attempt>
+  attempts_started?: number
   body_size?: number
   cancel_requested?: boolean
   created_at: string
@@ -711,7 +712,7 @@ export const explainEgress = /* @__PURE__ */ call<{ url?: string }, undefined, E
 export const history = /* @__PURE__ */ call<{ for?: string }, undefined, History>('GET', 'v1/history', 'read', false)
 export const live = /* @__PURE__ */ call<{}, undefined, Live>('GET', 'v1/live', 'read', false)
 export const listNamespaces = /* @__PURE__ */ call<{ limit?: number; cursor?: string }, undefined, NamespaceList>('GET', 'v1/namespaces', 'read', true)
-export const deleteNamespace = /* @__PURE__ */ call<{ name: string }, undefined, Namespace>('DELETE', 'v1/namespaces/{name}', 'admin', true)
+export const deleteNamespace = /* @__PURE__ */ call<{ name: string; ifMatch?: string }, undefined, Namespace>('DELETE', 'v1/namespaces/{name}', 'admin', true, { ifMatch: 'If-Match' })
 export const getNamespace = /* @__PURE__ */ call<{ name: string }, undefined, Namespace>('GET', 'v1/namespaces/{name}', 'read', true)
 export const putNamespace = /* @__PURE__ */ call<{ name: string; ifMatch?: string; ifNoneMatch?: "*" }, NamespaceInput, Namespace>('PUT', 'v1/namespaces/{name}', 'admin', true, { ifMatch: 'If-Match', ifNoneMatch: 'If-None-Match' })
 export const listQueues = /* @__PURE__ */ call<{ limit?: number; cursor?: string }, undefined, QueueList>('GET', 'v1/queues', 'read', false)

@@ -3,6 +3,8 @@
 // the keys.
 package keyspace
 
+import "strconv"
+
 // VersionField is the field of Keys.Settings with the version of the settings.
 const VersionField = "version"
 
@@ -35,24 +37,32 @@ type Keys struct {
 	SettingsLogs string
 	SettingsID   string // holds the store's identity
 
-	// Nodes is the hash of heartbeats and drains. It is also the channel on
-	// which nodes announce that they joined, left, released shards, or are
-	// drained.
-	Nodes    string
+	Nodes    string // the hash of heartbeats and drains
 	NodesLog string // the audit log of drains; it is in the slot of Nodes
 	NodesID  string // holds the store's identity
 
-	prefix string // with a colon
+	// Changes is the channel on which nodes announce that they joined, left,
+	// released shards, or are drained.
+	Changes string
+
+	prefix   string // with a colon
+	database string // the end of the names of channels that databases could share
 }
 
-// NewKeys returns the keys that begin with prefix and a colon.
-func NewKeys(prefix string) *Keys {
-	p := prefix + ":"
+// NewKeys returns the keys that begin with prefix and a colon, in a database of
+// the servers. Databases share the channels of a server, so in all databases
+// but 0, the names of channels end with the number of the database.
+func NewKeys(prefix string, database int) *Keys {
+	p, end := prefix+":", ""
+	if database != 0 {
+		end = ":" + strconv.Itoa(database)
+	}
 	settings, nodes := p+"{settings}:", p+"{"+p+"nodes}:"
 	return &Keys{
-		prefix: p, Meta: p + "meta",
+		prefix: p, database: end, Meta: p + "meta",
 		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsLogs: settings + "logs", SettingsID: settings + "id",
 		Nodes: p + "nodes", NodesLog: nodes + "log", NodesID: nodes + "id",
+		Changes: p + "nodes" + end,
 	}
 }
 
@@ -70,7 +80,7 @@ func (k *Keys) Permits(scope string) []string {
 }
 
 // Asks returns the channel on which a process receives the scopes for which it
-// should ask.
+// should ask. No other process has its name, not even in another database.
 func (k *Keys) Asks(process string) string { return k.prefix + "permits:" + process }
 
 // LogOf returns the key of a namespace's stream in the audit log; "" stands for

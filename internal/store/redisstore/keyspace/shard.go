@@ -46,7 +46,7 @@ func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
 		Number: number, Prefix: p, Slot: slot,
 		Meta: p + "meta", Body: p + "body", Names: p + "names",
 		Lanes: p + "idx", Running: p + "fly", Dead: p + "dead", Gone: p + "gone",
-		Own: p + "own", Counts: p + "cnt", Log: p + "log", Logs: p + "logs", Idem: p + "idem", Wake: p + "wake",
+		Own: p + "own", Counts: p + "cnt", Log: p + "log", Logs: p + "logs", Idem: p + "idem", Wake: p + "wake" + k.database,
 	}
 }
 

@@ -28,7 +28,7 @@ func laneIndexOf(t *testing.T, addr string) *Index {
 	}
 	t.Cleanup(s.Close)
 	now := func() task.Millis { return task.FloorMillis(time.Now()) }
-	return New(Config{Now: now}, s, keyspace.NewKeys(keyspace.DefaultPrefix).Shards(16), nil)
+	return New(Config{Now: now}, s, keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(16), nil)
 }
 
 // A paused queue may have any number of lanes that are due.

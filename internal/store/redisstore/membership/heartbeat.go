@@ -225,7 +225,7 @@ func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 // can be lost without harm, because they read the hash regularly anyway.
 func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
-	err := c.Do(ctx, c.B().Spublish().Channel(o.servers.Keys.Nodes).Message(o.Process).Build()).Error()
+	err := c.Do(ctx, c.B().Spublish().Channel(o.servers.Keys.Changes).Message(o.Process).Build()).Error()
 	o.servers.Failures.Note("notify the other nodes of a change", err)
 }
 

@@ -14,7 +14,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.Listen(ctx, o.servers.Keys.Nodes, func(string) { o.WakeLoop() }) })
+	o.listeners.Go(func() { o.Listen(ctx, o.servers.Keys.Changes, func(string) { o.WakeLoop() }) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}

@@ -59,7 +59,7 @@ func TestABodyIsInOnePlace(t *testing.T) {
 		for _, second := range []string{"", small, limit, large} {
 			for forms := range 8 {
 				form := func(step int) codec.Form { return codec.Form(forms >> step & 1) }
-				m := &medium{t: t, shard: keyspace.NewKeys(keyspace.DefaultPrefix).Shards(1)[0]}
+				m := &medium{t: t, shard: keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]}
 				for step, body := range []string{first, second} {
 					one := &task.Task{Namespace: "ns", Name: "a", State: task.Scheduled}
 					if body != "" {

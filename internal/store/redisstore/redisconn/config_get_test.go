@@ -16,7 +16,7 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
 	s := connected(t, Config{Durability: Strict}, r.Addr)
-	shard := keyspace.NewKeys(keyspace.DefaultPrefix).Shards(1)[0]
+	shard := keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
 		if err := s.CheckMasters(t.Context()); err != nil {

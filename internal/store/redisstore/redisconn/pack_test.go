@@ -8,7 +8,7 @@ import (
 
 // The script put reads all records before it writes any of them.
 func TestARunChangesNoRecordTwice(t *testing.T) {
-	sh := keyspace.NewKeys(keyspace.DefaultPrefix).Shards(1)[0]
+	sh := keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]
 	of := func(fields ...string) *write {
 		w := &write{script: putOn, shard: sh}
 		for _, f := range fields {
@@ -36,7 +36,7 @@ func TestARunChangesNoRecordTwice(t *testing.T) {
 }
 
 func TestItemsOfAShardShareARun(t *testing.T) {
-	shards := keyspace.NewKeys(keyspace.DefaultPrefix).Shards(16)
+	shards := keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(16)
 	items := make([]Item, 2*maxItems)
 	for i := range items {
 		items[i].Shard = shards[i*7%16]

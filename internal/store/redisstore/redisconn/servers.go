@@ -91,7 +91,7 @@ func newServers(c Config) (*Servers, error) {
 	}
 	return &Servers{
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
-		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix)), Cluster: client.Mode() == rueidis.ClientModeCluster,
+		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
