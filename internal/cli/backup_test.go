@@ -35,6 +35,9 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(out, "restored 1 task and 2 schedules as of ") {
 		t.Fatalf("%d: %s %s", code, out, stderr)
 	}
+	if want := "start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data " + elsewhere; !strings.Contains(stderr, want) {
+		t.Errorf("it does not say %q: %s", want, stderr)
+	}
 	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
 	}
