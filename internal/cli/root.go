@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}
 	con := console.New(stdin, stdout, stderr, flags.Output == "json")
-	con.Command = parsed.Selected()
+	con.Command, con.Where = parsed.Selected(), whereOf(ctx, &flags.Flags)
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := parsed.BindToProvider(flags.Client); err != nil { // for commands that always call a server
 		panic(err)
