@@ -62,12 +62,25 @@ func (f *Flags) In(namespace string) (*client.Client, error) {
 	return f.clientOf(t, namespace)
 }
 
-func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
-	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
+// Anonymous returns a client without a token.
+func (f *Flags) Anonymous() (*client.Client, error) {
+	t, err := f.Target()
+	if err != nil {
 		return nil, err
 	}
+	return f.clientWith(t, "", "")
+}
+
+func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
 	token, err := f.token(t)
 	if err != nil {
+		return nil, err
+	}
+	return f.clientWith(t, namespace, token)
+}
+
+func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, error) {
+	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
 		return nil, err
 	}
 	if f.transport == nil {

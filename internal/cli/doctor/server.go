@@ -24,8 +24,17 @@ const (
 	overdueBound = 5 * time.Second
 )
 
+// Caller knows how the command calls the server.
+type Caller interface {
+	// Scope returns the namespace of the requests, and whether an operator has
+	// chosen none.
+	Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error)
+	// Anonymous returns a client without a token for the same server.
+	Anonymous() (*client.Client, error)
+}
+
 // Server examines a running server.
-func Server(ctx context.Context, api *client.Client, f *Report) error {
+func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) error {
 	began := time.Now()
 	live, err := api.Admin.Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
@@ -38,15 +47,19 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 		return err
 	}
 	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
-	shared, err := f.servers(ctx, api)
+	shared, err := f.servers(ctx, api, caller)
 	if shared || err != nil {
 		f.store(ctx, api)
 	}
 	if err == nil {
-		err = f.schedules(ctx, api, live.At)
+		if f.scope(ctx, api, caller) {
+			err = f.deadOfAll(ctx, api)
+		} else {
+			err = f.dead(ctx, api)
+		}
 	}
 	if err == nil {
-		err = f.dead(ctx, api)
+		err = f.schedules(ctx, api, live.At)
 	}
 	f.live(live)
 	if err != nil {
@@ -55,6 +68,25 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 		f.overdue(live, shared)
 	}
 	return f.end()
+}
+
+// scope notes the namespace that the report examines. It reports whether the
+// caller can also read the other namespaces.
+func (f *Report) scope(ctx context.Context, api *client.Client, caller Caller) (all bool) {
+	namespace, all, err := caller.Scope(ctx, api)
+	if err != nil { // an old server: the findings name no namespace
+		return false
+	}
+	f.namespace = namespace
+	return all
+}
+
+// where names the namespace that the report examines.
+func (f *Report) where() string {
+	if f.namespace == "" {
+		return "this namespace"
+	}
+	return "the namespace " + f.namespace
 }
 
 // unknown adds the findings that need the store while it is unavailable.
@@ -162,9 +194,37 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
-		f.add("dead", true, "no task of this namespace is dead")
+		f.add("dead", true, "no task of %s is dead", f.where())
 		return nil
 	}
-	f.add("dead", true, "dead tasks of this namespace: %d; foliot dead ls shows the reasons", dead)
+	f.add("dead", true, "dead tasks of %s: %d; foliot dead ls shows the reasons", f.where(), dead)
+	return nil
+}
+
+// deadOfAll is dead for all namespaces.
+func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
+	var found []string
+	for n, err := range api.Namespaces.List(ctx) {
+		switch {
+		case errors.Is(err, client.ErrUnavailable):
+			return err
+		case err != nil:
+			f.add("dead", false, "cannot count: %s", f.why(err))
+			return nil
+		}
+		f.others = f.others || n.Name != f.namespace
+		if n.Counts.Dead > 0 {
+			found = append(found, fmt.Sprintf("%d in %s", n.Counts.Dead, n.Name))
+		}
+	}
+	if len(found) == 0 {
+		f.add("dead", true, "no task of any namespace is dead")
+		return nil
+	}
+	rest := ""
+	if more := len(found) - namedProblems; more > 0 {
+		rest = fmt.Sprintf(", and others in %d more namespaces", more)
+	}
+	f.add("dead", true, "dead tasks: %s%s; foliot dead ls --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
 	return nil
 }
