@@ -12,10 +12,18 @@ import (
 // namedNamespaces is the number of other namespaces that a note names.
 const namedNamespaces = 5
 
-// whereOf returns a function that asks the server, once, in which namespace the
-// command acted. It returns the zero value if that is unknown.
+// whereOf returns a function that finds out, once, in which namespace the command
+// acted. Only if no flag, variable or context names it, it asks the server. It
+// returns the zero value if that is unknown.
 func whereOf(ctx context.Context, calls *connect.Flags) func() console.Where {
 	return sync.OnceValue(func() (where console.Where) {
+		target, err := calls.Target()
+		if err != nil {
+			return where
+		}
+		if where.Namespace = target.Namespace.Value; where.Namespace != "" {
+			return where
+		}
 		api, err := calls.Client()
 		if err != nil {
 			return where
