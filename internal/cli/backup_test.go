@@ -119,7 +119,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	}
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
-		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "FILE: "+no) {
+		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "foliot: "+no) {
 			t.Errorf("%s: %d: %s", no, code, stderr)
 		}
 	}

@@ -62,6 +62,16 @@ func TestATokenMadeWithoutAServerIsDescribedAndALostOperatorNamed(t *testing.T) 
 	}
 }
 
+// The list has the word that creates such a token.
+func TestTheListOfTokensCallsAnOperatorOperator(t *testing.T) {
+	s := newSession(t)
+	token, _, _ := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
+	if out, stderr, code := s.run("", "token", "ls"); code != exit.OK || !strings.Contains(out, "\toperator\tadmin\t") {
+		t.Errorf("%d: %s%s", code, out, stderr)
+	}
+}
+
 func TestWhoamiShowsTheTokenAndTheServer(t *testing.T) {
 	s := newSession(t)
 	if out, stderr, code := s.run("", "whoami"); code != exit.OK || !strings.Contains(out, "token\tnone: the server has no tokens\n") || !strings.Contains(out, "durability\tmemory\n") || !strings.Contains(out, "clock ahead\t") {

@@ -205,8 +205,16 @@ type tokenLsCmd struct{}
 func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
-		return []string{t.ID, t.Namespace, string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
+		return []string{t.ID, forWhom(t.Namespace), string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
+}
+
+// forWhom returns the value of --for that made a token.
+func forWhom(namespace string) string {
+	if namespace == client.AllNamespaces {
+		return operatorWord
+	}
+	return namespace
 }
 
 type tokenRevokeCmd struct {

@@ -57,12 +57,21 @@ func (c *Console) NoteNothing() {
 	}
 }
 
+// Namespace returns the namespace in which the command acted, or "" if it is
+// unknown.
+func (c *Console) Namespace() string {
+	if c.Where == nil {
+		return ""
+	}
+	return c.Where().Namespace
+}
+
 // located returns err with the namespace of the command, if its text needs it.
 func (c *Console) located(err error) error {
-	if c.Where == nil || !exit.NeedsNamespace(err) {
+	if !exit.NeedsNamespace(err) {
 		return err
 	}
-	return exit.InNamespace(err, c.Where().Namespace)
+	return exit.InNamespace(err, c.Namespace())
 }
 
 // New returns a console that finds out by itself which of its streams are

@@ -89,13 +89,13 @@ func (c *Backup) checkFile() error {
 	case c.File == "-" || errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage.Errorf("FILE", "%v", err)
+		return usage.AboutFile(c.File, err)
 	case info.IsDir():
-		return usage.Errorf("FILE", "%s is a directory", c.File)
+		return usage.Errorf("", "%s is a directory", c.File)
 	case !info.Mode().IsRegular():
-		return usage.Errorf("FILE", "%s is not a regular file: name another file, or - for standard output", c.File)
+		return usage.Errorf("", "%s is not a regular file: name another file, or - for standard output", c.File)
 	case !c.Force:
-		return usage.Errorf("FILE", "%s exists: name another file, or pass --force to replace it", c.File)
+		return usage.Errorf("", "%s exists: name another file, or pass --force to replace it", c.File)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
-			return usage.Errorf("FILE", "%v", err)
+			return usage.AboutFile(c.File, err)
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil {

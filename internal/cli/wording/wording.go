@@ -128,8 +128,17 @@ func URLOrKind(url, kind string) string {
 	return "kind " + kind
 }
 
-// Millis formats d in milliseconds.
-func Millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+// Millis formats d in milliseconds below a second, and otherwise in seconds and
+// minutes: "1.4s", "4m54s".
+func Millis(d time.Duration) string {
+	switch {
+	case d.Abs() >= time.Minute:
+		return d.Round(time.Second).String()
+	case d.Abs() >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
 
 // Age formats the time since a due time. It returns "" for 0.
 func Age(d time.Duration) string {
