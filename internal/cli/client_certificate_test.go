@@ -30,6 +30,9 @@ func TestAServerThatRequiresAClientCertificateIsNamedAndGetsOne(t *testing.T) {
 		t.Errorf("without the authority: %d: %s", code, stderr)
 	}
 	p.must("ls", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
+	if out, _, _ := p.foliot("doctor", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key); !strings.Contains(out, "ok   certificate  it ends ") {
+		t.Errorf("doctor does not show the certificate:\n%s", out)
+	}
 	p.must("context", "add", "here", "--server", p.url, "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
 	p.must("ls", "--context", "here")
 	if out := p.must("context", "show", "--context", "here"); !strings.Contains(out, "client-key\t"+own.Key+"\tcontext here\n") {

@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -46,6 +47,15 @@ func clientCertificate(certPlace, certFile, keyPlace, keyFile string) (*tls.Cert
 	return &pair, nil
 }
 
+// ServerCertificate returns the certificate of the server that replied, or nil if
+// the replies came over plain HTTP.
+func (f *Flags) ServerCertificate() *x509.Certificate {
+	if f.identity == nil {
+		return nil
+	}
+	return f.identity.server.Load()
+}
+
 // certificateRequest gives the server the client's certificate, and recognizes
 // the failure without one. A server that requires a certificate ends the
 // connection after the handshake. The request then fails while it is written or
@@ -55,6 +65,8 @@ type certificateRequest struct {
 	pair     *tls.Certificate // nil: none
 	asked    atomic.Bool      // set by the handshake: the server has asked for a certificate
 	answered atomic.Bool      // set by the first reply: the server does not require one
+
+	server atomic.Pointer[x509.Certificate] // set by replies over TLS
 }
 
 // get implements tls.Config.GetClientCertificate.
@@ -72,6 +84,9 @@ func (c *certificateRequest) RoundTrip(req *http.Request) (*http.Response, error
 	switch {
 	case err == nil:
 		c.answered.Store(true)
+		if reply.TLS != nil && len(reply.TLS.PeerCertificates) > 0 {
+			c.server.Store(reply.TLS.PeerCertificates[0])
+		}
 	case c.pair == nil && c.asked.Load() && !c.answered.Load() && endsConnection(err):
 		return nil, fmt.Errorf("%w: %w", client.ErrNeedsCertificate, err)
 	}

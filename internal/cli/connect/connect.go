@@ -30,10 +30,11 @@ type Flags struct {
 	ClientCert string `group:"global" env:"FOLIOT_CLIENT_CERT" placeholder:"FILE" help:"The certificate for a server with --tls-client-ca (PEM)."`
 	ClientKey  string `group:"global" env:"FOLIOT_CLIENT_KEY" placeholder:"FILE" help:"The private key of --client-cert (PEM)."`
 
-	Notes     io.Writer         `kong:"-"` // standard error
-	Typed     map[string]bool   `kong:"-"` // the flags that are on the command line; the other values come from variables
-	target    *Target           // what the last client calls; nil until one is created
-	transport *http.Transport   // of all clients; nil until one is created
+	Notes     io.Writer       `kong:"-"` // standard error
+	Typed     map[string]bool `kong:"-"` // the flags that are on the command line; the other values come from variables
+	target    *Target         // what the last client calls; nil until one is created
+	transport *http.Transport // of all clients; nil until one is created
+	identity  *certificateRequest
 	noted     http.RoundTripper // the transport with warnings on Notes
 }
 
@@ -117,7 +118,7 @@ func (f *Flags) open(t *Target) (err error) {
 		return err
 	}
 	transport.TLSClientConfig.GetClientCertificate = identity.get
-	f.transport = transport
+	f.transport, f.identity = transport, identity
 	f.noted = &retryNotice{next: &plaintextWarning{next: identity, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
 	return nil
 }

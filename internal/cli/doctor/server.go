@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	// lateSample is the number of attempts needed to judge lateness. With fewer, a
 	// single attempt decides the p99.
 	lateSample = 100
+	// certificateBound is the rest of a certificate's time below which the finding
+	// is bad. The server warns at the same time.
+	certificateBound = 14 * 24 * time.Hour
 	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
@@ -31,6 +35,8 @@ type Caller interface {
 	Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error)
 	// Anonymous returns a client without a token for the same server.
 	Anonymous() (*client.Client, error)
+	// ServerCertificate returns the certificate of the server, or nil without TLS.
+	ServerCertificate() *x509.Certificate
 }
 
 // Server examines a running server.
@@ -46,6 +52,7 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 	if err != nil {
 		return err
 	}
+	f.certificate(caller.ServerCertificate(), began)
 	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
 	shared, err := f.servers(ctx, api, caller)
 	if shared || err != nil {
@@ -94,6 +101,20 @@ func (f *Report) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
 		f.add(check, false, "unknown while the store is unavailable")
 	}
+}
+
+// certificate reports when the certificate of the server ends. Without TLS there
+// is none.
+func (f *Report) certificate(c *x509.Certificate, now time.Time) {
+	if c == nil {
+		return
+	}
+	remedy := ""
+	left := c.NotAfter.Sub(now)
+	if left < certificateBound {
+		remedy = ": renew it, or no client can connect after that"
+	}
+	f.add("certificate", remedy == "", "it ends %s, in %d days%s", wording.Instant(c.NotAfter), int(left/(24*time.Hour)), remedy)
 }
 
 // clock compares the clocks. The server read its time at after began, and
