@@ -29,7 +29,7 @@ type cli struct {
 	connect.Flags
 
 	Version versionFlag `group:"global" help:"Print the version."`
-	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
+	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
 
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
 	Config configCmd      `cmd:"" group:"server" help:"Check and print the configuration of the server."`

@@ -27,7 +27,7 @@ type Flags struct {
 	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" complete:"namespace" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
 	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	ClientCert string `group:"global" env:"FOLIOT_CLIENT_CERT" placeholder:"FILE" help:"The certificate for a server with --tls-client-ca (PEM)."`
+	ClientCert string `group:"global" env:"FOLIOT_CLIENT_CERT" placeholder:"FILE" help:"Send this certificate to the server (PEM)."`
 	ClientKey  string `group:"global" env:"FOLIOT_CLIENT_KEY" placeholder:"FILE" help:"The private key of --client-cert (PEM)."`
 
 	Notes     io.Writer       `kong:"-"` // standard error
