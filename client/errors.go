@@ -192,12 +192,15 @@ func refused(op, code, field, detail string) error {
 // be made.
 func unsent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || permanent(err)
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || unusable(err)
 }
 
-// permanent reports whether a repeat must fail like this: the server's
-// certificate is not trusted, or the URL has the wrong scheme.
-func permanent(err error) bool {
+// permanent reports whether a repeat must fail like this.
+func permanent(err error) bool { return unusable(err) || errors.Is(err, ErrNeedsCertificate) }
+
+// unusable reports whether no request can be sent: the server's certificate is
+// not trusted, or the URL has the wrong scheme.
+func unusable(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	return errors.As(err, &untrusted) || errors.Is(err, ErrSpeaksTLS) || errors.Is(err, ErrNoTLS)
 }
@@ -207,6 +210,8 @@ func cause(err error) string {
 	var op *net.OpError
 	var dns *net.DNSError
 	switch {
+	case errors.Is(err, ErrNeedsCertificate):
+		return ErrNeedsCertificate.Error()
 	case errors.Is(err, context.Canceled):
 		return "canceled"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -50,11 +50,11 @@ func Example() {
 	fmt.Println(t.Name, t.State)
 
 	// The order is paid: the callback is no longer needed.
-	t, pending, err := c.Tasks.Cancel(ctx, "order-42-close")
+	t, underWay, err := c.Tasks.Cancel(ctx, "order-42-close")
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.State, pending)
+	fmt.Println(t.State, underWay)
 	// Output:
 	// order-42-close scheduled
 	// cancelled false

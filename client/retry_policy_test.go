@@ -233,12 +233,12 @@ func TestACancelWithALostReplyReportsACancelledTask(t *testing.T) {
 		}
 		api.ServeHTTP(w, r)
 	}
-	got, pending, err := c.Tasks.Cancel(t.Context(), "a")
-	if err != nil || pending || !got.Already || got.State != client.Cancelled {
-		t.Errorf("%+v, %v, %v", got, pending, err)
+	got, underWay, err := c.Tasks.Cancel(t.Context(), "a")
+	if err != nil || underWay || !got.Already || got.State != client.Cancelled {
+		t.Errorf("%+v, %v, %v", got, underWay, err)
 	}
-	if got, pending, err := c.Tasks.Cancel(t.Context(), "a"); err != nil || pending || !got.Already {
-		t.Errorf("a second cancel: %+v, %v, %v", got, pending, err)
+	if got, underWay, err := c.Tasks.Cancel(t.Context(), "a"); err != nil || underWay || !got.Already {
+		t.Errorf("a second cancel: %+v, %v, %v", got, underWay, err)
 	}
 }
 

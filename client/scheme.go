@@ -8,9 +8,12 @@ import (
 	"strings"
 )
 
-// A TransportError wraps one of these if the server's URL has the wrong scheme.
-// Repeating the call cannot help.
+// A TransportError wraps one of these if the server's URL has the wrong scheme,
+// or if the server accepts only clients with a certificate. Repeating the call
+// cannot help.
 var (
+	ErrNeedsCertificate = errors.New("the server requires a client certificate")
+
 	ErrSpeaksTLS = errors.New("the server uses TLS: use an https:// URL")
 	ErrNoTLS     = errors.New("the server does not use TLS: use an http:// URL")
 )
@@ -19,8 +22,12 @@ var (
 // net/http quote it.
 const alert = `malformed HTTP response "\x15\x03`
 
+// certificateAlert is the text of the TLS alert for a missing client certificate.
+const certificateAlert = "tls: certificate required"
+
 // scheme returns ErrNoTLS or ErrSpeaksTLS if err shows that the scheme of the
-// URL is wrong. Otherwise it returns err.
+// URL is wrong, and ErrNeedsCertificate if a client certificate is missing.
+// Otherwise it returns err.
 func scheme(err error) error {
 	var noTLS tls.RecordHeaderError
 	switch {
@@ -30,6 +37,8 @@ func scheme(err error) error {
 		// With a nil Conn, TLS had worked before, and the server may have read
 		// the request.
 		return ErrNoTLS
+	case strings.Contains(err.Error(), certificateAlert):
+		return ErrNeedsCertificate
 	case strings.Contains(err.Error(), alert):
 		return ErrSpeaksTLS
 	}

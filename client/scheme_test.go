@@ -101,3 +101,28 @@ func saying(t *testing.T, text string) string {
 	}()
 	return l.Addr().String()
 }
+
+// brokenTransport is a transport whose requests all fail.
+type brokenTransport struct {
+	err   error
+	tries int
+}
+
+func (f *brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	f.tries++
+	return nil, f.err
+}
+
+// Such a server refuses every repeat too. Whether it has read the request is
+// unknown.
+func TestAMissingClientCertificateIsNotRepeated(t *testing.T) {
+	transport := &brokenTransport{err: errors.New("remote error: tls: certificate required")}
+	c, err := client.New("https://foliot.example", client.Options{HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Whoami(t.Context())
+	if !errors.Is(err, client.ErrNeedsCertificate) || !client.MaybeApplied(err) || transport.tries != 1 || !strings.HasSuffix(err.Error(), "(the server requires a client certificate)") {
+		t.Errorf("after %d tries: %v", transport.tries, err)
+	}
+}

@@ -128,13 +128,13 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 	return ts.one(ctx, &call{op: op, method: http.MethodPost, path: path + "/" + verb, header: headerOf(conds), repeatable: repeatable})
 }
 
-// Cancel cancels a task. If pending is false, no attempt starts any more. If
-// pending is true, an attempt is in progress, or may be. That attempt is the
-// last one, and the task ends delivered or cancelled. pending has the value of
+// Cancel cancels a task. If underWay is false, no attempt starts any more. If
+// underWay is true, an attempt is in progress, or may be. That attempt is the
+// last one, and the task ends delivered or cancelled. underWay has the value of
 // t.UnderWay. A task that was cancelled before stays as it is (Task.Already).
 // Errors: ErrNotFound, ErrPrecondition, and ErrConflict if the task is
 // delivered or expired.
-func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, pending bool, err error) {
+func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, underWay bool, err error) {
 	op := "cancel " + name
 	path, err := taskPath(op, name)
 	if err != nil {
@@ -147,8 +147,8 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	}
 	// A server of an older version refuses to cancel a cancelled task. An
 	// earlier request of this call may have cancelled it, but whether an
-	// attempt was pending is lost with the reply. So report pending: that is
-	// safe in both cases.
+	// attempt was under way is lost with the reply. So report one: that is safe
+	// in both cases.
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MaybeApplied {
 		if now, err := ts.Get(ctx, name); err == nil && now.State == Cancelled {

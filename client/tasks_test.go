@@ -311,15 +311,15 @@ func TestACancelReportsWhetherAnAttemptMayBeUnderWay(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	ok(c.Tasks.Create(t.Context(), hour("waits")))
-	if got, pending, err := c.Tasks.Cancel(t.Context(), "waits"); err != nil || pending || got.State != client.Cancelled {
-		t.Errorf("a waiting task: %v, %v, %v", got, pending, err)
+	if got, underWay, err := c.Tasks.Cancel(t.Context(), "waits"); err != nil || underWay || got.State != client.Cancelled {
+		t.Errorf("a waiting task: %v, %v, %v", got, underWay, err)
 	}
 	now := hour("runs")
 	now.Delay = 0
 	ok(c.Tasks.Create(t.Context(), now))
 	settle := s.claim("runs")
-	if got, pending, err := c.Tasks.Cancel(t.Context(), "runs"); err != nil || !pending || got.State != client.Running || !got.CancelRequested {
-		t.Errorf("a running task: %v, %v, %v", got, pending, err)
+	if got, underWay, err := c.Tasks.Cancel(t.Context(), "runs"); err != nil || !underWay || got.State != client.Running || !got.CancelRequested {
+		t.Errorf("a running task: %v, %v, %v", got, underWay, err)
 	}
 	settle(task.Success)
 	if _, _, err := c.Tasks.Cancel(t.Context(), "runs"); !errors.Is(err, client.ErrConflict) {

@@ -73,9 +73,9 @@ func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no open order with that number", http.StatusConflict)
 		return
 	}
-	_, pending, err := s.foliot.Tasks.Cancel(r.Context(), task(o.Number))
+	_, underWay, err := s.foliot.Tasks.Cancel(r.Context(), task(o.Number))
 	switch {
-	case err == nil && pending:
+	case err == nil && underWay:
 		log.Printf("client: order %d is paid while its callback is under way", o.Number)
 	case err != nil && !errors.Is(err, client.ErrConflict) && !errors.Is(err, client.ErrNotFound):
 		log.Print("client: ", err) // the callback will find a paid order

@@ -22,7 +22,9 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	p.must("cron", "add", "nightly", "@daily", "http://127.0.0.1:9/hook", "--start", "2030-01-01")
 	p.must("cron", "add", "poll", "--every", "5s", "http://127.0.0.1:9/hook", "--paused")
 	file := filepath.Join(t.TempDir(), "b.tar")
-	p.must("backup", file)
+	if _, notes, code := p.foliot("backup", file); code != 0 || !strings.Contains(notes, " kB, 1 task and 2 schedules in ") {
+		t.Errorf("backup does not say what it copied: %d: %s", code, notes)
+	}
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "later")
 	p.signal(os.Interrupt)
 	if code, log := p.exit(); code != 0 {
@@ -34,6 +36,9 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	out, stderr, code := session.runBare("restore", file, "--data", elsewhere)
 	if code != 0 || !strings.HasPrefix(out, "restored 1 task and 2 schedules as of ") {
 		t.Fatalf("%d: %s %s", code, out, stderr)
+	}
+	if want := "start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data " + elsewhere; !strings.Contains(stderr, want) {
+		t.Errorf("it does not say %q: %s", want, stderr)
 	}
 	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
@@ -114,7 +119,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	}
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
-		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "FILE: "+no) {
+		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "foliot: "+no) {
 			t.Errorf("%s: %d: %s", no, code, stderr)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func TestTheTokenOfAContextIsSentOnlyToItsServer(t *testing.T) {
 	if got := strings.Join(*ownTokens, ","); got != "Bearer foliot_secret shop,Bearer foliot_secret mail" {
 		t.Errorf("its server got %q", got)
 	}
-	if got := strings.Join(*foreignTokens, ","); got != " " {
+	if got := strings.Join(slices.Compact(*foreignTokens), ","); got != " " {
 		t.Errorf("another server got %q", got)
 	}
 	stored, err := os.ReadFile(file)

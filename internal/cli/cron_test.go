@@ -358,7 +358,7 @@ func slowToCreate(t *testing.T) string {
 func TestAnEmptyCrontabIsReported(t *testing.T) {
 	s := newSession(t)
 	for _, in := range []string{"", "\n \n"} {
-		if out, errs, code := s.run(in, "cron", "import", "-"); code != exit.Usage || out != "" || !strings.Contains(errs, "FILE: the crontab is empty") {
+		if out, errs, code := s.run(in, "cron", "import", "-"); code != exit.Usage || out != "" || !strings.Contains(errs, "foliot: the crontab is empty") {
 			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
 		}
 	}

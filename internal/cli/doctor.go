@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
 	"github.com/foliot/foliot/internal/server/config"
@@ -21,9 +22,10 @@ type doctorServerCmd struct{}
 
 // Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
-	return `Examines a running server through its API, and reports problems of the server (readiness, clock, lateness of attempts if there were
-at least 100 in the last minute), overdue tasks with the reason, failing destinations, dead tasks, and schedules of the namespace
-(the first 10,000) that are stuck, overdue or have skipped instants in the last 24 hours.
+	return `Examines a running server through its API, and reports problems of the server (readiness, certificate, clock, lateness of attempts if
+there were at least 100 in the last minute), overdue tasks with the reason, failing destinations, dead tasks, and schedules of
+the namespace (the first 10,000) that are stuck, overdue or have skipped instants in the last 24 hours. With an operator's token
+and without --namespace, the dead tasks are those of all namespaces, and the schedules those of the namespace default.
 
 If servers share a Redis, it also checks that each shard has an owner and each server its own name, and lets the server examine
 the Redis with its own settings, as foliot doctor redis does. Lateness and overdue tasks are those of the one server that
@@ -38,8 +40,8 @@ Examples:
 }
 
 // Run examines the server.
-func (doctorServerCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return doctor.Server(ctx, api, newReport(con))
+func (doctorServerCmd) Run(ctx context.Context, con *console.Console, api *client.Client, calls *connect.Flags) error {
+	return doctor.Server(ctx, api, calls, newReport(con))
 }
 
 type doctorDataCmd struct {

@@ -32,7 +32,7 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	}))
 	defer srv.Close()
 	out, _, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
-	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; the others were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
+	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; its others were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
 		t.Errorf("%d pages:\n%s", pages, out)
 	}
 }
@@ -40,7 +40,7 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 func TestDoctorReportsTheSchedulesOfAServer(t *testing.T) {
 	s := &session{t: t, server: serveProcess(t, "--listen", anyPort, "--store", "memory:").url}
 	s.must("", "cron add n @daily http://127.0.0.1:9/")
-	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 in this namespace, none overdue or stuck\n") {
+	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 in the namespace default, none overdue or stuck\n") {
 		t.Error(out)
 	}
 }

@@ -36,9 +36,9 @@ func checkEnvironment(root *kong.Node, environment []string) error {
 		if strings.HasSuffix(name, "_PORT") && strings.Contains(value, "://") { // from Kubernetes too
 			continue
 		}
-		meant := ""
+		meant := ": unset it"
 		if near := spelling.Nearest(short, known); near != "" {
-			meant = "; did you mean " + ourVariables + near + "?"
+			meant += "; did you mean " + ourVariables + near + "?"
 		}
 		return usage.Errorf(name, "unknown variable%s", meant)
 	}

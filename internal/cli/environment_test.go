@@ -13,11 +13,11 @@ import (
 func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
 	for setting, says := range map[string]string{
-		"FOLIOT_LISEN=:1":             "FOLIOT_LISEN: unknown variable; did you mean FOLIOT_LISTEN?",
+		"FOLIOT_LISEN=:1":             "FOLIOT_LISEN: unknown variable: unset it; did you mean FOLIOT_LISTEN?",
 		"FOLIOT_KEEPFINISHED=1h":      "did you mean FOLIOT_KEEP_FINISHED?",
-		"FOLIOT_SERVER_URL=http://a/": "FOLIOT_SERVER_URL: unknown variable",
-		"FOLIOT_PORT=8750":            "FOLIOT_PORT: unknown variable",
-		"FOLIOT_=":                    "FOLIOT_: unknown variable",
+		"FOLIOT_SERVER_URL=http://a/": "FOLIOT_SERVER_URL: unknown variable: unset it",
+		"FOLIOT_PORT=8750":            "FOLIOT_PORT: unknown variable: unset it",
+		"FOLIOT_=":                    "FOLIOT_: unknown variable: unset it",
 		"FOLIOT_LISTEN=:1":            "",
 		"FOLIOT_TOKEN_FILE=":          "",
 		"FOLIOTX=1":                   "",

@@ -119,3 +119,35 @@ func TestNoErrorAdvisesToCloseADirectoryOfOthers(t *testing.T) {
 		t.Errorf("it has mode %v now, %v", info.Mode(), err)
 	}
 }
+
+// Files of root in the directory of a service's user would stop the service.
+func TestNoCommandWritesAsRootIntoADirectoryOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory to another user")
+	}
+	const other = 65534
+	empty, store := t.TempDir(), t.TempDir()
+	bare := &session{t: t}
+	if _, errs, code := bare.runBare("token", "create", "--data", store, "--for", "operator", "--scope", "admin"); code != exit.OK {
+		t.Fatal(errs)
+	}
+	for _, dir := range []string{empty, store} {
+		if err := os.Chown(dir, other, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, dir string }{
+		{"token create --data " + store, store},
+		{"serve --listen 127.0.0.1:0 --data " + store, store},
+		{"restore - --data " + empty, empty},
+	} {
+		before, _ := os.ReadDir(c.dir)
+		_, errs, code := bare.runBare(strings.Fields(c.args)...)
+		if code != exit.Usage || !strings.Contains(errs, "runs as root") || !strings.Contains(errs, "sudo -u ") || !strings.Contains(errs, "chown -R root "+c.dir) {
+			t.Errorf("foliot %s: %d %s", c.args, code, errs)
+		}
+		if after, _ := os.ReadDir(c.dir); len(after) != len(before) {
+			t.Errorf("foliot %s left files: %v", c.args, after)
+		}
+	}
+}

@@ -12,9 +12,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // healthTime bounds a check. Docker's own limit for a health check is longer.
@@ -35,11 +37,19 @@ Examples:
 
     foliot health
     foliot health --ready
+    foliot health --config /etc/foliot/foliot.yaml
     foliot health --listen 127.0.0.1:9000`
 }
 
 // Run asks the server.
-func (c *healthCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
+func (c *healthCmd) Run(ctx context.Context, con *console.Console, calls *connect.Flags, parsed *kong.Context, file *config.Values) error {
+	if calls.Typed["server"] {
+		return usage.Errorf("--server", "this command asks only the server on this machine with the same --listen or --config; `foliot doctor --server URL` examines another one")
+	}
+	pair, err := connect.ClientCertificate(calls.ClientCert, calls.ClientKey)
+	if err != nil {
+		return err
+	}
 	cfg, err := c.Resolve()
 	if err != nil {
 		return config.OriginsOf(parsed, file).Locate(err)
@@ -50,16 +60,18 @@ func (c *healthCmd) Run(ctx context.Context, con *console.Console, parsed *kong.
 	}
 	ctx, stop := context.WithTimeout(ctx, healthTime)
 	defer stop()
-	return askHealth(ctx, con, cfg, httpserver.ReachableAddr(listen), c.Ready)
+	return askHealth(ctx, con, cfg, httpserver.ReachableAddr(listen), c.Ready, pair)
 }
 
 // askHealth asks the server at addr. The server is on this machine, so its
 // certificate is not checked: it may name only the host that clients use. A
 // server that requires certificates of its clients counts as healthy as soon as
-// it answers the handshake.
-func askHealth(ctx context.Context, con *console.Console, cfg config.Config, addr string, ready bool) error {
+// it answers the handshake, unless pair is a certificate for it.
+func askHealth(ctx context.Context, con *console.Console, cfg config.Config, addr string, ready bool, pair *tls.Certificate) error {
 	insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
-	if cfg.TLS.ClientCA != "" {
+	if pair != nil {
+		insecure.Certificates = []tls.Certificate{*pair}
+	} else if cfg.TLS.ClientCA != "" {
 		conn, err := (&tls.Dialer{Config: insecure}).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return fmt.Errorf("the server at %s does not answer: %w", addr, err)
@@ -85,6 +97,9 @@ func askHealth(ctx context.Context, con *console.Console, cfg config.Config, add
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, 1000))
+		if cfg.TLS.Cert == "" && strings.Contains(string(text), "HTTP request to an HTTPS server") {
+			return fmt.Errorf("the server at %s uses TLS: pass its --config, or its --tls-cert and --tls-key", addr)
+		}
 		return fmt.Errorf("%s returns %s: %s", url, reply.Status, strings.TrimSpace(string(text)))
 	}
 	con.Linef("%s returns %s", url, reply.Status)

@@ -33,3 +33,17 @@ func TestHealthAsksTheServerOfTheSameConfiguration(t *testing.T) {
 		})
 	}
 }
+
+// The flags of foliot health are those of foliot serve. --server would be
+// ignored.
+func TestHealthRefusesAServerAndNamesTheRemedyForTLS(t *testing.T) {
+	if _, stderr, code := newSession(t).runBare("health", "--server", "https://localhost:9999"); code != exit.Usage || !strings.Contains(stderr, "--listen or --config") || !strings.Contains(stderr, "foliot doctor --server URL") {
+		t.Errorf("with --server: %d: %s", code, stderr)
+	}
+	files := servertest.NewAuthority(t).Files(servertest.InAYear())
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
+	_, addr, _ := strings.Cut(p.url, "://")
+	if _, stderr, code := newSession(t).runBare("health", "--listen", addr); code != exit.Failure || !strings.Contains(stderr, "uses TLS: pass its --config, or its --tls-cert and --tls-key") {
+		t.Errorf("without the flags of TLS: %d: %s", code, stderr)
+	}
+}

@@ -19,7 +19,7 @@ func TestWithJSONAnErrorIsOneObject(t *testing.T) {
 	}{
 		{"-o json get b", exit.Report{
 			Code: "not_found", ExitCode: 3,
-			Message: "get b: no such task in this namespace: it was never created, or its record was removed; `foliot ls` lists the existing ones",
+			Message: "get b: no such task in the namespace default: it was never created, or its record was removed; `foliot ls` lists the existing ones",
 			Problem: &exit.Problem{Status: 404, Code: "not_found", Kind: "task"},
 		}},
 		{"add http://127.0.0.1:9/ --in 1h --name a -o json", exit.Report{Code: "conflict", ExitCode: 4, Problem: &exit.Problem{Status: 409, Code: "exists", State: "scheduled"}}},

@@ -29,7 +29,7 @@ type cli struct {
 	connect.Flags
 
 	Version versionFlag `group:"global" help:"Print the version."`
-	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print results as text, or as JSON with one object per line."`
+	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
 
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
 	Config configCmd      `cmd:"" group:"server" help:"Check and print the configuration of the server."`
@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}
 	con := console.New(stdin, stdout, stderr, flags.Output == "json")
-	con.Command = parsed.Selected()
+	con.Command, con.Where = parsed.Selected(), whereOf(ctx, &flags.Flags)
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := parsed.BindToProvider(flags.Client); err != nil { // for commands that always call a server
 		panic(err)

@@ -38,6 +38,40 @@ func TestTheLastAdminTokenIsRevokedOnlyWithConfirmation(t *testing.T) {
 	}
 }
 
+// The command is the recovery of a lost operator's token, so a token of another
+// kind must be visible as one.
+func TestATokenMadeWithoutAServerIsDescribedAndALostOperatorNamed(t *testing.T) {
+	data := t.TempDir()
+	create := func(args ...string) string {
+		t.Helper()
+		_, stderr, code := (&session{t: t}).runBare(append([]string{"token", "create", "--data", data}, args...)...)
+		if code != exit.OK {
+			t.Fatalf("%v: %d: %s", args, code, stderr)
+		}
+		return stderr
+	}
+	const lost = "no valid operator's token of scope admin exists"
+	if notes := create("--for", "operator", "--scope", "admin", "--expires", "1ns"); !strings.Contains(notes, "an operator's token of scope admin, valid until ") {
+		t.Errorf("an operator's: %s", notes)
+	}
+	if notes := create(); !strings.Contains(notes, "a token for the namespace default of scope write, valid until it is revoked") || !strings.Contains(notes, lost) || !strings.Contains(notes, "--for operator --scope admin") {
+		t.Errorf("the operator's token is lost: %s", notes)
+	}
+	if notes := create("--for", "operator", "--scope", "admin"); strings.Contains(notes, lost) {
+		t.Errorf("it exists again: %s", notes)
+	}
+}
+
+// The list has the word that creates such a token.
+func TestTheListOfTokensCallsAnOperatorOperator(t *testing.T) {
+	s := newSession(t)
+	token, _, _ := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
+	if out, stderr, code := s.run("", "token", "ls"); code != exit.OK || !strings.Contains(out, "\toperator\tadmin\t") {
+		t.Errorf("%d: %s%s", code, out, stderr)
+	}
+}
+
 func TestWhoamiShowsTheTokenAndTheServer(t *testing.T) {
 	s := newSession(t)
 	if out, stderr, code := s.run("", "whoami"); code != exit.OK || !strings.Contains(out, "token\tnone: the server has no tokens\n") || !strings.Contains(out, "durability\tmemory\n") || !strings.Contains(out, "clock ahead\t") {

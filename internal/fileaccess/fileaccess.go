@@ -100,12 +100,40 @@ func Read(path string, keep Secrecy) ([]byte, error) {
 }
 
 // CheckPlace returns a usage.Error that names the flag, unless this process can
-// write to the directory dir or create it.
+// write to the directory dir or create it. It also returns one if root would
+// leave files in a store of another user.
 func CheckPlace(flag, dir string) error {
-	if problem := placeProblem(dir, mayWrite); problem != "" {
+	problem := placeProblem(dir, mayWrite)
+	if problem == "" {
+		problem = rootProblem(dir, ownerOf(dir), os.Geteuid())
+	}
+	if problem != "" {
 		return usage.Errorf(flag, "%s", problem)
 	}
 	return nil
+}
+
+// ownerOf returns the user id of the owner of a file, or 0 if it is unknown or
+// the file does not exist.
+func ownerOf(path string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	a, _ := accessOf(info)
+	return a.owner
+}
+
+// rootProblem returns why root must not write to the directory dir, or "" if
+// self may. Files of root in the store of a service's user stop the service,
+// because that user may not open them. A directory of another program is accepted
+// here: the store refuses it.
+func rootProblem(dir string, owner, self int) string {
+	if self != 0 || owner == 0 || !isFresh(dir) && !marker.Marked(dir) {
+		return ""
+	}
+	return fmt.Sprintf("%s belongs to %s, and this process runs as root: it would leave files that %s may not open. Run the command as that user, with `sudo -u %s`, or give the directory to root with `chown -R root %s`",
+		dir, userName(owner), userName(owner), userName(owner), shellWord(dir))
 }
 
 // placeProblem returns why this process cannot write to the directory dir or
@@ -176,10 +204,15 @@ func isHidden(dir string) bool {
 }
 
 // Placed returns err as a usage.Error that names the flag if err means that the
-// directory contains files of another program. It returns other errors unchanged.
+// directory contains files of another program, or files that this process may not
+// open. It returns other errors unchanged.
 func Placed(flag string, err error) error {
-	if errors.Is(err, marker.ErrForeign) {
+	var denied *fs.PathError
+	switch {
+	case errors.Is(err, marker.ErrForeign):
 		return usage.Errorf(flag, "%v", err)
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &denied):
+		return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), shellWord(filepath.Dir(denied.Path)))
 	}
 	return err
 }

@@ -1,12 +1,16 @@
 package fileaccess
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // The rules are those of PostgreSQL: the allowed modes depend on the owner.
@@ -133,6 +137,49 @@ func TestAStoreThatIsHiddenIsAdvisedToChangeItsOwnerIfItIsOne(t *testing.T) {
 	defer os.Chmod(dir, 0o700)
 	if problem := placeProblem(dir, func(string) error { return syscall.EACCES }); !strings.Contains(problem, "`test -e ") {
 		t.Errorf("%q", problem)
+	}
+}
+
+// Files of root in the store of a service's user stop the service.
+func TestRootWritesToNoStoreOfAnotherUser(t *testing.T) {
+	const root, me, other = 0, 1000, 1001
+	empty, store, foreign := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(store, "FOLIOT"), filepath.Join(foreign, "passwd")} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		dir         string
+		owner, self int
+		refused     bool
+	}{
+		{store, other, root, true},
+		{empty, other, root, true},
+		{foreign, other, root, false}, // the store refuses it, and its owner must not change
+		{store, root, root, false},
+		{store, me, me, false},
+	} {
+		problem := rootProblem(c.dir, c.owner, c.self)
+		if (problem != "") != c.refused {
+			t.Errorf("%s of %d for %d: %q", c.dir, c.owner, c.self, problem)
+		}
+		if c.refused && (!strings.Contains(problem, "`sudo -u 1001`") || !strings.Contains(problem, "`chown -R root "+c.dir+"`")) {
+			t.Errorf("no remedy: %q", problem)
+		}
+	}
+}
+
+// A command that ran as root may have left such a file.
+func TestAFileOfAStoreThatMayNotBeOpenedHasARemedy(t *testing.T) {
+	denied := fmt.Errorf("open the data directory: %w", &fs.PathError{Op: "open", Path: "/srv/store/MANIFEST-000029", Err: syscall.EACCES})
+	err := Placed("--data", denied)
+	var invalid *usage.Error
+	if want := "`chown -R " + userName(os.Geteuid()) + " /srv/store` as root"; !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if other := errors.New("the disk is full"); Placed("--data", other) != other {
+		t.Error("another error changed")
 	}
 }
 

@@ -284,19 +284,28 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now task.Millis) bool {
 	if !slices.ContainsFunc(revoked, func(t *AccessToken) bool { return t.manages(now) }) {
 		return false
 	}
-	last, gone := true, map[string]bool{}
+	gone := map[string]bool{}
 	for _, t := range revoked {
 		gone[t.ID] = true
 	}
+	return !s.managed(now, gone)
+}
+
+// Managed reports whether a token manages the server at now: a valid operator's
+// token of scope admin.
+func (s *Settings) Managed(now task.Millis) bool { return s.managed(now, nil) }
+
+// managed is Managed without the tokens whose IDs are in gone.
+func (s *Settings) managed(now task.Millis, gone map[string]bool) (found bool) {
 	s.records.walk(SettingKey{Kind: TokenKind, Namespace: AllNamespaces}, func(key SettingKey, r Setting) bool {
 		t, ok := r.(*AccessToken)
 		if !ok || key.Namespace != AllNamespaces {
 			return false
 		}
-		last = gone[t.ID] || !t.manages(now)
-		return last
+		found = !gone[t.ID] && t.manages(now)
+		return !found
 	})
-	return last
+	return found
 }
 
 // UseToken records the time at which a token was last used. It is not audited,

@@ -3,6 +3,7 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Errorf returns an Error about the flag, variable or argument with that name.
@@ -10,11 +11,36 @@ func Errorf(name, format string, args ...any) error {
 	return &Error{name, fmt.Sprintf(format, args...)}
 }
 
-// Error reports an invalid flag, variable or argument.
+// AboutFile returns an Error about the file that an argument names. It begins
+// with the path, not with the name of the argument, and has no operation: the
+// user knows the path. err can be a *fs.PathError.
+func AboutFile(path string, err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return &Error{FileName(path), err.Error()}
+}
+
+// FileName returns a path as errors name it.
+func FileName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// Error reports an invalid flag, variable or argument. Name is empty if Reason
+// names a file.
 type Error struct{ Name, Reason string }
 
 // Error returns the name and the reason.
-func (e *Error) Error() string { return e.Name + ": " + e.Reason }
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Reason
+	}
+	return e.Name + ": " + e.Reason
+}
 
 // Parts returns the errors that err joins, or only err if it joins none. Each is
 // printed on its own line.

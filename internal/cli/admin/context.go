@@ -30,7 +30,7 @@ type Context struct {
 
 // Help describes contexts below the usage line of foliot context.
 func (Context) Help() string {
-	return `A context is a name for a server, with a namespace and the paths of a token file and a certificate. Commands call the server of
+	return `A context is a name for a server, with a namespace and the paths of a token file and of certificates. Commands call the server of
 the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags, such as
 --server, override the context. Variables, such as FOLIOT_SERVER, override it too, but next to --context they are an error. A context
 is used only for its own server, and so is its token.
@@ -45,7 +45,7 @@ type contextAddCmd struct {
 
 // Help shows examples below the usage line.
 func (contextAddCmd) Help() string {
-	return `Stores --server, --namespace, --token-file and --ca-cert under a name. Variables are not stored, and neither is a token.
+	return `Stores --server, --namespace, --token-file, --ca-cert, --client-cert and --client-key under a name. Variables are not stored, and neither is a token.
 
 Examples:
 
@@ -71,7 +71,7 @@ func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, parsed *k
 	if typed(parsed, "token") != "" {
 		return usage.Errorf("--token", "a context contains no token: write it to a file, and pass --token-file FILE")
 	}
-	added := contexts.Context{Server: typed(parsed, "server"), Namespace: typed(parsed, "namespace"), TokenFile: typed(parsed, "token-file"), CACert: typed(parsed, "ca-cert")}
+	added := contexts.Context{Server: typed(parsed, "server"), Namespace: typed(parsed, "namespace"), TokenFile: typed(parsed, "token-file"), CACert: typed(parsed, "ca-cert"), ClientCert: typed(parsed, "client-cert"), ClientKey: typed(parsed, "client-key")}
 	if added.Server == "" {
 		return usage.Errorf("--server", "it is missing: pass the URL of the server, such as %s", connect.DefaultServer)
 	}
@@ -86,12 +86,12 @@ func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, parsed *k
 			return err
 		}
 	}
-	for _, path := range []*string{&added.TokenFile, &added.CACert} {
+	for _, path := range []*string{&added.TokenFile, &added.CACert, &added.ClientCert, &added.ClientKey} {
 		if err := absolute(path); err != nil {
 			return err
 		}
 	}
-	if err := connect.CheckFiles(added.TokenFile, added.CACert); err != nil {
+	if err := connect.CheckFiles(added.TokenFile, added.CACert, added.ClientCert, added.ClientKey); err != nil {
 		return err
 	}
 	current := false

@@ -50,6 +50,9 @@ type targetReply struct {
 	Token     settingReply `json:"token"`
 	TokenFile settingReply `json:"token_file"`
 	CACert    settingReply `json:"ca_cert"`
+
+	ClientCert settingReply `json:"client_cert"`
+	ClientKey  settingReply `json:"client_key"`
 }
 
 // Run prints the server, and how it is called.
@@ -76,6 +79,8 @@ func (contextShowCmd) Run(con *console.Console, given *connect.Flags, parsed *ko
 		{"token", reply.Token},
 		{"token file", reply.TokenFile},
 		{"ca-cert", reply.CACert},
+		{"client-cert", reply.ClientCert},
+		{"client-key", reply.ClientKey},
 	} {
 		value := orDash(row.of.Value)
 		if row.of.Set {
@@ -109,6 +114,7 @@ func describeTarget(t *connect.Target, hasToken bool, origin func(flag string) s
 	reply := targetReply{
 		Context: settingReply{Origin: "current"}, Server: show("server", t.Server), Namespace: show("namespace", t.Namespace),
 		Token: settingReply{Origin: "default"}, TokenFile: show("token-file", t.TokenFile), CACert: show("ca-cert", t.CACert),
+		ClientCert: show("client-cert", t.ClientCert), ClientKey: show("client-key", t.ClientKey),
 	}
 	switch {
 	case t.Current && t.Context == contexts.None:

@@ -37,9 +37,13 @@ Examples:
 
 // Run prints the list.
 func (queueLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return console.List(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
+	err := console.List(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
 		return []string{q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings)}
 	})
+	if err == nil {
+		con.NoteIfEmpty()
+	}
+	return err
 }
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }

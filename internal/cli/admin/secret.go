@@ -55,7 +55,11 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *cl
 		return con.Object(made)
 	}
 	con.Linef("%s", made.Secret)
-	con.Notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
+	where := ""
+	if name := con.Namespace(); name != "" {
+		where = " in the namespace " + name
+	}
+	con.Notef("it signs %s%s from now on; its id is %s", signedBy(made), where, made.ID)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func printToken(con *console.Console, made client.Token, first bool) error {
 		}
 	} else {
 		con.Linef("%s", made.Token)
-		con.Notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
+		con.Notef("%s of scope %s, %s; its id is %s", holder(made.Namespace), made.Scope, lifetime(made.ExpiresAt), made.ID)
 	}
 	if first {
 		con.Notef("this is the first token: from now on, every request needs a token. Pass it with FOLIOT_TOKEN_FILE or --token-file")
@@ -142,7 +142,13 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, pars
 		return fmt.Errorf("create a token: %w", err)
 	}
 	made := client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token}
-	return printToken(con, made, e.First)
+	if err := printToken(con, made, e.First); err != nil {
+		return err
+	}
+	if !store.Settings().Managed(now) {
+		con.Notef("no valid operator's token of scope admin exists, so no token can manage the server: create one with --for operator --scope admin")
+	}
+	return nil
 }
 
 // timeOf returns m as a time. For 0, which means never, it is the zero time.
@@ -151,6 +157,14 @@ func timeOf(m task.Millis) time.Time {
 		return time.Time{}
 	}
 	return m.Time()
+}
+
+// holder describes for whom a token is.
+func holder(namespace string) string {
+	if namespace == client.AllNamespaces {
+		return "an operator's token"
+	}
+	return "a token for the namespace " + namespace
 }
 
 func lifetime(expires time.Time) string {
@@ -191,8 +205,16 @@ type tokenLsCmd struct{}
 func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
-		return []string{t.ID, t.Namespace, string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
+		return []string{t.ID, forWhom(t.Namespace), string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
+}
+
+// forWhom returns the value of --for that made a token.
+func forWhom(namespace string) string {
+	if namespace == client.AllNamespaces {
+		return operatorWord
+	}
+	return namespace
 }
 
 type tokenRevokeCmd struct {

@@ -185,7 +185,7 @@ func topScreen(live, before *client.Live, height int) string {
 // topAttempts returns the totals and their growth per second.
 func topAttempts(live, before *client.Live) string {
 	a := live.Attempts
-	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %d tasks dead", a.Delivered, a.Failed, a.Deferred, a.Refused, a.Dead)
+	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %s dead", a.Delivered, a.Failed, a.Deferred, a.Refused, wording.Count(a.Dead, "task"))
 	if before == nil || a.Delivered < before.Attempts.Delivered {
 		return words
 	}

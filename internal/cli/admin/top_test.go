@@ -90,8 +90,8 @@ func TestTopShowsWhatIsOverdueAndWhy(t *testing.T) {
 		},
 	}
 	const want = `foliot  2026-11-20T20:00:00.000Z   running 7 of 1024
-lateness of the last minute: p50 1.5 ms, p99 9.0 ms, max 2000.0 ms over 3 attempts
-attempts: 300 delivered, 5 failed, 0 deferred, 0 refused; 1 tasks dead   (100 delivered, 0 failed a second)
+lateness of the last minute: p50 1.5 ms, p99 9.0 ms, max 2s over 3 attempts
+attempts: 300 delivered, 5 failed, 0 deferred, 0 refused; 1 task dead   (100 delivered, 0 failed a second)
 
 QUEUE         RUNNING  OVERDUE  OLDEST  LIMITED BY
 mail          5        12       1m30s   rate

@@ -27,10 +27,14 @@ type Flags struct {
 	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" complete:"namespace" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
 	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
-	Notes     io.Writer         `kong:"-"` // standard error
-	Typed     map[string]bool   `kong:"-"` // the flags that are on the command line; the other values come from variables
-	target    *Target           // what the last client calls; nil until one is created
-	transport *http.Transport   // of all clients; nil until one is created
+	ClientCert string `group:"global" env:"FOLIOT_CLIENT_CERT" placeholder:"FILE" help:"Send this certificate to the server (PEM)."`
+	ClientKey  string `group:"global" env:"FOLIOT_CLIENT_KEY" placeholder:"FILE" help:"The private key of --client-cert (PEM)."`
+
+	Notes     io.Writer       `kong:"-"` // standard error
+	Typed     map[string]bool `kong:"-"` // the flags that are on the command line; the other values come from variables
+	target    *Target         // what the last client calls; nil until one is created
+	transport *http.Transport // of all clients; nil until one is created
+	identity  *certificateRequest
 	noted     http.RoundTripper // the transport with warnings on Notes
 }
 
@@ -62,12 +66,25 @@ func (f *Flags) In(namespace string) (*client.Client, error) {
 	return f.clientOf(t, namespace)
 }
 
-func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
-	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
+// Anonymous returns a client without a token.
+func (f *Flags) Anonymous() (*client.Client, error) {
+	t, err := f.Target()
+	if err != nil {
 		return nil, err
 	}
+	return f.clientWith(t, "", "")
+}
+
+func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
 	token, err := f.token(t)
 	if err != nil {
+		return nil, err
+	}
+	return f.clientWith(t, namespace, token)
+}
+
+func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, error) {
+	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
 		return nil, err
 	}
 	if f.transport == nil {
@@ -92,11 +109,17 @@ func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
 func (f *Flags) open(t *Target) (err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = t.tls(); err != nil {
+	if transport.TLSClientConfig, err = trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value); err != nil {
 		return err
 	}
-	f.transport = transport
-	f.noted = &retryNotice{next: &plaintextWarning{next: transport, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
+	identity := &certificateRequest{next: transport}
+	identity.pair, err = clientCertificate(t.place(t.ClientCert, "--client-cert"), t.ClientCert.Value, t.place(t.ClientKey, "--client-key"), t.ClientKey.Value)
+	if err != nil {
+		return err
+	}
+	transport.TLSClientConfig.GetClientCertificate = identity.get
+	f.transport, f.identity = transport, identity
+	f.noted = &retryNotice{next: &plaintextWarning{next: identity, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
 	return nil
 }
 
@@ -115,10 +138,11 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 // With returns flags with other values, by the names of the flags, and without
 // notes on standard error. Values of other flags are ignored.
 func (f *Flags) With(values map[string]string) *Flags {
-	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, Notes: io.Discard, Typed: maps.Clone(f.Typed)}
+	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, ClientCert: f.ClientCert, ClientKey: f.ClientKey, Notes: io.Discard, Typed: maps.Clone(f.Typed)}
 	for name, into := range map[string]*string{
 		"context": &other.Context, "server": &other.Server, "token": &other.Token, "token-file": &other.TokenFile,
 		"namespace": &other.Namespace, "ca-cert": &other.CACert,
+		"client-cert": &other.ClientCert, "client-key": &other.ClientKey,
 	} {
 		if value, given := values[name]; given {
 			*into, other.Typed[name] = value, true
@@ -178,29 +202,27 @@ func readToken(place, file string) (string, error) {
 	return token, nil
 }
 
-// CheckFiles returns an error if the file of a token, or of an authority, cannot
-// be used. An empty path is valid.
-func CheckFiles(tokenFile, caCert string) error {
+// CheckFiles returns an error if the file of a token, of an authority or of a
+// client's certificate cannot be used. An empty path is valid.
+func CheckFiles(tokenFile, caCert, clientCert, clientKey string) error {
 	if tokenFile != "" {
 		if _, err := readToken("--token-file", tokenFile); err != nil {
 			return err
 		}
 	}
-	_, err := trust("--ca-cert", caCert)
+	if _, err := trust("--ca-cert", caCert); err != nil {
+		return err
+	}
+	_, err := ClientCertificate(clientCert, clientKey)
 	return err
 }
 
-// tls returns the TLS configuration, or nil to trust only the authorities of
-// the system.
-func (t *Target) tls() (*tls.Config, error) {
-	return trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value)
-}
-
-// trust returns a TLS configuration that also trusts the authority in a file,
-// or nil without a file. Its errors name place.
+// trust returns a TLS configuration that also trusts the authority in a file.
+// Without a file it trusts only the authorities of the system. Its errors name
+// place.
 func trust(place, file string) (*tls.Config, error) {
 	if file == "" {
-		return nil, nil
+		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
 	}
 	pem, err := fileaccess.Read(file, fileaccess.Unaltered)
 	if err != nil {

@@ -19,7 +19,7 @@ type Target struct {
 	Context string // contexts.None: none
 	Current bool   // no flag and no variable names the context
 
-	Server, Namespace, TokenFile, CACert Setting
+	Server, Namespace, TokenFile, CACert, ClientCert, ClientKey Setting
 
 	// Unused reports that the context is not used, because a flag or a variable
 	// names another server.
@@ -44,7 +44,7 @@ const (
 )
 
 // Target returns the server that the flags name. The token, namespace and
-// authority of a context are used only for the server of this context.
+// certificates of a context are used only for the server of this context.
 // Otherwise --server could pass the token on.
 func (f *Flags) Target() (*Target, error) {
 	file, err := contexts.Read()
@@ -72,6 +72,8 @@ func (f *Flags) Target() (*Target, error) {
 	t.Server = setting(f.Server, chosen.Server, DefaultServer)
 	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
 	t.CACert = setting(f.CACert, chosen.CACert, "")
+	t.ClientCert = setting(f.ClientCert, chosen.ClientCert, "")
+	t.ClientKey = setting(f.ClientKey, chosen.ClientKey, "")
 	if f.Token != "" {
 		chosen.TokenFile = ""
 	}
@@ -92,6 +94,8 @@ func (f *Flags) refuseOverrides(name string, c contexts.Context) error {
 		{"token", f.Token, c.TokenFile, false},
 		{"token-file", f.TokenFile, c.TokenFile, false},
 		{"ca-cert", f.CACert, c.CACert, false},
+		{"client-cert", f.ClientCert, c.ClientCert, false},
+		{"client-key", f.ClientKey, c.ClientKey, false},
 	} {
 		if s.given == "" || s.given == s.own || f.Typed[s.flag] || s.own == "" && !s.always {
 			continue

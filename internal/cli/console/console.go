@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -24,7 +25,53 @@ type Console struct {
 	errTerm  bool // Err is a terminal: progress may be redrawn in place
 	CanAsk   bool // In and Err are terminals: a user can answer
 
-	Command *kong.Node // errors use its flag names; nil keeps the names of the API
+	Command *kong.Node   // errors use its flag names; nil keeps the names of the API
+	Where   func() Where // the namespace of the command; nil if it is unknown
+
+	printed int // objects and rows
+}
+
+// Where is the namespace in which a command acted.
+type Where struct {
+	Namespace string   // empty if it is unknown
+	Others    []string // other namespaces, if the caller can act in all and has chosen none
+}
+
+// NoteIfEmpty prints the note of NoteNothing if the command has printed no
+// object and no row.
+func (c *Console) NoteIfEmpty() {
+	if c.printed == 0 {
+		c.NoteNothing()
+	}
+}
+
+// NoteNothing prints that the command found nothing in its namespace, if an
+// operator has chosen none and others exist. Otherwise an empty list looks like
+// one of all namespaces.
+func (c *Console) NoteNothing() {
+	if c.Where == nil {
+		return
+	}
+	if at := c.Where(); len(at.Others) > 0 {
+		c.Notef("nothing in the namespace %s; --namespace chooses another one: %s", at.Namespace, strings.Join(at.Others, ", "))
+	}
+}
+
+// Namespace returns the namespace in which the command acted, or "" if it is
+// unknown.
+func (c *Console) Namespace() string {
+	if c.Where == nil {
+		return ""
+	}
+	return c.Where().Namespace
+}
+
+// located returns err with the namespace of the command, if its text needs it.
+func (c *Console) located(err error) error {
+	if !exit.NeedsNamespace(err) {
+		return err
+	}
+	return exit.InNamespace(err, c.Namespace())
 }
 
 // New returns a console that finds out by itself which of its streams are
@@ -77,7 +124,7 @@ func (c *Console) Notef(format string, args ...any) {
 // -o json.
 func (c *Console) PrintError(err error) {
 	if c.JSON {
-		c.printReport(exit.ReportOf(err, c.Command))
+		c.printReport(exit.ReportOf(c.located(err), c.Command))
 		return
 	}
 	c.Notef("foliot: %s", c.ErrorText(err))
@@ -98,8 +145,11 @@ func (c *Console) printReport(r exit.Report) {
 }
 
 // ErrorText returns err as the line that is printed.
-func (c *Console) ErrorText(err error) string { return exit.OneLine(err, c.Command) }
+func (c *Console) ErrorText(err error) string { return exit.OneLine(c.located(err), c.Command) }
 
 // Object prints v as one line of JSON. Characters that are special in HTML are
 // not escaped, so that a body is printed as it was given.
-func (c *Console) Object(v any) error { return WriteJSON(c.Out, v, c.OutTerm) }
+func (c *Console) Object(v any) error {
+	c.printed++
+	return WriteJSON(c.Out, v, c.OutTerm)
+}

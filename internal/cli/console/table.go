@@ -37,6 +37,7 @@ func (t *Table) Add(fields ...string) error {
 	for i := range fields {
 		fields[i] = wording.Printable(fields[i])
 	}
+	t.con.printed++
 	t.chunk = append(t.chunk, fields)
 	if len(t.chunk) == chunkRows {
 		return t.Flush()

@@ -23,13 +23,16 @@ import (
 // None is the name that stands for no context.
 const None = "default"
 
-// Context is a server and how to call it. It has the path of a token file and no
-// token, so a copy of the contexts gives no access.
+// Context is a server and how to call it. It has the paths of a token file and of
+// a key, and no secret, so a copy of the contexts gives no access.
 type Context struct {
 	Server    string `yaml:"server" json:"server"`
 	Namespace string `yaml:"namespace,omitempty" json:"namespace,omitempty"`
 	TokenFile string `yaml:"token_file,omitempty" json:"token_file,omitempty"`
 	CACert    string `yaml:"ca_cert,omitempty" json:"ca_cert,omitempty"`
+
+	ClientCert string `yaml:"client_cert,omitempty" json:"client_cert,omitempty"`
+	ClientKey  string `yaml:"client_key,omitempty" json:"client_key,omitempty"`
 }
 
 // File is the content of the file of contexts.

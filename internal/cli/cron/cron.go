@@ -60,9 +60,13 @@ func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Clien
 	if err != nil {
 		return err
 	}
-	return console.List(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
+	err = console.List(con, []string{"NAME", "STATE", "NEXT", "RUNS", "RULE", "URL"}, api.Schedules.List(ctx, client.ScheduleQuery{Labels: labels}), func(s *client.Schedule) []string {
 		return []string{s.Name, scheduleState(s), wording.InstantOr(s.NextAt, "-"), strconv.FormatInt(s.Runs, 10), ruleWords(&s.ScheduleSpec), wording.URLOrKind(s.Task.HTTP.URL, s.Task.Work.Kind)}
 	})
+	if err == nil {
+		con.NoteIfEmpty()
+	}
+	return err
 }
 
 // scheduleState returns the state of a schedule in one word.

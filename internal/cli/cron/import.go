@@ -117,7 +117,7 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
-		err = usage.Errorf("FILE", "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
+		err = usage.Errorf(usage.FileName(c.File), "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
 		if con.JSON && !c.DryRun {
 			err = errors.Join(con.Object(reply), err)
 		}
@@ -143,11 +143,11 @@ func (c *importCmd) read(stdin io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxCrontab+1))
 	switch {
 	case err != nil:
-		return "", usage.Errorf("FILE", "%v", err)
+		return "", usage.AboutFile(c.File, err)
 	case len(text) > maxCrontab:
-		return "", usage.Errorf("FILE", "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
+		return "", usage.Errorf(usage.FileName(c.File), "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
 	case len(bytes.TrimSpace(text)) == 0:
-		return "", usage.Errorf("FILE", "the crontab is empty: for a user without a crontab, `crontab -l` prints nothing; `crontab -u USER -l` prints the crontab of another user")
+		return "", usage.Errorf("", "the crontab is empty: for a user without a crontab, `crontab -l` prints nothing; `crontab -u USER -l` prints the crontab of another user")
 	}
 	return string(text), nil
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"strings"
@@ -145,5 +146,24 @@ func TestDoctorNamesHeldQueues(t *testing.T) {
 		if !strings.Contains(out.String(), says) {
 			t.Errorf("the report lacks %q:\n%s", says, out.String())
 		}
+	}
+}
+
+func TestDoctorWarnsBeforeTheCertificateEnds(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
+	for days, want := range map[int]string{
+		29: "ok   certificate  it ends 2030-01-31T03:00:00.000Z, in 29 days\n",
+		5:  "BAD  certificate  it ends 2030-01-07T03:00:00.000Z, in 5 days: renew it, or no client can connect after that\n",
+	} {
+		var out bytes.Buffer
+		f := printing(&out)
+		f.certificate(&x509.Certificate{NotAfter: now.AddDate(0, 0, days)}, now)
+		if out.String() != want {
+			t.Errorf("got %q, want %q", out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	if printing(&out).certificate(nil, now); out.Len() > 0 {
+		t.Errorf("without TLS: %q", out.String())
 	}
 }

@@ -14,6 +14,9 @@ type Report struct {
 	why  func(error) string // returns the text of an error
 	bad  int                // number of bad findings
 	err  error
+
+	namespace string // that is examined; empty if its name is unknown
+	others    bool   // the caller could examine other namespaces too, and some exist
 }
 
 // NewReport returns an empty report. The report calls show with each finding,

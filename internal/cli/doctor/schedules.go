@@ -85,22 +85,27 @@ func (f *Report) scheduled(k *schedulesFound, at time.Time) {
 			k.overdue, k.oldest.Name, wording.Age(at.Sub(k.oldest.NextAt)))
 	}
 	if len(k.problems) == 0 && k.oldest == nil {
-		f.add("schedules", true, "%s", k.words())
+		f.add("schedules", true, "%s", k.words(f.where(), f.others))
 	}
 	if k.skipped > 0 {
 		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME shows the last skipped instants of each", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
 	}
 }
 
-// words returns the text of the finding if there is no problem.
-func (k *schedulesFound) words() string {
+// words returns the text of the finding if there is no problem in the namespace
+// where. With others, the caller could examine other namespaces too.
+func (k *schedulesFound) words(where string, others bool) string {
+	rest := ""
+	if others {
+		rest = "; --namespace NAME examines another namespace"
+	}
 	switch {
 	case k.examined == 0:
-		return "this namespace has none"
+		return where + " has none" + rest
 	case k.more:
-		return fmt.Sprintf("of the first %d in this namespace, none is overdue or stuck; the others were not examined", k.examined)
+		return fmt.Sprintf("of the first %d in %s, none is overdue or stuck; its others were not examined%s", k.examined, where, rest)
 	}
-	return fmt.Sprintf("%d in this namespace, none overdue or stuck", k.examined)
+	return fmt.Sprintf("%d in %s, none overdue or stuck%s", k.examined, where, rest)
 }
 
 // lacksSchedules reports whether a server has no route for schedules.

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,12 +21,26 @@ const (
 	// lateSample is the number of attempts needed to judge lateness. With fewer, a
 	// single attempt decides the p99.
 	lateSample = 100
+	// certificateBound is the rest of a certificate's time below which the finding
+	// is bad. The server warns at the same time.
+	certificateBound = 14 * 24 * time.Hour
 	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
 
+// Caller knows how the command calls the server.
+type Caller interface {
+	// Scope returns the namespace of the requests, and whether an operator has
+	// chosen none.
+	Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error)
+	// Anonymous returns a client without a token for the same server.
+	Anonymous() (*client.Client, error)
+	// ServerCertificate returns the certificate of the server, or nil without TLS.
+	ServerCertificate() *x509.Certificate
+}
+
 // Server examines a running server.
-func Server(ctx context.Context, api *client.Client, f *Report) error {
+func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) error {
 	began := time.Now()
 	live, err := api.Admin.Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
@@ -37,16 +52,21 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 	if err != nil {
 		return err
 	}
+	f.certificate(caller.ServerCertificate(), began)
 	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
-	shared, err := f.servers(ctx, api)
+	shared, err := f.servers(ctx, api, caller)
 	if shared || err != nil {
 		f.store(ctx, api)
 	}
 	if err == nil {
-		err = f.schedules(ctx, api, live.At)
+		if f.scope(ctx, api, caller) {
+			err = f.deadOfAll(ctx, api)
+		} else {
+			err = f.dead(ctx, api)
+		}
 	}
 	if err == nil {
-		err = f.dead(ctx, api)
+		err = f.schedules(ctx, api, live.At)
 	}
 	f.live(live)
 	if err != nil {
@@ -57,11 +77,44 @@ func Server(ctx context.Context, api *client.Client, f *Report) error {
 	return f.end()
 }
 
+// scope notes the namespace that the report examines. It reports whether the
+// caller can also read the other namespaces.
+func (f *Report) scope(ctx context.Context, api *client.Client, caller Caller) (all bool) {
+	namespace, all, err := caller.Scope(ctx, api)
+	if err != nil { // an old server: the findings name no namespace
+		return false
+	}
+	f.namespace = namespace
+	return all
+}
+
+// where names the namespace that the report examines.
+func (f *Report) where() string {
+	if f.namespace == "" {
+		return "this namespace"
+	}
+	return "the namespace " + f.namespace
+}
+
 // unknown adds the findings that need the store while it is unavailable.
 func (f *Report) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
 		f.add(check, false, "unknown while the store is unavailable")
 	}
+}
+
+// certificate reports when the certificate of the server ends. Without TLS there
+// is none.
+func (f *Report) certificate(c *x509.Certificate, now time.Time) {
+	if c == nil {
+		return
+	}
+	remedy := ""
+	left := c.NotAfter.Sub(now)
+	if left < certificateBound {
+		remedy = ": renew it, or no client can connect after that"
+	}
+	f.add("certificate", remedy == "", "it ends %s, in %d days%s", wording.Instant(c.NotAfter), int(left/(24*time.Hour)), remedy)
 }
 
 // clock compares the clocks. The server read its time at after began, and
@@ -162,9 +215,37 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
-		f.add("dead", true, "no task of this namespace is dead")
+		f.add("dead", true, "no task of %s is dead", f.where())
 		return nil
 	}
-	f.add("dead", true, "dead tasks of this namespace: %d; foliot dead ls shows the reasons", dead)
+	f.add("dead", true, "dead tasks of %s: %d; foliot dead ls shows the reasons", f.where(), dead)
+	return nil
+}
+
+// deadOfAll is dead for all namespaces.
+func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
+	var found []string
+	for n, err := range api.Namespaces.List(ctx) {
+		switch {
+		case errors.Is(err, client.ErrUnavailable):
+			return err
+		case err != nil:
+			f.add("dead", false, "cannot count: %s", f.why(err))
+			return nil
+		}
+		f.others = f.others || n.Name != f.namespace
+		if n.Counts.Dead > 0 {
+			found = append(found, fmt.Sprintf("%d in %s", n.Counts.Dead, n.Name))
+		}
+	}
+	if len(found) == 0 {
+		f.add("dead", true, "no task of any namespace is dead")
+		return nil
+	}
+	rest := ""
+	if more := len(found) - namedProblems; more > 0 {
+		rest = fmt.Sprintf(", and others in %d more namespaces", more)
+	}
+	f.add("dead", true, "dead tasks: %s%s; foliot dead ls --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
 	return nil
 }

@@ -34,6 +34,8 @@ func advice(err error) string {
 	switch {
 	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a Redis
 		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
+	case errors.Is(err, client.ErrNeedsCertificate):
+		return ": pass one with --client-cert and --client-key, or FOLIOT_CLIENT_CERT and FOLIOT_CLIENT_KEY"
 	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &noReply):
 		return ": set --server or FOLIOT_SERVER to https" + strings.TrimPrefix(noReply.Server, "http")
 	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &noReply):

@@ -1,6 +1,7 @@
 package exit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,9 +44,37 @@ var listedBy = map[string]string{
 	"secret":   "foliot secret ls",
 }
 
+// located is an error with the namespace in which the command acted.
+type located struct {
+	error
+	namespace string
+}
+
+func (e *located) Unwrap() error { return e.error }
+
+// InNamespace returns err with the namespace in which the command acted. Its
+// text names the namespace.
+func InNamespace(err error, namespace string) error { return &located{err, namespace} }
+
+// NeedsNamespace reports whether the text of err is better with a namespace: a
+// record is missing that may exist in another namespace.
+func NeedsNamespace(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Code == "not_found" && slices.Contains([]string{"task", "queue", "schedule", "secret"}, refused.Kind)
+}
+
+// namespaceIn returns the end of a sentence that names the namespace of err.
+func namespaceIn(err error) string {
+	var at *located
+	if errors.As(err, &at) && at.namespace != "" {
+		return " in the namespace " + at.namespace
+	}
+	return ""
+}
+
 // sentence returns what is wrong, without the field. It returns the server's
-// detail if that has nothing of HTTP and JSON.
-func sentence(e *client.Error) string {
+// detail if that has nothing of HTTP and JSON. namespace is from namespaceIn.
+func sentence(e *client.Error, namespace string) string {
 	switch e.Code {
 	case "token_required":
 		return "this server requires a token"
@@ -67,10 +96,10 @@ func sentence(e *client.Error) string {
 		}
 	case "not_found":
 		if e.Kind == "task" {
-			return "no such task in this namespace: it was never created, or its record was removed; `foliot ls` lists the existing ones"
+			return fmt.Sprintf("no such task%s: it was never created, or its record was removed; `foliot ls` lists the existing ones", cmp.Or(namespace, " in this namespace"))
 		}
 		if list := listedBy[e.Kind]; list != "" {
-			return fmt.Sprintf("there is no %s %q: `%s` lists the existing ones", e.Kind, e.Name, list)
+			return fmt.Sprintf("there is no %s %q%s: `%s` lists the existing ones", e.Kind, e.Name, namespace, list)
 		}
 	}
 	return e.Detail
@@ -84,7 +113,7 @@ func rewordRefusal(err error, command *kong.Node) string {
 		return err.Error()
 	}
 	shown := *refused
-	shown.Detail = sentence(refused)
+	shown.Detail = sentence(refused, namespaceIn(err))
 	if shown.Field == "Authorization" { // the sentence names the token
 		shown.Field = ""
 	}

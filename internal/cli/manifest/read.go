@@ -62,13 +62,13 @@ func filesOf(path string, all []string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, usage.Errorf("--file", "%v", err)
+		return nil, usage.AboutFile(path, err)
 	case !info.IsDir():
 		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path) // sorted by name
 	if err != nil {
-		return nil, usage.Errorf("--file", "%v", err)
+		return nil, usage.AboutFile(path, err)
 	}
 	var files []string
 	for _, entry := range entries {
@@ -82,7 +82,7 @@ func filesOf(path string, all []string) ([]string, error) {
 		}
 	}
 	if files == nil {
-		return nil, usage.Errorf("--file", "the directory %s has no file *.yaml or *.yml", path)
+		return nil, usage.Errorf("", "the directory %s has no file *.yaml or *.yml", path)
 	}
 	return files, nil
 }
@@ -105,11 +105,11 @@ func refuseIgnored(dir string, paths []string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return usage.Errorf("--file", "%v", err)
+			return usage.AboutFile(path, err)
 		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".") && path != dir):
 			return filepath.SkipDir
 		case !entry.IsDir() && isYAML(path):
-			return usage.Errorf("--file", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))
+			return usage.Errorf("", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))
 		}
 		return nil
 	})
@@ -120,7 +120,7 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, usage.Errorf("--file", "%v", err)
+			return nil, usage.AboutFile(path, err)
 		}
 		defer f.Close()
 		in = f
@@ -128,9 +128,9 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, usage.Errorf("--file", "%v", err)
+		return nil, usage.AboutFile(path, err)
 	case len(data) > maxFile:
-		return nil, usage.Errorf("--file", "%s is longer than %d bytes: split it into several files", nameOf(path), maxFile)
+		return nil, usage.Errorf("", "%s is longer than %d bytes: split it into several files", nameOf(path), maxFile)
 	}
 	return data, nil
 }

@@ -95,7 +95,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
-	con.Notef("receiving callbacks on http://%s; press Ctrl-C to stop", l.Addr())
+	con.Notef("receiving callbacks on http://%s; %s", l.Addr(), c.ending())
 	watched := func() error { return nil }
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
@@ -106,6 +106,17 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	err = httpserver.ServeUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
 	stop() // even if ServeUntil has failed
 	return errors.Join(err, watched())
+}
+
+// ending says when the command ends.
+func (c *Listen) ending() string {
+	switch {
+	case c.Count > 0:
+		return "ends after " + wording.Count(c.Count, "callback")
+	case c.Try > 0:
+		return "ends after the callback of its task"
+	}
+	return "press Ctrl-C to stop"
 }
 
 // try creates a task that calls addr, and returns its name.

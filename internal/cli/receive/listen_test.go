@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/cli/console"
 )
@@ -20,5 +21,17 @@ func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
 	}
 	if !rc.show(callback{Task: "own"}) || stopped != 1 || !rc.arrived() {
 		t.Error("its own callback did not end the trial")
+	}
+}
+
+func TestListenSaysWhenItEnds(t *testing.T) {
+	for want, c := range map[string]Listen{
+		"press Ctrl-C to stop":                {},
+		"ends after 2 callbacks":              {Count: 2},
+		"ends after the callback of its task": {Try: time.Second},
+	} {
+		if got := c.ending(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -72,6 +72,9 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 	if err != nil {
 		return err
 	}
+	if reply.Changed+reply.Accepted+reply.Skipped == 0 && (reply.Matched == nil || *reply.Matched == 0) {
+		con.NoteNothing()
+	}
 	if con.JSON {
 		return con.Object(reply)
 	}

@@ -34,13 +34,13 @@ func (c *Cancel) Run(ctx context.Context, con *console.Console, api *client.Clie
 		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
 	}
 	return eachTaskName(ctx, con, c.Names, func(name string) error {
-		t, pending, err := api.Tasks.Cancel(ctx, name)
+		t, underWay, err := api.Tasks.Cancel(ctx, name)
 		switch {
 		case err != nil:
 			return err
 		case t.Already:
 			return con.Resultf(t, "%s was already cancelled", name)
-		case pending:
+		case underWay:
 			return con.Resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
 		}
 		return con.Resultf(t, "cancelled %s", name)

@@ -73,10 +73,14 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		}
 		return out.Add(t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
-	if err = errors.Join(err, out.End()); err == nil && more {
+	if err = errors.Join(err, out.End()); err != nil {
+		return err
+	}
+	con.NoteIfEmpty()
+	if more {
 		con.Notef("showing the first %d; --limit 0 lists all", shown)
 	}
-	return err
+	return nil
 }
 
 type deadRetryCmd struct {

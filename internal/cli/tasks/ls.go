@@ -57,13 +57,18 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	}
 	switch {
 	case c.Sort == "ended":
-		return c.latestEnded(ctx, con, api, filter)
+		err = c.latestEnded(ctx, con, api, filter)
 	case sorts:
-		return c.sorted(ctx, con, api, filter, order)
+		err = c.sorted(ctx, con, api, filter, order)
 	case c.Limit == 0:
-		return c.all(ctx, con, api, filter)
+		err = c.all(ctx, con, api, filter)
+	default:
+		err = c.pendingFirst(ctx, con, api, filter)
 	}
-	return c.pendingFirst(ctx, con, api, filter)
+	if err == nil {
+		con.NoteIfEmpty()
+	}
+	return err
 }
 
 // all prints all tasks in one pass, so that none is printed twice.

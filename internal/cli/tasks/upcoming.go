@@ -72,10 +72,14 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 			break
 		}
 	}
-	if err = errors.Join(err, out.End()); err == nil && list.More {
+	if err = errors.Join(err, out.End()); err != nil {
+		return err
+	}
+	con.NoteIfEmpty()
+	if list.More {
 		con.Notef("the list is complete until %s; use -n for more", wording.Instant(list.Until))
 	}
-	return err
+	return nil
 }
 
 // attemptOf returns the next attempt of an item as text.

@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -58,8 +59,26 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return fmt.Errorf("backup to %s: %w", c.File, err)
 	}
-	con.Notef("%s in %.1f s: %s", wording.Megabytes(size), time.Since(began).Seconds(), c.File)
+	con.Notef("%s%s in %.1f s: %s", wording.Bytes(size), c.contents(), time.Since(began).Seconds(), c.File)
 	return nil
+}
+
+// contents returns the number of tasks and schedules in the file as the next
+// part of a sentence. It returns "" if the backup went to standard output.
+func (c *Backup) contents() string {
+	if c.File == "-" {
+		return ""
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	m, err := pebblestore.ReadManifest(f)
+	if err != nil {
+		return ""
+	}
+	return ", " + wording.Count(m.Tasks, "task") + wording.AndSchedules(int(m.Schedules))
 }
 
 // checkFile refuses to replace an existing file without --force. It always
@@ -70,13 +89,13 @@ func (c *Backup) checkFile() error {
 	case c.File == "-" || errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage.Errorf("FILE", "%v", err)
+		return usage.AboutFile(c.File, err)
 	case info.IsDir():
-		return usage.Errorf("FILE", "%s is a directory", c.File)
+		return usage.Errorf("", "%s is a directory", c.File)
 	case !info.Mode().IsRegular():
-		return usage.Errorf("FILE", "%s is not a regular file: name another file, or - for standard output", c.File)
+		return usage.Errorf("", "%s is not a regular file: name another file, or - for standard output", c.File)
 	case !c.Force:
-		return usage.Errorf("FILE", "%s exists: name another file, or pass --force to replace it", c.File)
+		return usage.Errorf("", "%s exists: name another file, or pass --force to replace it", c.File)
 	}
 	return nil
 }

@@ -246,9 +246,9 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.part")
 	switch failed := (*fs.PathError)(nil); {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage.Errorf("FILE", "the directory %s does not exist", dir)
+		return usage.Errorf("", "the directory %s does not exist", dir)
 	case errors.As(err, &failed):
-		return usage.Errorf("FILE", "cannot create a file in the directory %s: %v", dir, failed.Err)
+		return usage.Errorf("", "cannot create a file in the directory %s: %v", dir, failed.Err)
 	case err != nil:
 		return err
 	}

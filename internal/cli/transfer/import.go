@@ -101,16 +101,16 @@ func OpenInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, 0, usage.Errorf("FILE", "%v", err)
+		return nil, 0, usage.AboutFile(file, err)
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		f.Close()
-		return nil, 0, usage.Errorf("FILE", "%v", err)
+		return nil, 0, usage.AboutFile(file, err)
 	case info.IsDir():
 		f.Close()
-		return nil, 0, usage.Errorf("FILE", "%s is a directory", file)
+		return nil, 0, usage.Errorf("", "%s is a directory", file)
 	case !info.Mode().IsRegular():
 		return f, -1, nil
 	}
@@ -201,7 +201,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 			return fmt.Errorf("read line %d: %w", lines.number, err)
 		}
 		if problem := formProblem(l.text); first && problem != "" {
-			return usage.Errorf("FILE", "%s", problem)
+			return usage.Errorf("", "the file is not one for import: %s", problem)
 		}
 		if l.err == nil && isSchedule(l.text) {
 			if !im.passSchedule(ctx, l, batches) {

@@ -128,8 +128,17 @@ func URLOrKind(url, kind string) string {
 	return "kind " + kind
 }
 
-// Millis formats d in milliseconds.
-func Millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+// Millis formats d in milliseconds below a second, and otherwise in seconds and
+// minutes: "1.4s", "4m54s".
+func Millis(d time.Duration) string {
+	switch {
+	case d.Abs() >= time.Minute:
+		return d.Round(time.Second).String()
+	case d.Abs() >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
 
 // Age formats the time since a due time. It returns "" for 0.
 func Age(d time.Duration) string {
@@ -152,6 +161,14 @@ func Duration(d time.Duration) string {
 
 // Megabytes formats a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// Bytes formats a number of bytes in kB below 1 MB, and otherwise in MB.
+func Bytes(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return Megabytes(n)
+}
 
 // PerSecond formats the rate of n in the time d.
 func PerSecond(n int, d time.Duration) string {

@@ -51,3 +51,21 @@ func TestATimeNearNowIsRelativeAndLocal(t *testing.T) {
 		}
 	}
 }
+
+func TestALongLatenessIsNotInMilliseconds(t *testing.T) {
+	for in, want := range map[time.Duration]string{
+		0: "0.0 ms", 1500 * time.Microsecond: "1.5 ms", 999 * time.Millisecond: "999.0 ms", 1400 * time.Millisecond: "1.4s", 294349200 * time.Microsecond: "4m54s",
+	} {
+		if got := Millis(in); got != want {
+			t.Errorf("%v: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestASmallNumberOfBytesIsNotZero(t *testing.T) {
+	for in, want := range map[int64]string{15_900: "15.9 kB", 2_500_000: "2.5 MB"} {
+		if got := Bytes(in); got != want {
+			t.Errorf("%d: got %q, want %q", in, got, want)
+		}
+	}
+}

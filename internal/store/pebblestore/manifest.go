@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"archive/tar"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -8,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"time"
@@ -121,4 +123,25 @@ func checkName(name string) error {
 		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)
 	}
 	return nil
+}
+
+// ReadManifest returns the manifest of a backup, which is its last entry. It
+// verifies no file. Errors: ErrBadBackup, ErrNewerFormat, and those of r.
+func ReadManifest(r io.Reader) (Manifest, error) {
+	archive := tar.NewReader(r) // it seeks past the files if r can
+	for {
+		h, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, tar.ErrHeader):
+			return Manifest{}, fmt.Errorf("%w: it has no manifest", ErrBadBackup)
+		case err != nil:
+			return Manifest{}, err
+		case h.Name == backupManifest:
+			t := new(restore)
+			if err := t.readManifest(archive, h.Size); err != nil {
+				return Manifest{}, err
+			}
+			return *t.manifest, nil
+		}
+	}
 }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/servertest"
+)
+
+// The request of a client without a certificate fails while it is written or
+// while the reply is read. The error must not depend on that.
+func TestAServerThatRequiresAClientCertificateIsNamedAndGetsOne(t *testing.T) {
+	ownContexts(t)
+	a := servertest.NewAuthority(t)
+	files, own := a.Files(servertest.InAYear()), a.Files(servertest.InAYear())
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
+	serve := []string{"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-client-ca", ca}
+	p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, serve...)...)
+	_, addr, _ := strings.Cut(p.url, "://")
+	for range 20 {
+		const want = "(the server requires a client certificate): pass one with --client-cert and --client-key, or FOLIOT_CLIENT_CERT and FOLIOT_CLIENT_KEY\n"
+		if _, stderr, code := p.foliot("ls", "--ca-cert", ca); code != exit.Unreachable || !strings.HasSuffix(stderr, want) {
+			t.Fatalf("without a certificate: %d: %s", code, stderr)
+		}
+	}
+	if _, stderr, code := p.foliot("ls"); code != exit.Unreachable || !strings.Contains(stderr, "--ca-cert") {
+		t.Errorf("without the authority: %d: %s", code, stderr)
+	}
+	p.must("ls", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
+	if out, _, _ := p.foliot("doctor", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key); !strings.Contains(out, "ok   certificate  it ends ") {
+		t.Errorf("doctor does not show the certificate:\n%s", out)
+	}
+	p.must("context", "add", "here", "--server", p.url, "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
+	p.must("ls", "--context", "here")
+	if out := p.must("context", "show", "--context", "here"); !strings.Contains(out, "client-key\t"+own.Key+"\tcontext here\n") {
+		t.Errorf("context show prints %s", out)
+	}
+	for args, want := range map[string]string{
+		"--client-cert " + own.Cert:                                "it needs --client-key",
+		"--client-key " + own.Key:                                  "it needs --client-cert",
+		"--client-cert " + own.Cert + " --client-key " + files.Key: "private key does not match",
+	} {
+		if _, stderr, code := p.foliot(append([]string{"ls"}, strings.Fields(args)...)...); code != exit.Usage || !strings.Contains(stderr, want) {
+			t.Errorf("foliot ls %s: %d: %s", args, code, stderr)
+		}
+	}
+
+	health := append([]string{"health", "--ready", "--listen", addr}, serve...)
+	t.Setenv("FOLIOT_CLIENT_CERT", own.Cert)
+	t.Setenv("FOLIOT_CLIENT_KEY", own.Key)
+	if out, stderr, code := newSession(t).runBare(health...); code != exit.OK || !strings.Contains(out, "/readyz returns 200 OK") {
+		t.Errorf("health --ready with a certificate: %d: %s%s", code, out, stderr)
+	}
+}

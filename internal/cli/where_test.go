@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+)
+
+// An operator that names no namespace acts in the default one. An empty list
+// must not look like one of all namespaces.
+func TestAnEmptyListOfAnOperatorNamesTheOtherNamespaces(t *testing.T) {
+	s := newSession(t)
+	token, _, _ := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
+	const note = "nothing in the namespace default; --namespace chooses another one: shop\n"
+	lines := []string{"ls", "ls -n 0", "ls --sort ended", "ls --sort due", "dead ls", "dead ls -o json", "dead retry --all --yes", "dead retry --reason gone --dry-run", "cancel --all --yes", "cron ls", "queue ls", "upcoming"}
+	printed := func(line string) string {
+		t.Helper()
+		_, stderr, code := s.run("", s.words(line)...)
+		if code != exit.OK {
+			t.Fatalf("foliot %s ended with %d: %s", line, code, stderr)
+		}
+		return stderr
+	}
+	for _, line := range lines {
+		if got := printed(line); strings.Contains(got, "namespace") {
+			t.Errorf("without other namespaces, foliot %s prints %q", line, got)
+		}
+	}
+	s.must("", "namespace set shop")
+	for _, line := range lines {
+		if got := printed(line); strings.Count(got, note) != 1 {
+			t.Errorf("foliot %s prints %q", line, got)
+		}
+		if got := printed(line + " --namespace default"); strings.Contains(got, "nothing in") {
+			t.Errorf("the namespace is chosen, but foliot %s prints %q", line, got)
+		}
+	}
+	s.must("", "add http://127.0.0.1:9/ --in 1h --name a")
+	if got := printed("ls"); got != "" {
+		t.Errorf("a list that is not empty: %q", got)
+	}
+}
+
+func TestAMissingRecordIsReportedWithItsNamespace(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set shop")
+	for line, want := range map[string]string{
+		"get t1":                      `get t1: no such task in the namespace default: it was never created`,
+		"cancel t1 --namespace shop":  `cancel t1: no such task in the namespace shop: it was never created`,
+		"cron get c --namespace shop": `there is no schedule "c" in the namespace shop: ` + "`foliot cron ls`",
+	} {
+		if _, stderr, code := s.run("", s.words(line)...); code != exit.NotFound || !strings.Contains(stderr, want) {
+			t.Errorf("foliot %s: %d: %s", line, code, stderr)
+		}
+	}
+}
+
+func TestANewSecretIsShownWithItsNamespace(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set shop")
+	if _, stderr, code := s.run("", "secret", "create", "--namespace", "shop"); code != exit.OK || !strings.Contains(stderr, "it signs all queues without their own secret in the namespace shop from now on") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+}
