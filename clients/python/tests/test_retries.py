@@ -173,6 +173,41 @@ class Retries(unittest.TestCase):
         error, connections = self.tls(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         self.assertEqual((error.permanent, error.maybe_applied, connections), (True, False, 1), str(error))
 
+    def test_a_wait_ends_with_its_timeout_even_if_the_server_does_not_reply(self) -> None:
+        done = threading.Event()
+        self.addCleanup(done.set)
+
+        def silent(request: Request) -> None:
+            done.wait()
+
+        def drip(request: Request) -> None:
+            request.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            try:
+                while not done.wait(0.1):
+                    request.wfile.write(b"X: a\r\n")
+            except OSError:  # the client has closed the connection
+                request.close_connection = True
+
+        def known(request: Request) -> None:
+            request.reply(200, b'{"id":"1","state":"scheduled"}', {"Content-Type": "application/json"})
+
+        busy = refuse(503, {"Retry-After": "9"})
+        for faults, message in (
+            ([silent], "the state of the task is unknown after 0.5 seconds"),
+            ([drip], "the state of the task is unknown after 0.5 seconds"),
+            ([busy], "the state of the task is unknown after 0.5 seconds"),
+            ([known, silent], "the task is scheduled after 0.5 seconds"),
+            ([known, drip], "the task is scheduled after 0.5 seconds"),
+            ([known, busy], "the task is scheduled after 0.5 seconds"),
+        ):
+            with self.subTest(message, faults=len(faults)):
+                client, requests = self.front(*faults)
+                began = time.monotonic()
+                with self.assertRaisesRegex(TimeoutError, message):
+                    client.tasks.wait("x", timeout=0.5)
+                self.assertLess(time.monotonic() - began, 5)
+                self.assertEqual(len(requests), len(faults))
+
     def test_a_connection_is_used_again_and_threads_have_their_own(self) -> None:
         client, requests = self.front()
         for _ in range(5):

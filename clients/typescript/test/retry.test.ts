@@ -164,6 +164,18 @@ test('a TLS handshake that fails means that nothing was applied, so each call is
   assert.deepEqual([error.maybeApplied, error.permanent, connections], [false, false, 3], error.message)
 })
 
+test('a signal with a timeout ends a wait: the first request, a later one, and a pause', async () => {
+  const silent = () => {}
+  const known = (_: IncomingMessage, response: ServerResponse) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"id":"1","state":"scheduled"}')
+  for (const faults of [[silent], [known, silent], [known, refuse(503, { 'Retry-After': '9' })]]) {
+    const { client } = await front(faults)
+    const began = Date.now()
+    const error = await failure(DOMException, client.tasks.wait('x', { signal: AbortSignal.timeout(100) }))
+    assert.equal(error.name, 'TimeoutError')
+    assert.ok(Date.now() - began < 5000)
+  }
+})
+
 test('calls go on across a restart of the server, and no task is lost', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'foliot-restart-'))
   let one = await Foliot.start('127.0.0.1:0', directory)
