@@ -152,3 +152,25 @@ class Replies(unittest.TestCase):
                     self.get()
                 self.assertTrue(raised.exception.maybe_applied)
                 self.assertEqual(self.requests, 3)
+
+    def test_endless_100_continue_before_a_reply_is_a_transport_error(self) -> None:
+        def answer(request: Request) -> None:
+            request.close_connection = True
+            try:
+                while True:
+                    request.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            except OSError:  # the client has closed the connection
+                pass
+
+        self.answer = answer
+        with self.assertRaisesRegex(TransportError, "more than 100 replies 100 Continue"):
+            self.get()
+        self.assertEqual(self.requests, 3)
+
+    def test_some_100_continue_before_a_reply_are_skipped(self) -> None:
+        def answer(request: Request) -> None:
+            request.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+            request.reply(200, b'{"id":"1"}', {"Content-Type": "application/json"})
+
+        self.answer = answer
+        self.assertEqual(self.get(), {"id": "1"})

@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import os
 import socket
+import socketserver
 import tempfile
 import threading
 import time
@@ -143,6 +144,69 @@ class Retries(unittest.TestCase):
             with self.assertRaises(TransportError) as raised:
                 client.tasks.create_batch([SPEC])
         self.assertFalse(raised.exception.maybe_applied)
+
+    def tls(self, answer: bytes) -> tuple[TransportError, int]:
+        """Send a batch to a server that ends each TLS handshake with an answer. Return the error, and the number of connections."""
+        connections: list[object] = []
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                connections.append(self.client_address)
+                self.request.recv(1 << 16)  # the first message of the handshake
+                self.request.sendall(answer)
+
+        with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+            client = Client(f"https://127.0.0.1:{server.server_address[1]}", retry=RetryPolicy(attempts=3, min_backoff=0.001))
+            try:
+                with self.assertRaises(TransportError) as raised:
+                    client.tasks.create_batch([SPEC])
+            finally:
+                server.shutdown()
+        return raised.exception, len(connections)
+
+    def test_a_connection_that_ends_during_the_tls_handshake_is_repeated(self) -> None:
+        error, connections = self.tls(b"")
+        self.assertEqual((error.permanent, error.maybe_applied, connections), (False, False, 3), str(error))
+
+    def test_a_server_without_tls_is_not_called_again(self) -> None:
+        error, connections = self.tls(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        self.assertEqual((error.permanent, error.maybe_applied, connections), (True, False, 1), str(error))
+
+    def test_a_wait_ends_with_its_timeout_even_if_the_server_does_not_reply(self) -> None:
+        done = threading.Event()
+        self.addCleanup(done.set)
+
+        def silent(request: Request) -> None:
+            done.wait()
+
+        def drip(request: Request) -> None:
+            request.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            try:
+                while not done.wait(0.1):
+                    request.wfile.write(b"X: a\r\n")
+            except OSError:  # the client has closed the connection
+                request.close_connection = True
+
+        def known(request: Request) -> None:
+            request.reply(200, b'{"id":"1","state":"scheduled"}', {"Content-Type": "application/json"})
+
+        busy = refuse(503, {"Retry-After": "9"})
+        for faults, message in (
+            ([silent], "the state of the task is unknown after 0.5 seconds"),
+            ([drip], "the state of the task is unknown after 0.5 seconds"),
+            ([busy], "the state of the task is unknown after 0.5 seconds"),
+            ([known, silent], "the task is scheduled after 0.5 seconds"),
+            ([known, drip], "the task is scheduled after 0.5 seconds"),
+            ([known, busy], "the task is scheduled after 0.5 seconds"),
+        ):
+            with self.subTest(message, faults=len(faults)):
+                client, requests = self.front(*faults)
+                began = time.monotonic()
+                with self.assertRaisesRegex(TimeoutError, message):
+                    client.tasks.wait("x", timeout=0.5)
+                self.assertLess(time.monotonic() - began, 5)
+                self.assertEqual(len(requests), len(faults))
 
     def test_a_connection_is_used_again_and_threads_have_their_own(self) -> None:
         client, requests = self.front()

@@ -77,6 +77,9 @@ const permanentCode = /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SEL
 /** System calls before the first byte of a request. */
 const unsentCalls = new Set(['connect', 'getaddrinfo'])
 
+/** The message of an error of Node without a code of its own: the connection ended during the TLS handshake. */
+const unsentMessage = /before secure TLS connection was established/
+
 /** The part of a system error that tells when it occurred. */
 interface SystemError {
   code?: unknown
@@ -89,7 +92,7 @@ function examine(error: unknown): { reason: string; unsent: boolean; permanent: 
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
   const all: unknown[] = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause]
   const errors = all.map((one): SystemError => Object(one))
-  const unsent = errors.every(({ code, syscall }) => unsentCodes.has(String(code)) || unsentCalls.has(String(syscall)))
+  const unsent = errors.every(({ code, syscall, message }) => unsentCodes.has(String(code)) || unsentCalls.has(String(syscall)) || unsentMessage.test(String(message)))
   // The fetch standard blocks some ports: then nothing is sent, and the error has no code.
   const permanent = errors.every(({ code, message }) => permanentCode.test(String(code)) || message === 'bad port')
   const first = all[0] instanceof Error ? all[0].message : String(all[0] ?? '')

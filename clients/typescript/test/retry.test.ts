@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type IncomingMessage, request as forward, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
@@ -146,6 +148,31 @@ test('an error before the first byte of a request means that nothing was applied
   for (const cause of [undefined, null, '', 7]) {
     const client = new Client('http://127.0.0.1', { fetch: () => Promise.reject(cause), retry: { attempts: 1 } })
     assert.equal((await failure(TransportError, client.tasks.page())).maybeApplied, true, String(cause))
+  }
+})
+
+test('a TLS handshake that fails means that nothing was applied, so each call is repeated', async (t) => {
+  let connections = 0
+  const tcp = createServer((socket) => {
+    connections++
+    socket.once('data', () => socket.end()) // the first message of the handshake
+  }).listen(0, '127.0.0.1')
+  t.after(() => tcp.close())
+  await once(tcp, 'listening')
+  const client = new Client('https://127.0.0.1:' + (tcp.address() as AddressInfo).port, { retry: { attempts: 3, minBackoff: 1 } })
+  const error = await failure(TransportError, client.tasks.patch('x', { queue: 'other' }))
+  assert.deepEqual([error.maybeApplied, error.permanent, connections], [false, false, 3], error.message)
+})
+
+test('a signal with a timeout ends a wait: the first request, a later one, and a pause', async () => {
+  const silent = () => {}
+  const known = (_: IncomingMessage, response: ServerResponse) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"id":"1","state":"scheduled"}')
+  for (const faults of [[silent], [known, silent], [known, refuse(503, { 'Retry-After': '9' })]]) {
+    const { client } = await front(faults)
+    const began = Date.now()
+    const error = await failure(DOMException, client.tasks.wait('x', { signal: AbortSignal.timeout(100) }))
+    assert.equal(error.name, 'TimeoutError')
+    assert.ok(Date.now() - began < 5000)
   }
 })
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import collections
+import functools
 import http.client
+import io
 import json
+import math
 import os
 import re
 import select
@@ -23,6 +26,7 @@ _IDLE = 16  # idle connections that are kept
 # The longest reply is a page of tasks with bodies: 8 MiB, which JSON may make six times as long.
 _MAX_REPLY = 64 << 20
 _LONGEST_TIMEOUT = 2_147_483.0  # seconds that a socket and a sleep can wait
+_MAX_INTERIM = 100  # replies 100 Continue before a reply
 
 
 @dataclass
@@ -39,6 +43,7 @@ class Call:
     body: bytes | None = None
     reads: Literal["id", "tasks", "schedules", "queues", "results"] | None = None  # the field of the reply that the client itself reads
     extra: float = 0  # seconds in addition to the client's timeout
+    end: float = math.inf  # the time of time.monotonic at which the call ends, with its repeats
 
 
 @dataclass
@@ -106,9 +111,11 @@ class Connection:
                 pause = self._retry.pause(error, requests, c.repeatable)
                 if pause is None:
                     raise
-            while pause > 0:
-                time.sleep(min(pause, _LONGEST_TIMEOUT))
-                pause -= _LONGEST_TIMEOUT
+                left = c.end - time.monotonic()
+                if left <= pause:
+                    _sleep(left)
+                    raise
+            _sleep(pause)
 
     def _prepare(self, c: Call) -> _Request:
         """Encode a call. Raise all errors that do not depend on the network."""
@@ -128,7 +135,8 @@ class Connection:
     def _once(self, c: Call, request: _Request) -> Any:
         connection, sent = None, False
         try:
-            connection = self._take(self._timeout + c.extra)
+            connection = self._take(min(self._timeout + c.extra, _left(c.end)))
+            connection.response_class = functools.partial(_Response, end=c.end)
             sent = True
             connection.request(request.method, request.target, request.body, request.headers)
             response, data = _receive(connection)
@@ -168,6 +176,54 @@ class Connection:
             fresh = http.client.HTTPConnection(self._host, self._port, timeout=limit)
         fresh.connect()
         return fresh
+
+
+def _sleep(seconds: float) -> None:
+    while seconds > 0:
+        time.sleep(min(seconds, _LONGEST_TIMEOUT))
+        seconds -= _LONGEST_TIMEOUT
+
+
+def _left(end: float) -> float:
+    """Return the seconds until a time of time.monotonic. At that time and later it raises TimeoutError."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
+
+
+class _Response(http.client.HTTPResponse):
+    """A reply that must be read before a time, and that has a limited number of 100 Continue before it."""
+
+    def __init__(self, sock: Any, *args: Any, end: float, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self._interim = 0
+        if end < math.inf:
+            self.fp: Any = io.BufferedReader(_Reader(self.fp.detach(), sock, end))
+
+    def _read_status(self) -> Any:  # begin calls it for each 100 Continue, and for the reply
+        if self._interim > _MAX_INTERIM:
+            raise http.client.HTTPException(f"more than {_MAX_INTERIM} replies 100 Continue")
+        self._interim += 1
+        return super()._read_status()  # type: ignore[misc]
+
+
+class _Reader(io.RawIOBase):
+    """Reads a socket until a time. The timeout of the socket limits only one read."""
+
+    def __init__(self, raw: io.RawIOBase, sock: Any, end: float) -> None:
+        self._raw, self._sock, self._end, self._timeout = raw, sock, end, sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Any:
+        self._sock.settimeout(min(self._timeout or math.inf, _left(self._end), _LONGEST_TIMEOUT))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _readable(sock: Any) -> bool:

@@ -44,11 +44,15 @@ class ProblemError(FoliotError):
         """Seconds that the server asks to wait. 0: it asks for none."""
 
 
+# A connection that ended during the TLS handshake, as one to a server that is restarting does.
+_CLOSED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+
+
 class TransportError(FoliotError):
     """No reply came. __cause__ is the error of the connection."""
 
     def __init__(self, op: str, server: str, cause: Exception, sent: bool) -> None:
-        self.permanent = isinstance(cause, ssl.SSLError) and not sent
+        self.permanent = isinstance(cause, ssl.SSLError) and not isinstance(cause, _CLOSED) and not sent
         """A repeat must fail in the same way: the certificate is not trusted, or the server does not use TLS."""
         super().__init__(op, f"no reply from {server} ({cause or type(cause).__name__})", sent)
 

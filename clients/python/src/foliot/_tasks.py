@@ -67,25 +67,31 @@ class Tasks:
 
     def get(self, name: str, *, wait: str | None = None) -> Task:
         """Return a task. With wait, such as "30s", return as soon as it is finished or dead, or after that time."""
-        return self._one(Call("get " + name, "GET", _path(name), query={"wait": wait}, reads="id", extra=seconds(wait or ""), repeatable=True))
+        return self._get(name, wait, math.inf)
 
     def wait(self, name: str, *, timeout: float | None = None) -> Task:
         """Return a task when it is finished or dead. It goes on across a restart of the server.
 
-        After timeout seconds it raises TimeoutError. None: there is no limit.
+        After timeout seconds it raises TimeoutError, even if the server does not reply. None:
+        there is no limit.
         """
         if timeout is not None and math.isnan(timeout):
             raise ValueError("invalid timeout nan: expected seconds, or None for no limit")
-        end = None if timeout is None else time.monotonic() + timeout
-        task = self.get(name)
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        try:
+            task = self._get(name, None, end)
+        except FoliotError as error:
+            if _temporary(error) and time.monotonic() >= end:
+                raise TimeoutError(f"wait for {name}: the state of the task is unknown after {timeout} seconds") from error
+            raise
         id, answered = task["id"], time.monotonic()
         while "finished_at" not in task:
             asked = time.monotonic()
-            left = 30.0 if end is None else min(30.0, end - asked)
+            left = min(30.0, end - asked)
             if left <= 0:
                 raise TimeoutError(f"wait for {name}: the task is {task['state']} after {timeout} seconds")
             try:
-                task = self.get(name, wait=f"{max(1, int(left * 1000))}ms")
+                task = self._get(name, f"{max(1, int(left * 1000))}ms", end)
                 answered = time.monotonic()
             except FoliotError as error:
                 if not _temporary(error) or time.monotonic() - answered > _OUTAGE:
@@ -93,7 +99,7 @@ class Tasks:
             if task["id"] != id:
                 raise ReplacedError("wait for " + name)
             if "finished_at" not in task:
-                time.sleep(max(0, asked + 0.25 - time.monotonic()))  # a server that is stopping answers at once
+                time.sleep(max(0, min(asked + 0.25, end) - time.monotonic()))  # a server that is stopping answers at once
         return task
 
     def list(self, **query: Unpack[ListTasksQuery]) -> Iterator[Task]:
@@ -185,6 +191,9 @@ class Tasks:
             **{_forwarded(header): value for header, value in (headers or {}).items()},
         }
         return self._one(Call("publish " + (name or "to " + url), "POST", "/v1/publish", query={"url": url}, headers=sent, body=body, repeatable=True))
+
+    def _get(self, name: str, wait: str | None, end: float) -> Task:
+        return self._one(Call("get " + name, "GET", _path(name), query={"wait": wait}, reads="id", extra=seconds(wait or ""), end=end, repeatable=True))
 
     def _page(self, query: Mapping[str, object]) -> TaskList:
         return cast(TaskList, self._connection.call(Call("list tasks", "GET", "/v1/tasks", query=query, reads="tasks", repeatable=True)))
