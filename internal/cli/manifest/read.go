@@ -40,7 +40,7 @@ func Read(paths []string, stdin io.Reader, namespace string) ([]Object, error) {
 			}
 			found, err := decodeFile(nameOf(file), data, namespace)
 			if err == nil && len(found) == 0 {
-				err = usage.Errorf("--file", "%s has no objects: delete the file, or do not pass it", nameOf(file))
+				err = usage.Errorf("", "%s has no objects: delete the file, or do not pass it", nameOf(file))
 			}
 			objects, errs = append(objects, found...), append(errs, err)
 		}
