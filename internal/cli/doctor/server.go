@@ -21,9 +21,12 @@ const (
 	// lateSample is the number of attempts needed to judge lateness. With fewer, a
 	// single attempt decides the p99.
 	lateSample = 100
-	// certificateBound is the rest of a certificate's time below which the finding
-	// is bad. The server warns at the same time.
+	// certificateBound is the rest of a certificate's validity below which the
+	// finding is bad. The server warns at the same time. certificateShare is the
+	// bound of certificates that are valid for days only, as a part of their
+	// validity: programs renew them earlier.
 	certificateBound = 14 * 24 * time.Hour
+	certificateShare = 5
 	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
@@ -111,10 +114,14 @@ func (f *Report) certificate(c *x509.Certificate, now time.Time) {
 	}
 	remedy := ""
 	left := c.NotAfter.Sub(now)
-	if left < certificateBound {
+	if left < min(certificateBound, c.NotAfter.Sub(c.NotBefore)/certificateShare) {
 		remedy = ": renew it, or no client can connect after that"
 	}
-	f.add("certificate", remedy == "", "it ends %s, in %d days%s", wording.Instant(c.NotAfter), int(left/(24*time.Hour)), remedy)
+	rest := fmt.Sprintf("%d days", int(left/(24*time.Hour)))
+	if left < 48*time.Hour {
+		rest = left.Round(time.Minute).String()
+	}
+	f.add("certificate", remedy == "", "it ends %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
 }
 
 // clock compares the clocks. The server read its time at after began, and
