@@ -22,7 +22,7 @@ func noNames(string, string) []completion.Candidate { return nil }
 
 // completed returns the completions of a command line up to the cursor.
 func completed(line string) string {
-	kind, list := completion.Of(newParser(new(cli), discard{}, discard{}).Model.Node, strings.Split(line, " "), noNames)
+	kind, list := completion.Of(quietParser(new(cli)).Model.Node, strings.Split(line, " "), noNames)
 	var words []string
 	for _, c := range list {
 		words = append(words, c.Text)
@@ -153,7 +153,7 @@ func FuzzComplete(f *testing.F) {
 	for _, seed := range []string{"", "serve --log-level=w", "-o", "--", "queue -- -x", "serve --=", "-", "add -d"} {
 		f.Add(seed)
 	}
-	root := newParser(new(cli), discard{}, discard{}).Model.Node
+	root := quietParser(new(cli)).Model.Node
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, " ")
 		_, list := completion.Of(root, words, noNames)

@@ -225,7 +225,7 @@ func FuzzParseConfig(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	model := newParser(new(cli), discard{}, discard{}).Model
+	model := quietParser(new(cli)).Model
 	flags := config.FileFlags(commandOfName(model.Node, "serve"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, err := config.Parse("f", data, flags)

@@ -18,7 +18,7 @@ func (s *session) terminal(answer io.Reader, line string) (printed, asked string
 	s.t.Helper()
 	var out, errs bytes.Buffer
 	flags := new(cli)
-	parsed, err := newParser(flags, discard{}, discard{}).Parse(append(strings.Fields(line), "--server", s.server))
+	parsed, err := quietParser(flags).Parse(append(strings.Fields(line), "--server", s.server))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"strings"
 	"testing"
 
@@ -137,7 +136,7 @@ func scheduleOf(s *session, name string) string {
 
 // A flag that sets no field would be accepted and ignored.
 func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
-	for _, leaf := range newParser(new(cli), io.Discard, io.Discard).Model.Leaves(true) {
+	for _, leaf := range quietParser(new(cli)).Model.Leaves(true) {
 		if leaf.FullPath() != "foliot cron set" {
 			continue
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ var (
 func TestEveryExampleOfAHelpTextParses(t *testing.T) {
 	s := &session{t: t}
 	found := 0
-	for _, leaf := range newParser(new(cli), io.Discard, io.Discard).Model.Leaves(true) {
+	for _, leaf := range quietParser(new(cli)).Model.Leaves(true) {
 		for line := range strings.Lines(leaf.Detail) {
 			example, ok := strings.CutPrefix(strings.TrimSpace(line), "foliot ")
 			if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(example, "--config /") { // the parser would read that file
@@ -27,7 +26,7 @@ func TestEveryExampleOfAHelpTextParses(t *testing.T) {
 			}
 			found++
 			args := s.words(substitution.ReplaceAllString(endOfExample.ReplaceAllString(example, ""), "word"))
-			if _, err := newParser(new(cli), io.Discard, io.Discard).Parse(joinNegative(args)); err != nil {
+			if _, err := quietParser(new(cli)).Parse(joinNegative(args)); err != nil {
 				t.Errorf("foliot %s: %v", example, err)
 			}
 		}

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/server/config"
 )
 
 // asBinary makes the test binary run Main. So tests of processes run the real
@@ -17,7 +22,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		os.Exit(Main())
 	}
-	debug.SetGCPercent(800)                // each command line builds the model of all commands: a third of the time was garbage collection
+	debug.SetGCPercent(800) // the models of all commands are large: a third of the time was garbage collection
+	takeParser = takeUsed
 	for _, setting := range os.Environ() { // settings of the developer
 		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
 			_ = os.Unsetenv(name)
@@ -32,4 +38,51 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(dir)
 		os.Exit(code)
 	}))
+}
+
+// usedParser is a parser of command lines that have ended, and the marks of its
+// model before the first of them.
+type usedParser struct {
+	*lineParser
+	values map[*kong.Value][2]bool // Set and Active
+	nodes  map[*kong.Node]bool     // Active
+}
+
+var usedParsers = sync.Pool{New: func() any {
+	p := &usedParser{newLineParser(), map[*kong.Value][2]bool{}, map[*kong.Node]bool{}}
+	p.eachMark(func(v *kong.Value) { p.values[v] = [2]bool{v.Set, v.Active} }, func(n *kong.Node) { p.nodes[n] = n.Active })
+	return p
+}}
+
+// eachMark calls a function for each value and node of the model.
+func (p *usedParser) eachMark(value func(*kong.Value), node func(*kong.Node)) {
+	err := kong.Visit(p.Model, func(v kong.Visitable, next kong.Next) error {
+		switch v := v.(type) {
+		case *kong.Value:
+			value(v)
+		case *kong.Node:
+			node(v)
+		}
+		return next(nil)
+	})
+	if err != nil {
+		panic(err)
+	}
+	node(p.Model.Node)
+}
+
+// takeUsed is takeParser for the tests. kong sets the variables of flags again,
+// but not the marks of its model.
+func takeUsed() (*lineParser, func()) {
+	p := usedParsers.Get().(*usedParser)
+	*p.line, *p.file = cli{}, config.Values{}
+	p.eachMark(func(v *kong.Value) { v.Set, v.Active = p.values[v][0], p.values[v][1] }, func(n *kong.Node) { n.Active = p.nodes[n] })
+	return p.lineParser, func() { usedParsers.Put(p) }
+}
+
+// quietParser returns a parser that prints nothing.
+func quietParser(line *cli) *kong.Kong {
+	p := newParser(line, new(config.Values))
+	p.Stdout, p.Stderr = io.Discard, io.Discard
+	return p
 }

@@ -16,7 +16,7 @@ func TestTheManualPageIsValidRoff(t *testing.T) {
 	if _, errs, code := newSession(t).runBare("man"); code != exit.OK || errs != "" {
 		t.Fatal(errs)
 	}
-	page := manPage(newParser(new(cli), discard{}, discard{}).Model.Node, "1.2.3", "November 27, 2026") // a test binary has no date
+	page := manPage(quietParser(new(cli)).Model.Node, "1.2.3", "November 27, 2026") // a test binary has no date
 	checked := false
 	for _, check := range [][]string{{"groff", "-man", "-ww", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
 		if _, err := exec.LookPath(check[0]); err != nil {
@@ -35,7 +35,7 @@ func TestTheManualPageIsValidRoff(t *testing.T) {
 }
 
 func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
-	root := newParser(new(cli), discard{}, discard{}).Model.Node
+	root := quietParser(new(cli)).Model.Node
 	page := strings.ReplaceAll(manPage(root, "dev", ""), `\-`, "-")
 	for _, leaf := range root.Leaves(true) {
 		if leaf.Parent.Name == taskNoun {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,7 +55,7 @@ func TestOtherNamesRunTheSameCommand(t *testing.T) {
 // A word must not have two meanings, and the commands of foliot task are those
 // of foliot.
 func TestNoNameIsUsedTwice(t *testing.T) {
-	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
+	root := quietParser(new(cli)).Model.Node
 	groups := append(root.Children, root)
 	for _, group := range groups {
 		used := map[string]bool{}
@@ -76,7 +75,7 @@ var heading = regexp.MustCompile(`(?m)^\S.*:$`)
 
 func TestTheFlagsOfEveryCommandComeLastInEveryHelp(t *testing.T) {
 	s := newSession(t)
-	root := newParser(new(cli), io.Discard, io.Discard).Model.Node
+	root := quietParser(new(cli)).Model.Node
 	commands := [][]string{{}}
 	for _, leaf := range append(root.Leaves(true), root.Children...) {
 		commands = append(commands, strings.Fields(nameOf(leaf))[1:])

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -111,7 +110,7 @@ func TestTheCommandsThatMoveTasksToRedisParse(t *testing.T) {
 		found++
 		command, _, _ = strings.Cut(command, " #")
 		command, _, _ = strings.Cut(command, " &")
-		if _, err := newParser(new(cli), io.Discard, io.Discard).Parse(joinNegative(strings.Fields(command))); err != nil {
+		if _, err := quietParser(new(cli)).Parse(joinNegative(strings.Fields(command))); err != nil {
 			t.Errorf("foliot %s: %v", command, err)
 		}
 	}

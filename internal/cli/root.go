@@ -94,9 +94,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			panic(r)
 		}
 	}()
-	var flags cli
+	parser, ended := takeParser()
+	parser.Stdout, parser.Stderr = stdout, stderr
+	flags := parser.line
 	flags.Notes, flags.Typed = stderr, map[string]bool{}
-	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
+	parsed, err := parser.Parse(joinNegative(helpAsFlag(args)))
+	defer ended() // not after a help text, which changes the model
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
 		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
@@ -139,11 +142,29 @@ func checkLine(parsed *kong.Context) error {
 	return checkEmpty(parsed)
 }
 
-func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
+// lineParser is a parser, and the variables that it fills.
+type lineParser struct {
+	*kong.Kong
+	line *cli
+	file *config.Values
+}
+
+func newLineParser() *lineParser {
+	p := &lineParser{line: new(cli), file: new(config.Values)}
+	p.Kong = newParser(p.line, p.file)
+	return p
+}
+
+// takeParser returns a parser for one command line, and a function to call when
+// the command has ended. The tests run thousands of command lines and replace
+// it, because to build the model of all commands takes longer than most
+// commands.
+var takeParser = func() (p *lineParser, ended func()) { return newLineParser(), func() {} }
+
+func newParser(line *cli, file *config.Values) *kong.Kong {
 	parser := kong.Must(line, append([]kong.Option{
 		kong.Name("foliot"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 110}),
 		kong.Help(printHelp),
@@ -162,7 +183,7 @@ func newParser(line *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "serve-deliver", Title: "Deliveries:"},
 			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),
-		kong.Bind(new(config.Values)),
+		kong.Bind(file),
 	}, flags.Readers...)...)
 	parser.Model.HelpFlag.Group = &globalFlags
 	return parser

@@ -35,7 +35,7 @@ func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 		t.Fatal("the unit names no configuration")
 	}
 	words = slices.Delete(words, config, config+2) // that file does not exist here
-	parsed, err := newParser(&flags, discard{}, discard{}).Parse(words[1:])
+	parsed, err := quietParser(&flags).Parse(words[1:])
 	if err != nil || parsed.Command() != "serve" {
 		t.Fatalf("%v: %v", words, err)
 	}
