@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/contexts"
@@ -61,17 +59,23 @@ type contextReply struct {
 }
 
 // Run stores the context.
-func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context) error {
+func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, given *connect.Flags) error {
+	typed := func(flag, value string) string {
+		if !given.Typed[flag] { // a variable sets it
+			return ""
+		}
+		return value
+	}
 	if err := flags.CheckName("NAME", "context", c.Name); err != nil {
 		return err
 	}
 	if c.Name == contexts.None {
 		return usage.Errorf("NAME", "%q means that there is no context: choose another name", c.Name)
 	}
-	if typed(parsed, "token") != "" {
+	if typed("token", given.Token) != "" {
 		return usage.Errorf("--token", "a context contains no token: write it to a file, and pass --token-file FILE")
 	}
-	added := contexts.Context{Server: typed(parsed, "server"), Namespace: typed(parsed, "namespace"), TokenFile: typed(parsed, "token-file"), CACert: typed(parsed, "ca-cert"), ClientCert: typed(parsed, "client-cert"), ClientKey: typed(parsed, "client-key")}
+	added := contexts.Context{Server: typed("server", given.Server), Namespace: typed("namespace", given.Namespace), TokenFile: typed("token-file", given.TokenFile), CACert: typed("ca-cert", given.CACert), ClientCert: typed("client-cert", given.ClientCert), ClientKey: typed("client-key", given.ClientKey)}
 	if added.Server == "" {
 		return usage.Errorf("--server", "it is missing: pass the URL of the server, such as %s", connect.DefaultServer)
 	}
@@ -120,17 +124,6 @@ func absolute(path *string) error {
 	full, err := filepath.Abs(*path)
 	*path = full
 	return err
-}
-
-// typed returns the value of a flag of every command that is on the command
-// line, or "".
-func typed(parsed *kong.Context, name string) string {
-	for _, p := range parsed.Path {
-		if p.Flag != nil && p.Flag.Name == name && !p.Resolved {
-			return p.Flag.Target.String()
-		}
-	}
-	return ""
 }
 
 type contextUseCmd struct {

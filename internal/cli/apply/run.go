@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (p *plan) print(con *console.Console) error {
 		default:
 			for _, d := range ch.Fields {
 				d = withoutSecret(d)
-				con.Linef("~ %s %s %s -> %s", ch.Key, d.Field, shown(d.From), shown(d.To))
+				con.Linef("~ %s %s %s -> %s", ch.Key, d.Field, shown(d.Field, d.From), shown(d.Field, d.To))
 			}
 		}
 	}
@@ -69,15 +68,15 @@ func (p *plan) print(con *console.Console) error {
 // maxShown bounds the characters of a value in a line of text.
 const maxShown = 80
 
-// shown returns a value of JSON for a line of text. Text without spaces needs
-// no quotes.
-func shown(value json.RawMessage) string {
+// shown returns the value of a field for a line of text. Text without spaces
+// needs no quotes, and neither does the size of a body.
+func shown(field string, value json.RawMessage) string {
 	if value == nil {
 		return "(default)"
 	}
 	text := string(value)
 	var plain string
-	if json.Unmarshal(value, &plain) == nil && (isSize.MatchString(plain) || plain != "" && !strings.ContainsAny(plain, " \t\r\n\"")) {
+	if json.Unmarshal(value, &plain) == nil && (manifest.IsBody(field) || plain != "" && !strings.ContainsAny(plain, " \t\r\n\"")) {
 		text = plain
 	}
 	if all := []rune(text); len(all) > maxShown {
@@ -132,8 +131,6 @@ func withoutCredentials(value json.RawMessage) json.RawMessage {
 	}
 	return encoded
 }
-
-var isSize = regexp.MustCompile(`^\[\d+ (other )?bytes\]$`)
 
 // sizeOf returns the size of a body as a text in JSON.
 func sizeOf(field string, value json.RawMessage, unit string) json.RawMessage {

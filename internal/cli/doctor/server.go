@@ -212,12 +212,8 @@ func orWord(s, word string) string {
 func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
-		switch {
-		case errors.Is(err, client.ErrUnavailable):
-			return err
-		case err != nil:
-			f.add("dead", false, "cannot count: %s", f.why(err))
-			return nil
+		if err != nil {
+			return f.notCounted(err)
 		}
 		dead += q.Counts.Dead
 	}
@@ -229,16 +225,22 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 	return nil
 }
 
+// notCounted returns err if the store is unavailable. Otherwise it adds the
+// finding that the dead tasks cannot be counted.
+func (f *Report) notCounted(err error) (unavailable error) {
+	if errors.Is(err, client.ErrUnavailable) {
+		return err
+	}
+	f.add("dead", false, "cannot count: %s", f.why(err))
+	return nil
+}
+
 // deadOfAll is dead for all namespaces.
 func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
 	var found []string
 	for n, err := range api.Namespaces.List(ctx) {
-		switch {
-		case errors.Is(err, client.ErrUnavailable):
-			return err
-		case err != nil:
-			f.add("dead", false, "cannot count: %s", f.why(err))
-			return nil
+		if err != nil {
+			return f.notCounted(err)
 		}
 		f.others = f.others || n.Name != f.namespace
 		if n.Counts.Dead > 0 {

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/servertest"
+)
+
+func TestPruneDeletesOnlyObjectsThatApplyMadeForTheOwner(t *testing.T) {
+	s := newSession(t)
+	s.must("", "queue set by-hand --rate 1")
+	s.must("", "cron add by-hand @daily http://127.0.0.1:9/")
+	const team = "kind: namespace\nname: NAME\n---\nkind: queue\nnamespace: NAME\nname: q\n---\nkind: schedule\nname: NAME\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n"
+	a, b := strings.ReplaceAll(team, "NAME", "a"), strings.ReplaceAll(team, "NAME", "b")
+	s.applied(exit.OK, a, "--owner", "team-a")
+	s.applied(exit.OK, b, "--owner", "team-b", "--prune")
+	// An object that apply only changed is not its own.
+	s.applied(exit.OK, "kind: queue\nname: by-hand\nrate: 2\n---\n"+a, "--owner", "team-a", "--prune")
+	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-a"); out != "+ queue mail\n" {
+		t.Errorf("without --prune it prints %q", out)
+	}
+	if out, _ := s.applied(exit.Differs, mailQueue, "--owner", "team-a", "--prune", "--dry-run"); out != "- schedule a\n" {
+		t.Errorf("the dry run prints %q", out)
+	}
+	// The files do not name the namespace a, so other files may describe it.
+	out, errs := s.applied(exit.OK, mailQueue, "--owner", "team-a", "--prune")
+	if want := "not deleted: 2 objects of the owner team-a in namespaces that the files do not name (a): --all-namespaces deletes them\n"; out != "- schedule a\n" || !strings.Contains(errs, want) {
+		t.Errorf("it prints %q, %q", out, errs)
+	}
+	all := []string{"--owner", "team-a", "--prune", "--all-namespaces"}
+	if _, errs := s.applied(exit.Usage, mailQueue, all...); !strings.Contains(errs, "delete 2 objects of http://") || !strings.Contains(errs, "--yes") {
+		t.Errorf("without --yes: %q", errs)
+	}
+	want := "- queue a/q\n- namespace a\n"
+	if out, _ := s.applied(exit.OK, mailQueue, append(all, "--yes")...); out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+	left := s.must("", "export --settings")
+	for _, object := range []string{"kind: namespace\nname: b", "name: by-hand\nrate: 2", "name: by-hand\ncron", "name: mail", "namespace: b\nname: q", "namespace: default\nname: b"} {
+		if !strings.Contains(left, object) {
+			t.Errorf("%q is gone", object)
+		}
+	}
+	if strings.Contains(left, "namespace: a") || strings.Contains(left, "name: a") {
+		t.Errorf("an object of team-a is left:\n%s", left)
+	}
+}
+
+func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, mailQueue, "--owner", "team-a")
+	_, errs := s.applied(exit.Conflict, "kind: queue\nname: new\n---\n"+mailQueue, "--owner", "team-b")
+	if !strings.Contains(errs, `FILE:4: queue mail: it belongs to the owner "team-a"`) {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "new"); code != exit.NotFound {
+		t.Error("another object was changed before the conflict was found")
+	}
+	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-b", "--adopt"); out != "~ queue mail managed_by team-a -> team-b\n" {
+		t.Errorf("it prints %q", out)
+	}
+	s.applied(exit.OK, "kind: queue\nname: new\n", "--owner", "team-a", "--prune")
+	s.must("", "queue get mail")
+	s.applied(exit.OK, "kind: queue\nname: other\n", "--owner", "team-b", "--prune")
+	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
+		t.Error("the adopted queue was not deleted")
+	}
+}
+
+func TestTheSettingsOfAQueueWithTasksAreDeletedOnlyWithConfirmation(t *testing.T) {
+	s := newSession(t)
+	const other = "kind: queue\nname: other\n"
+	s.applied(exit.OK, mailQueue)
+	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name t")
+	_, errs := s.applied(exit.Usage, other, "--prune")
+	if !strings.Contains(errs, "the settings of queue mail, which has 1 task.") || !strings.Contains(errs, "--yes") {
+		t.Errorf("stderr %q", errs)
+	}
+	if _, _, code := s.run("", "queue", "get", "other"); code != exit.NotFound {
+		t.Error("something changed before the confirmation")
+	}
+	if out, _ := s.applied(exit.OK, other, "--prune", "--yes"); out != "+ queue other\n- queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if q := s.must("", "queue get mail"); !strings.Contains(q, "limits\tnone") || !strings.Contains(q, "scheduled\t1") {
+		t.Errorf("the queue is\n%s", q)
+	}
+}
+
+func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, "kind: namespace\nname: acme\n---\nkind: namespace\nname: beta\n")
+	s.must("", "add http://127.0.0.1:9/ --in 1h --namespace acme")
+	s.must("", "queue set by-hand --rate 1 --namespace beta")
+	out, errs := s.applied(exit.Conflict, mailQueue, "--prune", "--all-namespaces", "--yes")
+	if !strings.Contains(out, "! namespace acme cannot be deleted: it has 1 task") ||
+		!strings.Contains(out, "! namespace beta cannot be deleted: it has the queue beta/by-hand") || !strings.Contains(errs, "created 1, changed 0, deleted 0") {
+		t.Errorf("%s%s", out, errs)
+	}
+	s.must("", "queue get mail")
+	s.must("", "queue get by-hand --namespace beta")
+	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"); code != exit.Differs {
+		t.Errorf("a dry run ends with %d", code)
+	}
+}
+
+func TestPruneKeepsTheNamespaceOfANewObject(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, "kind: namespace\nname: acme\n")
+	out, _ := s.applied(exit.Conflict, "kind: queue\nnamespace: acme\nname: new\n", "--prune", "--yes")
+	if want := "+ queue acme/new\n! namespace acme cannot be deleted: the queue acme/new is in the files"; !strings.HasPrefix(out, want) {
+		t.Errorf("it prints %q", out)
+	}
+	s.must("", "queue get new --namespace acme")
+}
+
+func TestPruneOfAllNamespacesIsForOperators(t *testing.T) {
+	s := newSession(t)
+	for _, more := range [][]string{{"--all-namespaces"}, {"--prune", "--all-namespaces", "--namespace", "default"}} {
+		if _, errs := s.applied(exit.Usage, mailQueue, more...); !strings.Contains(errs, "--all-namespaces: it needs --prune and an operator's token") {
+			t.Errorf("%v: %q", more, errs)
+		}
+	}
+}
+
+func TestDeletionsAreConfirmedOnATerminal(t *testing.T) {
+	s := newSession(t)
+	s.applied(exit.OK, mailQueue+"---\nkind: queue\nname: old\n")
+	file := filepath.Join(s.dir, "settings.yaml")
+	servertest.WriteFile(t, file, []byte(mailQueue))
+	for _, c := range []struct {
+		answer string
+		code   int
+	}{{"n\n", exit.Interrupted}, {"y\n", exit.OK}} {
+		_, asked, err := s.terminal(strings.NewReader(c.answer), "apply -f "+file+" --prune")
+		if exit.CodeOf(err) != c.code || !strings.Contains(asked, "delete 1 object of "+s.server+"? [y/N]") {
+			t.Errorf("%q: %v %q", c.answer, err, asked)
+		}
+		if _, _, code := s.run("", "queue", "get", "old"); (code == exit.OK) != (c.code != exit.OK) {
+			t.Errorf("%q: the queue has %d", c.answer, code)
+		}
+	}
+}
+
+func TestTheDefaultNamespaceIsNeverDeleted(t *testing.T) {
+	m := newMoveTest(t)
+	s := m.from
+	s.applied(exit.OK, "kind: namespace\nname: default\nmax_pending: 10\n", "--adopt")
+	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	m.post("PUT", "/v1/namespaces/default", "application/json", `{"max_pending": 10, "managed_by": "apply"}`)
+	s.must("", "queue rm mail")
+	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
+		t.Errorf("it prints %q", out)
+	}
+	if got := s.must("", "namespace ls"); !strings.Contains(got, "default\t0\t10") {
+		t.Errorf("the default namespace has lost its quota:\n%s", got)
+	}
+}
+
+func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
+	m := newMoveTest(t)
+	const objects = "kind: queue\nname: mail\n---\nkind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/'}}\n---\nkind: namespace\nname: acme\n"
+	m.from.applied(exit.OK, objects)
+	m.from.must("", "queue set mail --rate 3")
+	m.from.must("", "queue pause mail")
+	m.from.must("", "cron set s --every 2h")
+	m.from.must("", "cron pause s")
+	m.from.must("", "namespace set acme --max-pending 10")
+	m.move()
+	for _, c := range []struct {
+		s    *session
+		line string
+	}{{m.from, "queue get mail"}, {m.from, "cron get s"}, {m.to, "cron get s"}} {
+		if got := c.s.must("", c.line); !strings.Contains(got, "managed by\tapply\n") {
+			t.Errorf("%s prints no owner:\n%s", c.line, got)
+		}
+	}
+	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
+	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune", "--all-namespaces", "--yes"); out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+}
