@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"sync/atomic"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
-	"github.com/foliot/foliot/foliottest"
 )
 
 // A shop closes an order that is not paid in time. Its timers survive a crash.
@@ -52,40 +48,4 @@ func Example() {
 	// Output:
 	// order 41 is paid: true <nil>
 	// not paid in time: order 42
-}
-
-// With fake time, half an hour takes milliseconds. In a program, this function
-// is a test: func TestTheOrderIsClosed(t *testing.T).
-func Example_test() {
-	type Order struct{ ID string }
-	closeOrder := foliot.NewKind[Order]("close-order")
-
-	test := func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var closed atomic.Bool
-			mux := new(foliot.Mux)
-			closeOrder.Handle(mux, func(context.Context, *foliot.Task[Order]) error {
-				closed.Store(true)
-				return nil
-			})
-			node := foliottest.Start(t, mux)
-			if _, err := closeOrder.In(t.Context(), node, "close-42", 30*time.Minute, Order{ID: "42"}); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(30*time.Minute - time.Millisecond)
-			synctest.Wait()
-			if closed.Load() {
-				t.Error("the order was closed too early")
-			}
-			time.Sleep(2 * time.Millisecond)
-			synctest.Wait()
-			if !closed.Load() {
-				t.Error("the order was not closed")
-			}
-		})
-	}
-
-	passed := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestTheOrderIsClosed", F: test}})
-	fmt.Println("passed:", passed)
-	// Output: passed: true
 }

@@ -96,6 +96,8 @@ func get(t *testing.T, s foliot.Scheduler, name string) foliot.Info {
 	return i
 }
 
+func TestTheExampleOfATestPasses(t *testing.T) { theOrderIsClosed(t) }
+
 func TestAHandlerStartsAtItsDueTimeAndNotAMillisecondEarlier(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		due := time.Now().Add(30 * time.Minute)
