@@ -66,10 +66,14 @@ func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 		return nil, err
 	}
 	defer s.leave()
-	found, scheduled := make([][]task.Entry, len(reads)), s.scheduledLocked(math.MaxInt64)
+	found, of := make([][]task.Entry, len(reads)), map[task.Lane][]int{}
 	for i, r := range reads {
-		for _, t := range scheduled {
-			if e := t.Entry(); e.Lane == r.Lane && e.Due <= r.Until && r.After.Less(e.Position()) && len(found[i]) < r.Limit {
+		of[r.Lane] = append(of[r.Lane], i)
+	}
+	for _, t := range s.scheduledLocked(math.MaxInt64) {
+		e := t.Entry()
+		for _, i := range of[e.Lane] {
+			if r := reads[i]; e.Due <= r.Until && r.After.Less(e.Position()) && len(found[i]) < r.Limit {
 				found[i] = append(found[i], e)
 			}
 		}

@@ -84,23 +84,30 @@ func everyLane(ctx context.Context, s store.Store) (map[task.Entry]bool, error) 
 		return nil, err
 	}
 	indexed := map[task.Entry]bool{}
-	for _, l := range lanes {
-		read := store.LaneRead{Lane: l.Lane, Until: forever, Limit: 1000}
-		for {
-			found, err := s.Peek(ctx, []store.LaneRead{read})
+	for some := range slices.Chunk(lanes, 100) {
+		reads := make([]store.LaneRead, len(some))
+		for i, l := range some {
+			reads[i] = store.LaneRead{Lane: l.Lane, Until: forever, Limit: 1000}
+		}
+		for len(reads) > 0 {
+			found, err := s.Peek(ctx, reads)
 			if err != nil {
 				return nil, err
 			}
-			if len(found[0]) == 0 {
-				break
-			}
-			for _, e := range found[0] {
-				if !read.After.Less(e.Position()) || e.Lane != l.Lane {
-					return nil, fmt.Errorf("lane %+v after %+v: entry %+v is out of order or of another lane", l.Lane, read.After, e)
+			more := reads[:0]
+			for i, read := range reads {
+				for _, e := range found[i] {
+					if !read.After.Less(e.Position()) || e.Lane != read.Lane {
+						return nil, fmt.Errorf("lane %+v after %+v: entry %+v is out of order or of another lane", read.Lane, read.After, e)
+					}
+					indexed[e] = true
+					read.After = e.Position()
 				}
-				indexed[e] = true
-				read.After = e.Position()
+				if len(found[i]) > 0 {
+					more = append(more, read)
+				}
 			}
+			reads = more
 		}
 	}
 	return indexed, nil
