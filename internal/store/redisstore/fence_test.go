@@ -83,13 +83,12 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 			t.Fatal(err, replies)
 		}
 	}
-	stale := b.settings.Load()
 	reads := func() bool {
-		b.settings.Store(stale)
+		before := b.fences.begun.Load()
 		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings}}, []redisconn.Item{{Shard: b.shards[0]}}); err != nil {
 			t.Fatal(err)
 		}
-		return b.settings.Load() != stale
+		return b.fences.begun.Load() != before
 	}
 	for _, id := range []string{"first", "second"} {
 		if purge(id); !reads() {
