@@ -76,10 +76,10 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	}
 	_, token := settings.MintToken()
 	for _, c := range []struct{ args, path, mode, remedy string }{
-		{"serve --data " + data, data, "0750", "chmod 700 "},
+		{"serve --listen 127.0.0.1:0 --data " + data, data, "0750", "chmod 700 "},
 		{"token create --data " + data, data, "0750", "chmod 700 "},
-		{"serve --store memory: --config " + dir + "/link.yaml", "link.yaml", "0666", "chmod go-w "},
-		{"serve --config " + file("a.yaml", "store: redis://foliot:secret@127.0.0.1:1\n", 0o644), "a.yaml", "0644", "chmod 6"},
+		{"serve --listen 127.0.0.1:0 --store memory: --config " + dir + "/link.yaml", "link.yaml", "0666", "chmod go-w "},
+		{"serve --listen 127.0.0.1:0 --config " + file("a.yaml", "store: redis://foliot:secret@127.0.0.1:1\n", 0o644), "a.yaml", "0644", "chmod 6"},
 		{"serve --store memory: --listen 127.0.0.1:0 --tls-cert " + tls.Cert + " --tls-key " + tls.Key, tls.Key, "0644", "chmod 6"},
 		{"ls --token-file " + file("token", token, 0o644), "token", "0644", "chmod 6"},
 		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},

@@ -123,8 +123,8 @@ func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
 // A store that root created is closed to the user of a service. In another
 // directory, its tasks would be missing.
 func TestAStoreThatIsHiddenIsAdvisedToChangeItsOwnerIfItIsOne(t *testing.T) {
-	remedy := placeRemedy("/var/lib/foliot", "alice", false, true)
-	if !strings.Contains(remedy, "`test -e /var/lib/foliot/FOLIOT && chown -R alice /var/lib/foliot`") || !strings.Contains(remedy, "its tasks stay in it") {
+	remedy := placeRemedy("/srv/hidden", "alice", false, true)
+	if !strings.Contains(remedy, "`test -e /srv/hidden/FOLIOT && chown -R alice /srv/hidden`") || !strings.Contains(remedy, "its tasks stay in it") {
 		t.Errorf("%q", remedy)
 	}
 	if os.Geteuid() == 0 {
