@@ -76,7 +76,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	}
 	_, token := settings.MintToken()
 	for _, c := range []struct{ args, path, mode, remedy string }{
-		{"serve --data " + data, data, "0750", "chmod 700 "},
+		{"serve --listen 127.0.0.1:0 --data " + data, data, "0750", "chmod 700 "},
 		{"token create --data " + data, data, "0750", "chmod 700 "},
 		{"serve --store memory: --config " + dir + "/link.yaml", "link.yaml", "0666", "chmod go-w "},
 		{"serve --config " + file("a.yaml", "store: redis://foliot:secret@127.0.0.1:1\n", 0o644), "a.yaml", "0644", "chmod 6"},
