@@ -287,7 +287,7 @@ var layers = []layer{
 		why: "a node opens its store here without knowing which one it is",
 	},
 	{
-		path: "internal/medium/directory", may: []string{"internal/medium", "internal/store/pebblestore", "internal/task"},
+		path: "internal/medium/directory", may: []string{"internal/medium", "internal/store/pebblestore", "internal/task", "internal/wire"},
 		why: "a program that uses only a directory links no other store",
 	},
 	{

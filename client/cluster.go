@@ -86,9 +86,10 @@ type Finding struct {
 	Says  string // for humans: the result, and the remedy if OK is false
 }
 
-// ExamineStore makes a server check the Redis servers of its shared store, as
-// `foliot doctor redis` does. It needs an operator's token. On a server with an
-// embedded store the error has the Code unsupported.
+// ExamineStore makes a server check its store and its TLS files. On a shared
+// store it checks the Redis servers, as `foliot doctor redis` does, and on a
+// directory the free space. It needs an operator's token. If there is nothing to
+// check, such as for a store in memory, the error has the Code unsupported.
 func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	var x wire.Examination
 	_, err := a.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})

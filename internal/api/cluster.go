@@ -34,9 +34,9 @@ func clusterRoutes() []route {
 		},
 		{
 			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: settings.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
-			id: "examineStore", summary: "Examine the servers of a shared store",
-			about: "The findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
-				"It changes nothing, and also works while the store is closed (store_replaced).",
+			id: "examineStore", summary: "Examine the store of a server",
+			about: "On a directory: the free space. On a Redis: the findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
+				"On both: TLS files that cannot be used. It changes nothing, and also works while the store is closed (store_replaced).",
 			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
 		},
 		{
@@ -105,7 +105,7 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
 	if s.cfg.Examine == nil {
-		return unsupported("the store of this server is embedded: there are no store servers to examine")
+		return unsupported("the store of this server is in memory: there is nothing to examine")
 	}
 	var x wire.Examination
 	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the servers of the store can be slow

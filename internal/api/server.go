@@ -88,7 +88,7 @@ type Config struct {
 	// Backup writes a backup of the store. Several calls may run at once. Default:
 	// the route replies 501.
 	Backup func(context.Context, io.Writer) error
-	// Examine examines the servers of the store. Default: the route replies 501.
+	// Examine examines the disk or the servers of the store. Default: the route replies 501.
 	Examine func(context.Context) []wire.Finding
 	// Runs reports whether this server runs tasks of a kind. "" stands for requests.
 	// It must return quickly. Default: it sends requests and has no handlers.

@@ -46,7 +46,7 @@ type Opened struct {
 	ReapEvery, Gather time.Duration
 
 	Backup  func(context.Context, io.Writer) error // copies the store; nil if it has no files
-	Examine func(context.Context) []wire.Finding   // examines the servers of the store; nil if it has none
+	Examine func(context.Context) []wire.Finding   // examines the disk or the servers of the store; nil if it has neither
 	Join    func()                                 // makes this process run tasks of a shared store; nil if it runs them without Join
 	Release func()                                 // leaves the tasks that this process has not started to other processes; nil if the store is not shared
 }

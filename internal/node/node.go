@@ -181,8 +181,8 @@ func (n *Node) Near() (int, task.Millis) { return n.dispatch.Near() }
 // Backup returns the function that copies the store, or nil if it has no files.
 func (n *Node) Backup() func(context.Context, io.Writer) error { return n.opened.Backup }
 
-// Examine returns the function that examines the servers of the store, or nil if
-// it has none.
+// Examine returns the function that examines the disk or the servers of the
+// store, or nil if it has neither.
 func (n *Node) Examine() func(context.Context) []wire.Finding { return n.opened.Examine }
 
 // Release leaves the tasks that this node has not started to other nodes on the

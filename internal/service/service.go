@@ -146,7 +146,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Metrics:       s.metricsHandler(),
 		Page:          cfg.Page,
 		Backup:        s.Backup(),
-		Examine:       s.Examine(),
+		Examine:       s.examine(),
 		Live:          s.Live,
 		History:       s.History,
 		Attempts:      s.RecentAttempts,

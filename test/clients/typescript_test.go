@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -49,7 +50,11 @@ func TestTheTypeScriptPackageWorksAsInstalled(t *testing.T) {
 
 	program, want := example(t, "typescript", "ts")
 	save(t, filepath.Join(project, "program.ts"), program)
-	command(t, project, nil, filepath.Join("node_modules", ".bin", "tsc"), "--strict", "--module", "nodenext", "--types", "node", "program.ts")
+	compile := []string{"--strict", "--module", "nodenext", "--types", "node", "program.ts"}
+	if readme, err := os.ReadFile(filepath.Join(source, "README.md")); err != nil || !strings.Contains(string(readme), "npx tsc "+strings.Join(compile, " ")) {
+		t.Errorf("the README compiles its program with another command than this test: %v", err)
+	}
+	command(t, project, nil, filepath.Join("node_modules", ".bin", "tsc"), compile...)
 	if got := command(t, project, serve(t), node, "program.js"); got != want {
 		t.Errorf("the program of the README prints\n%s\nand not\n%s", got, want)
 	}

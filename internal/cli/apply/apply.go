@@ -143,7 +143,7 @@ func (c *Command) reportDryRun(con *console.Console, plan *plan) error {
 		con.Notef("no differences: %s", wording.Count(plan.unchanged, "object"))
 		return nil
 	}
-	con.Notef("differences: %d; unchanged: %d; nothing was changed", len(plan.changes)+len(plan.blocked), plan.unchanged)
+	con.Notef("differences in %s; unchanged: %d; nothing was changed", wording.Count(len(plan.changes)+len(plan.blocked), "object"), plan.unchanged)
 	return exit.With(exit.Differs, exit.ErrReported)
 }
 

@@ -36,18 +36,20 @@ func (f *Report) servers(ctx context.Context, api *client.Client, caller Caller)
 	if c.Store == "shared" {
 		f.shards(c.Nodes, shards)
 	}
+	f.store(ctx, api)
 	return c.Store == "shared", nil
 }
 
-// store reports the findings of the server about its Redis.
+// store reports the findings of the server about its disk or its Redis, and
+// about its TLS files.
 func (f *Report) store(ctx context.Context, api *client.Client) {
 	all, err := api.Admin.ExamineStore(ctx)
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
-		return // the server has its own store, or is too old for this request
+		return // the server has nothing to examine, or is too old for this request
 	case err != nil:
-		f.add("redis", false, "the server cannot examine its Redis (%s): foliot doctor redis URL examines it directly", f.why(err))
+		f.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL examines a Redis directly", f.why(err))
 	}
 	for _, found := range all {
 		f.add(found.Check, found.OK, "%s", found.Says)

@@ -50,17 +50,7 @@ func Data(ctx context.Context, dir string, f *Report) error {
 		f.add("consistency", true, "records, index entries and counts agree")
 	}
 	if space, err := pebblestore.SpaceOf(dir); err == nil {
-		f.space(space)
+		f.add("space", space.Accepts(), "%v", space)
 	}
 	return f.end()
-}
-
-// space reports whether the disk has enough room for a server to accept tasks.
-func (f *Report) space(s pebblestore.Space) {
-	enough, advice := int64(s.Free) >= s.Reserve(), ""
-	if !enough {
-		advice = ": free some space, or enlarge the disk"
-	}
-	f.add("space", enough, "%s free of %s; below %s a server accepts no new tasks%s",
-		wording.Megabytes(int64(s.Free)), wording.Megabytes(int64(s.Total)), wording.Megabytes(s.Reserve()), advice)
 }

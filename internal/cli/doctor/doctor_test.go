@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -42,28 +41,6 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}})
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
-		}
-	}
-}
-
-// A small disk is not a bad finding by itself.
-func TestDoctorDataChecksTheDiskAsAServerDoes(t *testing.T) {
-	const mb, gb = 1 << 20, 1 << 30
-	for _, c := range []struct {
-		free, total uint64
-		ok          bool
-	}{
-		{60 * mb, 64 * mb, true},
-		{7 * mb, 64 * mb, true},
-		{6 * mb, 64 * mb, false},
-		{11 * gb, 1000 * gb, true},
-		{9 * gb, 1000 * gb, false},
-	} {
-		var out bytes.Buffer
-		f := printing(&out)
-		f.space(pebblestore.Space{Free: c.free, Total: c.total})
-		if ok := f.bad == 0; ok != c.ok || strings.Contains(out.String(), "free some space") == c.ok {
-			t.Errorf("%d of %d MB free: %s", c.free/mb, c.total/mb, out.String())
 		}
 	}
 }

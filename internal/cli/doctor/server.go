@@ -58,7 +58,7 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 	f.certificate(caller.ServerCertificate(), began)
 	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
 	shared, err := f.servers(ctx, api, caller)
-	if shared || err != nil {
+	if err != nil {
 		f.store(ctx, api)
 	}
 	if err == nil {

@@ -31,9 +31,15 @@ func advice(err error) string {
 	var noReply *client.TransportError
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
+	var otherName x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a Redis
 		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
+	case errors.As(err, &noReply) && errors.As(err, &otherName):
+		return ": set --server or FOLIOT_SERVER to a name that the certificate has"
+	case errors.As(err, &noReply) && errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return ": renew the certificate of the server, or correct the clock of this machine"
 	case errors.Is(err, client.ErrNeedsCertificate):
 		return ": pass one with --client-cert and --client-key, or FOLIOT_CLIENT_CERT and FOLIOT_CLIENT_KEY"
 	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &noReply):
@@ -48,6 +54,8 @@ func advice(err error) string {
 		return ": pass one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
 	case errors.As(err, &refused) && refused.Code == "unavailable":
 		return ": retry soon; the log of foliot serve has details"
+	case errors.As(err, &refused) && refused.Code == "capacity":
+		return ": `foliot doctor` with an operator's token shows how much room the store has"
 	}
 	return ""
 }

@@ -23,3 +23,22 @@ func TestTheFlagCACertIsAdvisedForServersOfFoliotOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestAnErrorNamesItsOwnRemedy(t *testing.T) {
+	noReply := func(err error) error {
+		return &client.TransportError{Op: "list", Server: "https://foliot.internal", Err: err}
+	}
+	leaf := &x509.Certificate{DNSNames: []string{"timers.example"}}
+	for _, c := range []struct {
+		err    error
+		remedy string
+	}{
+		{noReply(x509.HostnameError{Certificate: leaf, Host: "foliot.internal"}), "to a name that the certificate has"},
+		{noReply(x509.CertificateInvalidError{Cert: leaf, Reason: x509.Expired}), "renew the certificate"},
+		{&client.Error{Op: "add", Status: 503, Code: "capacity", Detail: "the store is full"}, "foliot doctor"},
+	} {
+		if text := OneLine(c.err, nil); !strings.Contains(text, c.remedy) || strings.Contains(text, "foliot serve") {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Medium is a directory. Only one process at a time can open it.
@@ -24,7 +25,20 @@ func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error)
 	if err != nil {
 		return nil, err
 	}
-	return &medium.Opened{Store: s, Now: time.Now, Backup: func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) }}, nil
+	return &medium.Opened{
+		Store: s, Now: time.Now,
+		Backup:  func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) },
+		Examine: func(context.Context) []wire.Finding { return examine(s) },
+	}, nil
+}
+
+// examine reports whether the disk has enough room to accept tasks.
+func examine(s *pebblestore.Store) []wire.Finding {
+	space, err := s.Space()
+	if err != nil {
+		return []wire.Finding{{Check: "space", Says: err.Error()}}
+	}
+	return []wire.Finding{{Check: "space", OK: space.Accepts(), Says: space.String()}}
 }
 
 // backup copies the store to w. It returns a *task.FieldError if another backup

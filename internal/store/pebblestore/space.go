@@ -18,6 +18,22 @@ type Space struct {
 // compactions. That part is a tenth, and at most 10 GiB.
 func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
 
+// Accepts reports whether a store with this space accepts new tasks. A file
+// system that reports no size limits nothing.
+func (s Space) Accepts() bool { return s.Total == 0 || int64(s.Free) >= s.Reserve() }
+
+// String describes the space, and the remedy if it is too small.
+func (s Space) String() string {
+	remedy := ""
+	if !s.Accepts() {
+		remedy = ": free some space, or enlarge the disk"
+	}
+	return fmt.Sprintf("%s free of %s; below %s a server accepts no new tasks%s",
+		megabytes(s.Free), megabytes(s.Total), megabytes(uint64(s.Reserve())), remedy)
+}
+
+func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
 // Space returns the space of the file system that holds the directory. It costs
 // one system call.
 func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }

@@ -160,7 +160,7 @@ func (c Config) check() error {
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
 		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
-		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Subscribe: !c.Alone, Logger: c.Logger,
+		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Embedded: c.Embedded, Subscribe: !c.Alone, Logger: c.Logger,
 	}
 }
 

@@ -48,27 +48,39 @@ func (f facts) remedy(settings ...string) string {
 	return fmt.Sprintf("run %s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
 }
 
+// unlessEmbedded returns the part of a message that names a flag, or "" if the
+// program has no flags.
+func (c Config) unlessEmbedded(words string) string {
+	if c.Embedded {
+		return ""
+	}
+	return words
+}
+
 // refusals returns the reasons that make a server unfit under c. Each names the
-// setting, the remedy, and the flag that accepts the server. A setting that
+// setting, the remedy, and the flag that accepts the server, if the program has
+// flags. A setting that
 // INFO does not contain is not a reason. The exception is appendfsync at the
 // level Strict, which guarantees synced writes.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
 	}
+	orMemory := c.unlessEmbedded(", or pass --redis-memory")
 	if !atLeast7(f.version) {
 		refuse("the version %q is older than 7.0: install a newer Redis, or Valkey", f.version)
 	}
 	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
-		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s; --redis-unsafe-eviction accepts this setting", f.policy, f.remedy("maxmemory-policy noeviction"))
+		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s%s", f.policy, f.remedy("maxmemory-policy noeviction"),
+			c.unlessEmbedded("; --redis-unsafe-eviction accepts this setting"))
 	}
 	if f.limit == "0" && c.Memory <= 0 && f.machine == 0 {
-		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf, or pass --redis-memory")
+		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf%s", orMemory)
 	}
 	if c.UnsafePersistence {
 		return all
 	}
-	const accept = "; --redis-unsafe-persistence accepts this setting"
+	accept := c.unlessEmbedded("; --redis-unsafe-persistence accepts this setting")
 	switch {
 	case f.file == "0":
 		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
@@ -94,12 +106,12 @@ const (
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
-		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s, or pass --redis-memory",
-			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20))))
+		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s%s",
+			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20)), c.unlessEmbedded(", or pass --redis-memory")))
 	}
 	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
-		all = append(all, fmt.Sprintf("min-replicas-to-write is 0 and the durability is %s, so a master that was replaced during a network split may still accept writes, and these writes are lost: %s, also on the replicas; or use --durability strict",
-			c.Durability, f.remedy(minReplicasSetting, maxLagSetting)))
+		all = append(all, fmt.Sprintf("min-replicas-to-write is 0 and the durability is %s, so a master that was replaced during a network split may still accept writes, and these writes are lost: %s, also on the replicas%s",
+			c.Durability, f.remedy(minReplicasSetting, maxLagSetting), c.unlessEmbedded("; or use --durability strict")))
 	}
 	return all
 }

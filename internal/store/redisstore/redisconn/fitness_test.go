@@ -41,6 +41,23 @@ func TestUnfitServersAreRefusedWithAReason(t *testing.T) {
 	}
 }
 
+func TestAProgramWithoutFlagsIsNotAdvisedToPassAFlag(t *testing.T) {
+	unfit := facts{addr: "a:1", version: "7.0.15", policy: "allkeys-lru", file: "0", limit: "0"}
+	risky := condition{facts: facts{machine: 1 << 30, replicas: 1}, limit: 1 << 29, derived: true}
+	for _, embedded := range []bool{false, true} {
+		c := Config{Embedded: embedded}
+		refusals := c.refusals(unfit)
+		if len(refusals) != 3 {
+			t.Errorf("refusals: %q", refusals)
+		}
+		for _, text := range append(c.risks(risky), fmt.Sprint(refusals)) {
+			if strings.Contains(text, " --") == embedded {
+				t.Errorf("embedded %v: %s", embedded, text)
+			}
+		}
+	}
+}
+
 // A restart undoes CONFIG SET without CONFIG REWRITE. All tasks accepted since
 // then are lost.
 func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {

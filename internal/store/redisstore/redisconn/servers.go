@@ -32,6 +32,7 @@ type Config struct {
 
 	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
 
+	Embedded  bool // the program has no flags, so no message names one
 	Subscribe bool // use a separate client for subscriptions
 	Logger    *slog.Logger
 }
