@@ -23,6 +23,7 @@ func (f *Report) servers(ctx context.Context, api *client.Client, caller Caller)
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
 		f.add("server", false, "the server answers, but cannot reach its store (%s)", f.why(err))
+		f.store(ctx, api)
 		return false, err
 	case errors.Is(err, client.ErrForbidden):
 		f.add("server", true, "the server answers; its state is visible only with an operator's token (%s)", f.why(err))

@@ -58,9 +58,6 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 	f.certificate(caller.ServerCertificate(), began)
 	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
 	shared, err := f.servers(ctx, api, caller)
-	if err != nil {
-		f.store(ctx, api)
-	}
 	if err == nil {
 		if f.scope(ctx, api, caller) {
 			err = f.deadOfAll(ctx, api)

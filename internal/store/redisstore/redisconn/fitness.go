@@ -59,9 +59,8 @@ func (c Config) unlessEmbedded(words string) string {
 
 // refusals returns the reasons that make a server unfit under c. Each names the
 // setting, the remedy, and the flag that accepts the server, if the program has
-// flags. A setting that
-// INFO does not contain is not a reason. The exception is appendfsync at the
-// level Strict, which guarantees synced writes.
+// flags. A setting that INFO does not contain is not a reason. The exception is
+// appendfsync at the level Strict, which guarantees synced writes.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
