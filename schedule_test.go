@@ -1,0 +1,74 @@
+package foliot_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/foliottest"
+)
+
+func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+		for range 3 { // three starts of the program
+			if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 1}); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Hour)
+		}
+		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "hourly@") {
+			t.Errorf("%+v", c.list)
+		}
+		if v := foliot.StoredSchedule(t, n, "hourly").Version; v != 1 {
+			t.Errorf("it was written %d times", v)
+		}
+		if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		if c.list[3].Args.Cents != 2 {
+			t.Errorf("%+v", c.list[3])
+		}
+	})
+}
+
+func TestAScheduleIsNoTask(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Every(time.Hour), order{}); err != nil {
+		t.Fatal(err)
+	}
+	_, get := n.Get(t.Context(), "@nightly")
+	_, cancel := n.Cancel(t.Context(), "@nightly")
+	if !errors.Is(get, foliot.ErrNotFound) || !errors.Is(cancel, foliot.ErrNotFound) {
+		t.Errorf("Get: %v, Cancel: %v", get, cancel)
+	}
+}
+
+func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
+	for name, rule := range map[string]foliot.Rule{
+		"after its last run": {Every: time.Second, MaxRuns: 2},
+		"after its end":      {Every: time.Minute, End: time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)}, // bubbles begin at midnight
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
+				version := uint64(0)
+				for start := range 4 {
+					if err := closeOrder.Schedule(t.Context(), n, "s", rule, order{}); err != nil {
+						t.Fatal(err)
+					}
+					got := foliot.StoredSchedule(t, n, "s").Version
+					if start > 0 && got != version {
+						t.Errorf("start %d wrote version %d after %d", start, got, version)
+					}
+					pass(time.Hour)
+					version = foliot.StoredSchedule(t, n, "s").Version
+				}
+				if c.len() == 0 || !foliot.StoredSchedule(t, n, "s").Recur.Ended() {
+					t.Errorf("it has not ended: %d calls", c.len())
+				}
+			})
+		})
+	}
+}
