@@ -172,6 +172,9 @@ var lineOfSyntax = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // place of the library's.
 func syntaxError(file string, err error) error {
 	text := err.Error()
+	if strings.HasPrefix(text, "yaml: unknown anchor ") { // it has the value, which can be a secret
+		text = "yaml: a value that begins with * must be in quotes"
+	}
 	m := lineOfSyntax.FindStringSubmatch(text)
 	if m == nil {
 		return usage.Errorf(file, "%s", text)
