@@ -106,7 +106,7 @@ func refuseIgnored(dir string, paths []string) error {
 		switch {
 		case err != nil:
 			return usage.AboutFile(path, err)
-		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".") && path != dir):
+		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".")):
 			return filepath.SkipDir
 		case !entry.IsDir() && isYAML(path):
 			return usage.Errorf("", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))

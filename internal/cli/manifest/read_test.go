@@ -82,6 +82,28 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 	}
 }
 
+// Git has such directories, and so has a ConfigMap of Kubernetes as a volume.
+func TestFilesOfHiddenDirectoriesAreIgnored(t *testing.T) {
+	dir := t.TempDir()
+	for _, hidden := range []string{".github", "..2026_11_28", filepath.Join("visible", ".hidden")} {
+		if err := os.MkdirAll(filepath.Join(dir, hidden), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, hidden, "a.yaml"), []byte("kind: queue\nname: q\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("..2026_11_28", filepath.Join(dir, "..data")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(filepath.Join("..data", "a.yaml"), filepath.Join(dir, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if objects, err := Read([]string{dir}, nil, "default"); err != nil || len(objects) != 1 {
+		t.Errorf("%v, %v", objects, err)
+	}
+}
+
 func TestAllErrorsAreReportedAtOnce(t *testing.T) {
 	_, got := read(t, "kind: queue\nname: q\nrate: fast\nburst: x\n---\nkind: queue\nname: p\ntimeout: 1\n")
 	if want := "f.yaml:3: rate: must be a number\nf.yaml:4: burst: must be a whole number\nf.yaml:8: timeout: must be a duration with a unit, such as 1s"; got != want {
