@@ -210,13 +210,13 @@ func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
 	tasks := r.clientSpec()
 	tasks.Name, tasks.Delay = "", 0
 	spec := client.ScheduleSpec{
-		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: rule.Start, End: rule.End, MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
+		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: bound(local.Rule.Start), End: bound(local.Rule.End), MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
 		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: tasks,
 	}
-	if rule.SkipGaps {
+	if rule.SkipGaps && rule.Cron != "" { // the API refuses what Every ignores
 		spec.DSTGap = "skip"
 	}
-	if rule.BothFolds {
+	if rule.BothFolds && rule.Cron != "" {
 		spec.DSTOverlap = "both"
 	}
 	if rule.CatchupWindow != 0 {
@@ -225,6 +225,15 @@ func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
 	}
 	_, err := s.client.Schedules.Put(ctx, r.name, spec)
 	return remoteError(r.name, err)
+}
+
+// bound returns the first or last possible instant of a rule for the API. Zero
+// means that there is none. The API would round an end up, to a later instant.
+func bound(at task.Millis) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return at.Time()
 }
 
 func remoteInfo(name string, t *client.Task, err error) (Info, error) {

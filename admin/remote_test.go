@@ -214,6 +214,29 @@ func TestARemoteSchedulerStartsTasksAtOnceThatWereDueBefore1970(t *testing.T) {
 	}
 }
 
+func TestARemoteSchedulerStoresTheRuleThatANodeStores(t *testing.T) {
+	n, _, schedulers := both(t)
+	noon := time.Date(2060, 1, 1, 12, 0, 0, 0, time.UTC)
+	exclusive, unbounded, interval := foliot.Cron("0 12 * * *", "Europe/Berlin"), foliot.Cron("@daily", ""), foliot.Every(time.Hour)
+	exclusive.Start, exclusive.End, exclusive.SkipGaps, exclusive.BothFolds = noon.Add(1), noon.Add(-1).AddDate(1, 0, 0), true, true
+	unbounded.Start, unbounded.End = time.Unix(0, 0), time.Unix(0, 1)
+	interval.SkipGaps, interval.BothFolds = true, true // they matter only for a cron expression
+	for what, rule := range map[string]foliot.Rule{"exclusive": exclusive, "unbounded": unbounded, "interval": interval} {
+		for name, s := range schedulers {
+			if err := closeOrder.Schedule(t.Context(), s, name+"-"+what, rule, order{}); err != nil {
+				t.Fatalf("%s, %s: %v", name, what, err)
+			}
+		}
+		node, remote := stored(t, n, "@node-"+what).Recur.Rule, stored(t, n, "@remote-"+what).Recur.Rule
+		if remote.Anchor = node.Anchor; what == "interval" { // the anchor is the time of the call
+			remote.Gap, remote.Fold = node.Gap, node.Fold
+		}
+		if node != remote {
+			t.Errorf("%s: the Node stores %+v, and the Remote %+v", what, node, remote)
+		}
+	}
+}
+
 func TestAChangeThatTheStateForbidsChangesNothing(t *testing.T) {
 	n, c, schedulers := both(t)
 	if _, err := c.Queues.Put(t.Context(), "keeps", client.QueueSettings{KeepBodies: true}); err != nil {

@@ -212,7 +212,12 @@ func Placed(flag string, err error) error {
 	case errors.Is(err, marker.ErrForeign):
 		return usage.Errorf(flag, "%v", err)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &denied):
-		return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), shellWord(filepath.Dir(denied.Path)))
+		// Only a store of this user may get another owner for its files: other
+		// users need their own stores, and other programs their files.
+		if dir := filepath.Dir(denied.Path); marker.Marked(dir) && ownerOf(dir) == os.Geteuid() {
+			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), shellWord(dir))
+		}
+		return usage.Errorf(flag, "%v: this process runs as %s, so run the command as the user that owns the store", err, userName(os.Geteuid()))
 	}
 	return err
 }

@@ -170,16 +170,37 @@ func TestRootWritesToNoStoreOfAnotherUser(t *testing.T) {
 	}
 }
 
+// placed returns the text of Placed for a file that may not be opened.
+func placed(t *testing.T, path string) string {
+	t.Helper()
+	var invalid *usage.Error
+	err := Placed("--data", fmt.Errorf("open the data directory: %w", &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}))
+	if !errors.As(err, &invalid) {
+		t.Errorf("%s: %v", path, err)
+	}
+	return err.Error()
+}
+
 // A command that ran as root may have left such a file.
 func TestAFileOfAStoreThatMayNotBeOpenedHasARemedy(t *testing.T) {
-	denied := fmt.Errorf("open the data directory: %w", &fs.PathError{Op: "open", Path: "/srv/store/MANIFEST-000029", Err: syscall.EACCES})
-	err := Placed("--data", denied)
-	var invalid *usage.Error
-	if want := "`chown -R " + userName(os.Geteuid()) + " /srv/store` as root"; !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+	store := t.TempDir()
+	if err := os.WriteFile(filepath.Join(store, "FOLIOT"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := placed(t, filepath.Join(store, "MANIFEST-000029")), "`chown -R "+userName(os.Geteuid())+" "+store+"` as root"; !strings.Contains(got, want) {
+		t.Error(got)
 	}
 	if other := errors.New("the disk is full"); Placed("--data", other) != other {
 		t.Error("another error changed")
+	}
+}
+
+func TestNoRemedyChangesTheOwnerOfTheDirectoryAboveAStore(t *testing.T) {
+	above := t.TempDir()
+	for what, path := range map[string]string{"a closed store": filepath.Join(above, "store"), "a file of another program": filepath.Join(above, "passwd")} {
+		if got := placed(t, path); strings.Contains(got, "chown") || !strings.Contains(got, "run the command as the user that owns the store") {
+			t.Errorf("%s: %s", what, got)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import time
 import unittest
 import urllib.parse
 from collections.abc import Callable
+from unittest import mock
 
 from foliot import Client, FoliotError, ProblemError, RetryPolicy, TransportError
 from foliot.types import TaskInput
@@ -207,6 +208,20 @@ class Retries(unittest.TestCase):
                     client.tasks.wait("x", timeout=0.5)
                 self.assertLess(time.monotonic() - began, 5)
                 self.assertEqual(len(requests), len(faults))
+
+    def test_a_wait_longer_than_an_outage_ends_with_a_timeout_error_too(self) -> None:
+        done = threading.Event()
+        self.addCleanup(done.set)
+
+        def known(request: Request) -> None:
+            request.reply(200, b'{"id":"1","state":"scheduled"}', {"Content-Type": "application/json"})
+
+        def silent(request: Request) -> None:
+            done.wait()
+
+        client, _ = self.front(known, silent)
+        with mock.patch("foliot._tasks._OUTAGE", 0.1), self.assertRaisesRegex(TimeoutError, "the task is scheduled after 0.5 seconds"):
+            client.tasks.wait("x", timeout=0.5)
 
     def test_a_connection_is_used_again_and_threads_have_their_own(self) -> None:
         client, requests = self.front()

@@ -106,7 +106,7 @@ func refuseIgnored(dir string, paths []string) error {
 		switch {
 		case err != nil:
 			return usage.AboutFile(path, err)
-		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".") && path != dir):
+		case entry.IsDir() && (given(path) || strings.HasPrefix(entry.Name(), ".")):
 			return filepath.SkipDir
 		case !entry.IsDir() && isYAML(path):
 			return usage.Errorf("", "%s is in a subdirectory, which is not read: pass %s with its own --file, or move the file", path, filepath.Dir(path))
@@ -172,6 +172,9 @@ var lineOfSyntax = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // place of the library's.
 func syntaxError(file string, err error) error {
 	text := err.Error()
+	if strings.HasPrefix(text, "yaml: unknown anchor ") { // it has the value, which can be a secret
+		text = "yaml: a value that begins with * must be in quotes"
+	}
 	m := lineOfSyntax.FindStringSubmatch(text)
 	if m == nil {
 		return usage.Errorf(file, "%s", text)

@@ -70,6 +70,7 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 		{"kind: schedule\nname: s\nevery: 1h\nstart: 2030-01-02\n" + plainTask, `f.yaml:4: start: "2030-01-02" is not a time, such as 2030-01-02T15:04:05Z`},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: ftp://a/\n", "f.yaml:6: schedule s: task.http.url: "},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: 7\n", "f.yaml:8: task.http.headers.X: must be text: put the value in quotes"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: *hunter2\n", "f.yaml: a value that begins with * must be in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: .inf\n", "f.yaml:8: task.http.body.a: .inf is not a number of JSON"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http: &h\n    url: http://a/\n  work: *h\n", "f.yaml:7: aliases such as *h are not supported"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  <<: {}\n", "f.yaml:5: merge keys (<<) are not supported"},
@@ -78,6 +79,28 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 		if !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("%q\ngives the error\n%s\nwant\n%s", c.content, got, c.want)
 		}
+	}
+}
+
+// Git has such directories, and so has a ConfigMap of Kubernetes as a volume.
+func TestFilesOfHiddenDirectoriesAreIgnored(t *testing.T) {
+	dir := t.TempDir()
+	for _, hidden := range []string{".github", "..2026_11_28", filepath.Join("visible", ".hidden")} {
+		if err := os.MkdirAll(filepath.Join(dir, hidden), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, hidden, "a.yaml"), []byte("kind: queue\nname: q\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("..2026_11_28", filepath.Join(dir, "..data")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(filepath.Join("..data", "a.yaml"), filepath.Join(dir, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if objects, err := Read([]string{dir}, nil, "default"); err != nil || len(objects) != 1 {
+		t.Errorf("%v, %v", objects, err)
 	}
 }
 

@@ -111,10 +111,10 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 // ending says when the command ends.
 func (c *Listen) ending() string {
 	switch {
+	case c.Try > 0: // only this callback counts, and one is enough
+		return "ends after the callback of its task"
 	case c.Count > 0:
 		return "ends after " + wording.Count(c.Count, "callback")
-	case c.Try > 0:
-		return "ends after the callback of its task"
 	}
 	return "press Ctrl-C to stop"
 }

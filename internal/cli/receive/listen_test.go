@@ -25,13 +25,17 @@ func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
 }
 
 func TestListenSaysWhenItEnds(t *testing.T) {
-	for want, c := range map[string]Listen{
-		"press Ctrl-C to stop":                {},
-		"ends after 2 callbacks":              {Count: 2},
-		"ends after the callback of its task": {Try: time.Second},
+	for _, c := range []struct {
+		command Listen
+		want    string
+	}{
+		{Listen{}, "press Ctrl-C to stop"},
+		{Listen{Count: 2}, "ends after 2 callbacks"},
+		{Listen{Try: time.Second}, "ends after the callback of its task"},
+		{Listen{Try: time.Second, Count: 2}, "ends after the callback of its task"},
 	} {
-		if got := c.ending(); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := c.command.ending(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

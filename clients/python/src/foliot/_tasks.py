@@ -94,7 +94,8 @@ class Tasks:
                 task = self._get(name, f"{max(1, int(left * 1000))}ms", end)
                 answered = time.monotonic()
             except FoliotError as error:
-                if not _temporary(error) or time.monotonic() - answered > _OUTAGE:
+                now = time.monotonic()
+                if not _temporary(error) or now < end and now - answered > _OUTAGE:
                     raise
             if task["id"] != id:
                 raise ReplacedError("wait for " + name)
