@@ -48,11 +48,35 @@ type usedParser struct {
 	nodes  map[*kong.Node]bool     // Active
 }
 
-var usedParsers = sync.Pool{New: func() any {
+// usedParsers has the parsers that are free. A sync.Pool would forget a quarter
+// of them under the race detector, and all of them after two garbage collections.
+var usedParsers struct {
+	sync.Mutex
+	free []*usedParser
+}
+
+func newUsedParser() *usedParser {
 	p := &usedParser{newLineParser(), map[*kong.Value][2]bool{}, map[*kong.Node]bool{}}
 	p.eachMark(func(v *kong.Value) { p.values[v] = [2]bool{v.Set, v.Active} }, func(n *kong.Node) { p.nodes[n] = n.Active })
 	return p
-}}
+}
+
+func usedOrNewParser() *usedParser {
+	usedParsers.Lock()
+	defer usedParsers.Unlock()
+	if n := len(usedParsers.free); n > 0 {
+		p := usedParsers.free[n-1]
+		usedParsers.free = usedParsers.free[:n-1]
+		return p
+	}
+	return newUsedParser()
+}
+
+func (p *usedParser) release() {
+	usedParsers.Lock()
+	defer usedParsers.Unlock()
+	usedParsers.free = append(usedParsers.free, p)
+}
 
 // eachMark calls a function for each value and node of the model.
 func (p *usedParser) eachMark(value func(*kong.Value), node func(*kong.Node)) {
@@ -74,10 +98,10 @@ func (p *usedParser) eachMark(value func(*kong.Value), node func(*kong.Node)) {
 // takeUsed is takeParser for the tests. kong sets the variables of flags again,
 // but not the marks of its model.
 func takeUsed() (*lineParser, func()) {
-	p := usedParsers.Get().(*usedParser)
+	p := usedOrNewParser()
 	*p.line, *p.file = cli{}, config.Values{}
 	p.eachMark(func(v *kong.Value) { v.Set, v.Active = p.values[v][0], p.values[v][1] }, func(n *kong.Node) { n.Active = p.nodes[n] })
-	return p.lineParser, func() { usedParsers.Put(p) }
+	return p.lineParser, p.release
 }
 
 // quietParser returns a parser that prints nothing.
