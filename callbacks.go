@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// maxCallbacks is the number of calls that wait at most. Further calls are
+	// maxCallbacks is the maximum number of waiting calls. Further calls are
 	// dropped.
 	maxCallbacks = 10_000
-	// callbackLimit is how long the calls may take at the end of Run.
+	// callbackLimit is how long Run waits for the calls after its handlers have
+	// ended.
 	callbackLimit = 5 * time.Second
 )
 
@@ -25,7 +26,7 @@ type callbacks struct {
 
 	mu       sync.Mutex // guards the fields below
 	waiting  []callback
-	current  string // the option whose function is called now, or was called last
+	current  string // the option of the latest call
 	dropping bool   // calls were dropped since waiting was last empty
 }
 
@@ -42,7 +43,7 @@ func (c *callbacks) add(option string, call func()) {
 	if len(c.waiting) >= maxCallbacks {
 		if !c.dropping {
 			c.dropping = true
-			c.log.Error("too many calls of functions of the program wait: further calls are dropped until all have been made", "option", option, "slow", c.current, "waiting", len(c.waiting))
+			c.log.Error("too many calls of functions in Options wait: further calls are dropped until all have been made", "option", option, "slow", c.current, "waiting", len(c.waiting))
 		}
 		return
 	}
@@ -84,7 +85,7 @@ func (c *callbacks) run(ctx context.Context) error {
 	defer c.mu.Unlock()
 	left := len(c.waiting)
 	c.waiting = nil
-	return fmt.Errorf("foliot: a call of Options.%s has not returned %v after the end of the handlers, and %d more calls were dropped: make the function return", c.current, callbackLimit, left)
+	return fmt.Errorf("foliot: Options.%s has not returned %v after the end of the handlers, and %d more calls were dropped: the function must return", c.current, callbackLimit, left)
 }
 
 // work makes the calls until ctx has ended and no call waits.
@@ -99,9 +100,9 @@ func (c *callbacks) work(ctx context.Context) {
 			e := guard(func(*ending) { b.call() })
 			switch {
 			case e.panicked:
-				c.log.Error("a function of the program panicked", "option", b.option, "panic", e.text, "stack", string(e.stack))
+				c.log.Error("a function in Options panicked", "option", b.option, "panic", e.text, "stack", string(e.stack))
 			case e.exited:
-				c.log.Error("a function of the program called runtime.Goexit", "option", b.option)
+				c.log.Error("a function in Options called runtime.Goexit", "option", b.option)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func TestACallbackThatBlocksDelaysNoLease(t *testing.T) {
 	})
 }
 
-func TestTasksOfARenamedKindWaitForItsHandlerAndTheLogSaysSo(t *testing.T) {
+func TestTasksOfARenamedKindWaitForAHandlerAndTheLogReportsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var journal bytes.Buffer // written by one goroutine, and read while that sleeps
 		m, c := handling(succeed)
@@ -64,7 +64,7 @@ func TestTasksOfARenamedKindWaitForItsHandlerAndTheLogSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheProgramIsToldOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
+func TestTheProgramIsNotifiedOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := handling(func(_ context.Context, task *foliot.Task[order]) error {
 			if task.Args.Cents == 1 {
@@ -215,7 +215,7 @@ func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
 	}
 }
 
-func TestTheProgramIsToldOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *testing.T) {
+func TestTheProgramIsNotifiedOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, store := make(chan bool), dir.Store(t.TempDir())
 		defer close(release)
@@ -244,7 +244,7 @@ func TestTheProgramIsToldOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *test
 	})
 }
 
-func TestHandlersCallbacksAndTheLogKnowTheNamespaceOfATask(t *testing.T) {
+func TestHandlersCallbacksAndTheLogGetTheNamespaceOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var journal bytes.Buffer // written by one goroutine, and read after it has ended
 		var seen []string

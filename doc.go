@@ -58,7 +58,7 @@
 //
 // To set a timer for a row of a database, create the task before the
 // transaction commits. Derive its name from the row, and let the handler read
-// the row: after a rollback the handler finds no row, and has nothing to do. In
+// the row. After a rollback the handler finds no row, and has nothing to do. In
 // the other order, a crash between the commit and the create would lose the
 // timer.
 //

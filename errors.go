@@ -28,10 +28,10 @@ var (
 
 // These are the causes (context.Cause) with which the context of a handler
 // ends. After the Timeout of the task, the cause is context.DeadlineExceeded.
-// There are two rare causes without a name: this process lost its share of a
-// queue's limit on a Redis, or a task that may crash the process must run
-// alone. After ErrStopping, ErrLeaseLost and the rare causes, the task is due
-// again, and the attempt does not count.
+// Two rare causes have no name: this process lost its share of a queue's limit
+// on a Redis, or a task that may crash the process must run alone. After
+// ErrStopping, ErrLeaseLost and the rare causes, the task is due again, and the
+// attempt does not count.
 var (
 	// ErrCancelled: the task was cancelled.
 	ErrCancelled = dispatch.ErrCancelled

@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/foliottest"
 )
 
-// theOrderIsClosed is a test of a program: there its name is
+// theOrderIsClosed is a test of a program. In the program, its name is
 // TestTheOrderIsClosed.
 func theOrderIsClosed(t *testing.T) {
 	type Order struct{ ID string }

@@ -82,7 +82,7 @@ func (e *brokenError) Error() string { return e.text }
 
 // A deployment must not kill tasks, even if the handler reports the end of its
 // process as a fatal error.
-func TestAStopIsNoReasonToDieEvenIfTheHandlerSaysSo(t *testing.T) {
+func TestAStopKillsNoTaskEvenIfItsHandlerReturnsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := handling(func(ctx context.Context, _ *foliot.Task[order]) error {
 			<-ctx.Done()
@@ -108,7 +108,7 @@ func TestAStopIsNoReasonToDieEvenIfTheHandlerSaysSo(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatDoNotDecodeAreAFailureAndNotTheEnd(t *testing.T) {
+func TestArgumentsThatDoNotDecodeFailTheAttemptAndNotTheTask(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		old := foliot.NewKind[string]("close-order") // of an earlier deployment
 		if _, err := old.In(t.Context(), n, "a", 0, "42"); err != nil {

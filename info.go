@@ -23,7 +23,7 @@ const (
 // Info is a copy of a task in the store.
 type Info struct {
 	// Namespace is the namespace of the task. Options.Died and Options.Hangs
-	// receive tasks of all namespaces, but the methods of a Node only reach
+	// receive tasks of all namespaces, but the methods of a Node reach only
 	// those of Options.Namespace. Remote leaves the field empty: its client has
 	// the namespace.
 	Namespace string

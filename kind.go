@@ -27,8 +27,8 @@ func NewKind[A any](name string, defaults ...Default) Kind[A] {
 // Name returns the name of the kind.
 func (k Kind[A]) Name() string { return k.name }
 
-// Task is one attempt of a task, as its handler receives it. It is a copy: the
-// handler can change it, and the stored task stays as it is.
+// Task is one attempt of a task, as its handler receives it. It is a copy: if
+// the handler changes it, the stored task stays as it is.
 type Task[A any] struct {
 	Namespace string
 	Name      string // unique in the namespace: use both as the idempotency key

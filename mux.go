@@ -23,7 +23,7 @@ type handler struct {
 }
 
 // Call is one attempt, as middleware receives it. Its fields are those of Task.
-// It is a copy: middleware can change it for the handler, and the stored task
+// It is a copy: middleware can change it for the handler, but the stored task
 // stays as it is.
 type Call struct {
 	Kind, Namespace, Name, Queue string

@@ -38,13 +38,13 @@ type Options struct {
 	// store. Until then it can be read, and its name is taken for In and At.
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
-	// Died is called for each task that becomes dead: after an attempt in this
-	// process, or because this process has found that the task has ended its
-	// process too often. The calls begin with Run. The log has a warning too,
-	// even if Died is nil. The calls of Died and Hangs are made one after the
-	// other, so both functions must return, and must not wait for the end of
-	// Run. A panic in them is logged. If 10,000 calls wait, further calls are
-	// dropped, and an error is logged.
+	// Died is called for each task that becomes dead after an attempt in this
+	// process. It is also called if this process finds that a task has ended
+	// its process too often. The calls begin with Run. The log has a warning
+	// too, even if Died is nil. The calls of Died and Hangs are made one after
+	// the other. So both functions must return, and must not wait for the end
+	// of Run. A panic in them is logged. If 10,000 calls wait, further calls
+	// are dropped, and an error is logged.
 	Died func(Info)
 	// Hangs is called if a handler still runs after the Timeout of its task.
 	// The task stays with this handler, which counts against Concurrency.
@@ -185,7 +185,7 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // up to Options.Grace for the handlers that run. After that it ends the
 // contexts of the remaining handlers with ErrStopping, and waits a few seconds
 // more. If all handlers and all calls of Options.Died and Options.Hangs have
-// returned, Run returns nil. Otherwise, or if the store fails for good, it
+// returned, Run returns nil. Otherwise, or if the store fails permanently, it
 // returns an error. Run must be called once only: a second call returns an
 // error.
 func (n *Node) Run(ctx context.Context) (err error) {

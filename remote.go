@@ -107,8 +107,8 @@ func (s *remote) Move(ctx context.Context, name string, w When) (Info, error) {
 	return i, err
 }
 
-// maxConflicts is how often a change can collide with other changes of the same
-// task.
+// maxConflicts is the number of tries of a change that collides with other
+// changes of the same task.
 const maxConflicts = 10
 
 // inState changes a task unless refused returns an error for its state. The API
@@ -213,7 +213,7 @@ func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
 		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: bound(local.Rule.Start), End: bound(local.Rule.End), MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
 		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: tasks,
 	}
-	if rule.SkipGaps && rule.Cron != "" { // the API refuses what Every ignores
+	if rule.SkipGaps && rule.Cron != "" { // the API refuses fields that Every ignores
 		spec.DSTGap = "skip"
 	}
 	if rule.BothFolds && rule.Cron != "" {

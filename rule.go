@@ -70,8 +70,8 @@ func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zo
 // Every returns a rule with an instant every d. See Rule.Every.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
-// valid returns an error about the schedule name if a decision of r is none of
-// the constants.
+// valid returns an error about the schedule with this name if Missed or Overlap
+// of r is none of the constants.
 func (r Rule) valid(name string) error {
 	switch {
 	case r.Missed > FireAll:

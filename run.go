@@ -77,7 +77,7 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	defer stop()
 	began := n.core.Now()
 	start := time.Now()
-	e := call(ctx, h.run, &Call{ // a handler may change what it receives, and the store still uses the record
+	e := call(ctx, h.run, &Call{ // copies: a handler may change them, and the store still uses the record
 		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	})
 	o := n.outcome(attempt, ctx, t, e)

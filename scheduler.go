@@ -6,8 +6,8 @@ import "context"
 // Remote for a Node of another process. The methods of a Kind create tasks and
 // schedules in it. Several goroutines can use a Scheduler at the same time.
 //
-// Each method can return ErrUnavailable, also because ctx has ended. Then the
-// call may have been applied. It can be repeated.
+// Each method can return ErrUnavailable, also if ctx ends before the reply.
+// Then the call may have been applied, and can be repeated.
 type Scheduler interface {
 	// Move changes the due time of a task that waits. Errors: ErrNotFound,
 	// ErrRunning, ErrEnded. A dead task has ended too: see Retry.

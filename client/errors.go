@@ -195,7 +195,7 @@ func unsent(err error) bool {
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || unusable(err)
 }
 
-// permanent reports whether a repeat must fail like this.
+// permanent reports whether a repeat must fail in the same way.
 func permanent(err error) bool { return unusable(err) || errors.Is(err, ErrNeedsCertificate) }
 
 // unusable reports whether no request can be sent: the server's certificate is

@@ -9,8 +9,8 @@ import (
 )
 
 // A TransportError wraps one of these if the server's URL has the wrong scheme,
-// or if the server accepts only clients with a certificate. Repeating the call
-// cannot help.
+// or if the server accepts only clients with a certificate. A repeat of the
+// call fails in the same way.
 var (
 	ErrNeedsCertificate = errors.New("the server requires a client certificate")
 

@@ -8,8 +8,8 @@
 #   ./secrets.sh prometheus   a token for Prometheus, from a running server
 #
 # FOLIOT_IMAGE is the image. FOLIOT_HOST is the name or address by which other
-# machines reach the server. Set both in .env: the command foliot refuses an
-# exported FOLIOT_IMAGE, which is none of its settings.
+# machines reach the server. Set both in .env: FOLIOT_IMAGE is not a setting of
+# the command foliot, which refuses it as an exported variable.
 set -eu
 cd "$(dirname "$0")"
 umask 077

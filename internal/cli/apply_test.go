@@ -294,7 +294,7 @@ func TestATokenOfANamespaceAppliesAndExportsOnlyThatNamespace(t *testing.T) {
 	if got := s.must("", "export --settings"); got != mailQueue {
 		t.Errorf("the export is\n%s", got)
 	}
-	if _, errs := s.applied(exit.Usage, "kind: namespace\nname: acme\n"); !strings.Contains(errs, "FILE:1: namespace acme: only an operator without --namespace can apply objects of kind namespace: remove it from the files") {
+	if _, errs := s.applied(exit.Usage, "kind: namespace\nname: acme\n"); !strings.Contains(errs, "FILE:1: namespace acme: only an operator without --namespace can apply objects of kind namespace: remove this object from the files") {
 		t.Errorf("stderr %q", errs)
 	}
 	if _, errs := s.applied(exit.Usage, "kind: queue\nnamespace: default\nname: q\n"); !strings.Contains(errs, "FILE:2: queue q: namespace: this run acts in the namespace acme only") {

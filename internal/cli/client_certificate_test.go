@@ -11,7 +11,7 @@ import (
 
 // The request of a client without a certificate fails while it is written or
 // while the reply is read. The error must not depend on that.
-func TestAServerThatRequiresAClientCertificateIsNamedAndGetsOne(t *testing.T) {
+func TestAClientCertificateIsSentAndTheErrorWithoutOneNamesTheFlags(t *testing.T) {
 	ownContexts(t)
 	a := servertest.NewAuthority(t)
 	files, own := a.Files(servertest.InAYear()), a.Files(servertest.InAYear())
@@ -30,7 +30,7 @@ func TestAServerThatRequiresAClientCertificateIsNamedAndGetsOne(t *testing.T) {
 		t.Errorf("without the authority: %d: %s", code, stderr)
 	}
 	p.must("ls", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
-	if out, _, _ := p.foliot("doctor", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key); !strings.Contains(out, "ok   certificate  it ends ") {
+	if out, _, _ := p.foliot("doctor", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key); !strings.Contains(out, "ok   certificate  it expires ") {
 		t.Errorf("doctor does not show the certificate:\n%s", out)
 	}
 	p.must("context", "add", "here", "--server", p.url, "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)

@@ -22,10 +22,11 @@ type doctorServerCmd struct{}
 
 // Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
-	return `Examines a running server through its API, and reports problems of the server (readiness, certificate, clock, lateness of attempts if
-there were at least 100 in the last minute), overdue tasks with the reason, failing destinations, dead tasks, and schedules of
-the namespace (the first 10,000) that are stuck, overdue or have skipped instants in the last 24 hours. With an operator's token
-and without --namespace, the dead tasks are those of all namespaces, and the schedules those of the namespace default.
+	return `Examines a running server through its API. It reports problems of the server: readiness, certificate, clock, and lateness if there
+were at least 100 attempts in the last minute. It also reports overdue tasks with the reason, failing destinations and dead tasks.
+Of the first 10,000 schedules of the namespace, it reports those that are stuck, overdue or have skipped instants in the last 24
+hours. With an operator's token and without --namespace, the dead tasks are those of all namespaces, and the schedules those of
+the namespace default.
 
 If servers share a Redis, it also checks that each shard has an owner and each server its own name, and lets the server examine
 the Redis with its own settings, as foliot doctor redis does. Lateness and overdue tasks are those of the one server that

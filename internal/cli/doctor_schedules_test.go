@@ -32,7 +32,7 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	}))
 	defer srv.Close()
 	out, _, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
-	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; its others were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
+	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; the other schedules were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
 		t.Errorf("%d pages:\n%s", pages, out)
 	}
 }

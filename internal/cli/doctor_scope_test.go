@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-func TestDoctorSaysWhichNamespacesItExamined(t *testing.T) {
+func TestDoctorNamesTheNamespacesThatItExamined(t *testing.T) {
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 	s := &session{t: t, server: p.url}
 	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "schedules    the namespace default has none\n") {

@@ -44,7 +44,7 @@ Examples:
 // Run asks the server.
 func (c *healthCmd) Run(ctx context.Context, con *console.Console, calls *connect.Flags, parsed *kong.Context, file *config.Values) error {
 	if calls.Typed["server"] {
-		return usage.Errorf("--server", "this command asks only the server on this machine with the same --listen or --config; `foliot doctor --server URL` examines another one")
+		return usage.Errorf("--server", "this command checks only the server on this machine that --listen or --config describes; `foliot doctor --server URL` examines another server")
 	}
 	pair, err := connect.ClientCertificate(calls.ClientCert, calls.ClientKey)
 	if err != nil {

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// usedParser is a parser of command lines that have ended, and the marks of its
-// model before the first of them.
+// usedParser is a parser that tests use again, and the marks of its model
+// before its first command line.
 type usedParser struct {
 	*lineParser
 	values map[*kong.Value][2]bool // Set and Active
@@ -95,8 +95,8 @@ func (p *usedParser) eachMark(value func(*kong.Value), node func(*kong.Node)) {
 	node(p.Model.Node)
 }
 
-// takeUsed is takeParser for the tests. kong sets the variables of flags again,
-// but not the marks of its model.
+// takeUsed is takeParser for the tests. It resets the marks of the model,
+// because kong does not.
 func takeUsed() (*lineParser, func()) {
 	p := usedOrNewParser()
 	*p.line, *p.file = cli{}, config.Values{}

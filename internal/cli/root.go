@@ -156,9 +156,8 @@ func newLineParser() *lineParser {
 }
 
 // takeParser returns a parser for one command line, and a function to call when
-// the command has ended. The tests run thousands of command lines and replace
-// it, because to build the model of all commands takes longer than most
-// commands.
+// the command has ended. The tests replace it, because they run thousands of
+// command lines, and a new parser takes longer than most commands.
 var takeParser = func() (p *lineParser, ended func()) { return newLineParser(), func() {} }
 
 func newParser(line *cli, file *config.Values) *kong.Kong {

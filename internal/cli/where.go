@@ -12,9 +12,9 @@ import (
 // namedNamespaces is the number of other namespaces that a note names.
 const namedNamespaces = 5
 
-// whereOf returns a function that finds out, once, in which namespace the command
-// acted. Only if no flag, variable or context names it, it asks the server. It
-// returns the zero value if that is unknown.
+// whereOf returns a function that returns the namespace in which the command
+// acted, or the zero value if it is unknown. If no flag, variable or context
+// names the namespace, the first call sends requests to the server.
 func whereOf(ctx context.Context, calls *connect.Flags) func() console.Where {
 	return sync.OnceValue(func() (where console.Where) {
 		target, err := calls.Target()

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-// An operator that names no namespace acts in the default one. An empty list
+// An operator who names no namespace acts in the default one. An empty list
 // must not look like one of all namespaces.
 func TestAnEmptyListOfAnOperatorNamesTheOtherNamespaces(t *testing.T) {
 	s := newSession(t)
@@ -60,7 +60,7 @@ func TestAMissingRecordIsReportedWithItsNamespace(t *testing.T) {
 func TestANewSecretIsShownWithItsNamespace(t *testing.T) {
 	s := newSession(t)
 	s.must("", "namespace set shop")
-	if _, stderr, code := s.run("", "secret", "create", "--namespace", "shop"); code != exit.OK || !strings.Contains(stderr, "it signs all queues without their own secret in the namespace shop from now on") {
+	if _, stderr, code := s.run("", "secret", "create", "--namespace", "shop"); code != exit.OK || !strings.Contains(stderr, "it signs the callbacks of all queues without their own secret in the namespace shop from now on") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 }

@@ -37,9 +37,10 @@ func (d *Dispatcher) renew(calls context.Context) {
 }
 
 // aged returns the attempts that need a longer lease, and those with renewNow,
-// which it clears. A request that outlives its task's timeout by a whole lease is
-// left out: its Deliver hangs, and its context ends with the lease. A handler
-// that hangs keeps its lease, so that no second attempt runs beside it.
+// which it clears. A request that outlives its task's timeout by a whole lease
+// is left out: its Deliver hangs, and its context ends with the lease. A
+// handler that hangs keeps its lease, so that no second attempt runs at the
+// same time.
 func (d *Dispatcher) aged() []*attempt {
 	d.mu.Lock()
 	defer d.mu.Unlock()

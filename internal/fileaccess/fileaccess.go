@@ -125,14 +125,14 @@ func ownerOf(path string) int {
 }
 
 // rootProblem returns why root must not write to the directory dir, or "" if
-// self may. Files of root in the store of a service's user stop the service,
-// because that user may not open them. A directory of another program is accepted
-// here: the store refuses it.
+// the user self may. Files of root in the store of a service's user stop the
+// service, because that user may not open them. A directory of another program
+// is accepted here: the store refuses it.
 func rootProblem(dir string, owner, self int) string {
 	if self != 0 || owner == 0 || !isFresh(dir) && !marker.Marked(dir) {
 		return ""
 	}
-	return fmt.Sprintf("%s belongs to %s, and this process runs as root: it would leave files that %s may not open. Run the command as that user, with `sudo -u %s`, or give the directory to root with `chown -R root %s`",
+	return fmt.Sprintf("%s belongs to %s, but this process runs as root, and %s could not open its files. Run the command as that user, with `sudo -u %s`, or give the directory to root with `chown -R root %s`",
 		dir, userName(owner), userName(owner), userName(owner), shellWord(dir))
 }
 
@@ -203,9 +203,9 @@ func isHidden(dir string) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// Placed returns err as a usage.Error that names the flag if err means that the
-// directory contains files of another program, or files that this process may not
-// open. It returns other errors unchanged.
+// Placed returns err as a usage.Error that names the flag in two cases: the
+// directory contains files of another program, or files that this process may
+// not open. It returns other errors unchanged.
 func Placed(flag string, err error) error {
 	var denied *fs.PathError
 	switch {

@@ -11,9 +11,9 @@ func Errorf(name, format string, args ...any) error {
 	return &Error{name, fmt.Sprintf(format, args...)}
 }
 
-// AboutFile returns an Error about the file that an argument names. It begins
-// with the path, not with the name of the argument, and has no operation: the
-// user knows the path. err can be a *fs.PathError.
+// AboutFile returns an Error about the file that an argument names. Its text
+// begins with the path, not with the name of the argument, and names no
+// operation. err can be a *fs.PathError.
 func AboutFile(path string, err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {

@@ -147,7 +147,7 @@ type Task struct {
 	Already         bool      `json:"already,omitempty" doc:"In the reply to a cancel: the task was cancelled before, and this request changed nothing."`
 	BodySize        int       `json:"body_size,omitempty" doc:"The size of the body in bytes. A finished task has no body, unless its queue keeps bodies."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"The number of attempts that ended because their process died. After 10 the task is dead."`
-	AttemptsStarted int       `json:"attempts_started,omitempty" doc:"The number of attempts that have started, with one under way. Absent: none has."`
+	AttemptsStarted int       `json:"attempts_started,omitempty" doc:"The number of attempts that have started, including one under way. Absent: none has started."`
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that created the task."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The instant of the schedule. Absent: a trigger created the task."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, the oldest first. A finished task keeps only the reply of the last attempt."`

@@ -77,10 +77,10 @@ const permanentCode = /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SEL
 /** System calls before the first byte of a request. */
 const unsentCalls = new Set(['connect', 'getaddrinfo'])
 
-/** The message of an error of Node without a code of its own: the connection ended during the TLS handshake. */
+/** The message of Node if a connection ends during the TLS handshake. The error has no code of its own. */
 const unsentMessage = /before secure TLS connection was established/
 
-/** The part of a system error that tells when it occurred. */
+/** The part of a system error that shows when it occurred. */
 interface SystemError {
   code?: unknown
   syscall?: unknown

@@ -488,7 +488,7 @@ export interface Task {
   at?: string
   /** The last 20, the oldest first. A finished task keeps only the reply of the last attempt. */
   attempts: Array<Attempt>
-  /** The number of attempts that have started, with one under way. Absent: none has. */
+  /** The number of attempts that have started, including one under way. Absent: none has started. */
   attempts_started?: number
   /** The size of the body in bytes. A finished task has no body, unless its queue keeps bodies. */
   body_size?: number

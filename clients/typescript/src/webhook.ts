@@ -26,9 +26,9 @@ export class WebhookError extends Error {
 
 /**
  * Verifies that a callback came from a server that knows one of the secrets, by Standard Webhooks. The body must have
- * the bytes that arrived: no code may parse it before. Without a body, it is '' or has no bytes. Throws a WebhookError
- * if the callback must not be trusted, and a TypeError if there is no secret, or if a secret, the body or the tolerance
- * is invalid.
+ * the bytes that arrived: no code may parse it before. For a callback without a body, pass '' or no bytes. Throws a
+ * WebhookError if the callback must not be trusted. Throws a TypeError if there is no secret, or if a secret, the body or
+ * the tolerance is invalid.
  */
 export function verifyWebhook(secrets: string | readonly string[], headers: WebhookHeaders, body: string | Uint8Array | ArrayBuffer, { tolerance = 300 }: WebhookOptions = {}): Webhook {
   checkNumber('tolerance', tolerance, 0, 'seconds, 0 or more')
@@ -56,7 +56,7 @@ export function verifyWebhook(secrets: string | readonly string[], headers: Webh
   return { id, timestamp: new Date(Number(stamp) * 1000) }
 }
 
-/** Returns the bytes of the body. A parser leaves another value: its bytes are gone, so no signature can be valid for it. */
+/** Returns the bytes of the body. After a parser, the body is another value without these bytes, so no signature can be verified. */
 function bytesOf(body: unknown): Uint8Array {
   if (typeof body === 'string') return Buffer.from(body)
   if (types.isUint8Array(body)) return body

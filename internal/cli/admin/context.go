@@ -43,7 +43,8 @@ type contextAddCmd struct {
 
 // Help shows examples below the usage line.
 func (contextAddCmd) Help() string {
-	return `Stores --server, --namespace, --token-file, --ca-cert, --client-cert and --client-key under a name. Variables are not stored, and neither is a token.
+	return `Stores --server, --namespace, --token-file, --ca-cert, --client-cert and --client-key under a name. It does not store variables and
+tokens.
 
 Examples:
 

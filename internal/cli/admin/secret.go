@@ -59,7 +59,7 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *cl
 	if name := con.Namespace(); name != "" {
 		where = " in the namespace " + name
 	}
-	con.Notef("it signs %s%s from now on; its id is %s", signedBy(made), where, made.ID)
+	con.Notef("it signs the callbacks of %s%s from now on; its id is %s", signedBy(made), where, made.ID)
 	return nil
 }
 

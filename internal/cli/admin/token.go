@@ -88,7 +88,7 @@ func printToken(con *console.Console, made client.Token, first bool) error {
 		}
 	} else {
 		con.Linef("%s", made.Token)
-		con.Notef("%s of scope %s, %s; its id is %s", holder(made.Namespace), made.Scope, lifetime(made.ExpiresAt), made.ID)
+		con.Notef("%s, scope %s, %s; its id is %s", holder(made.Namespace), made.Scope, lifetime(made.ExpiresAt), made.ID)
 	}
 	if first {
 		con.Notef("this is the first token: from now on, every request needs a token. Pass it with FOLIOT_TOKEN_FILE or --token-file")
@@ -159,7 +159,7 @@ func timeOf(m task.Millis) time.Time {
 	return m.Time()
 }
 
-// holder describes for whom a token is.
+// holder describes the holder of a token: an operator or a namespace.
 func holder(namespace string) string {
 	if namespace == client.AllNamespaces {
 		return "an operator's token"
@@ -205,12 +205,12 @@ type tokenLsCmd struct{}
 func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
-		return []string{t.ID, forWhom(t.Namespace), string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
+		return []string{t.ID, forValue(t.Namespace), string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
 }
 
-// forWhom returns the value of --for that made a token.
-func forWhom(namespace string) string {
+// forValue returns the value of --for that creates such a token.
+func forValue(namespace string) string {
 	if namespace == client.AllNamespaces {
 		return operatorWord
 	}

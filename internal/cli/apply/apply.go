@@ -129,7 +129,7 @@ func refuseOutside(objects []manifest.Object, within scope) error {
 		switch o := &objects[i]; {
 		case within.all:
 		case o.Kind == manifest.Namespace:
-			errs = append(errs, o.Errorf("", "only an operator without --namespace can apply objects of kind namespace: remove it from the files"))
+			errs = append(errs, o.Errorf("", "only an operator without --namespace can apply objects of kind namespace: remove this object from the files"))
 		case o.Namespace != within.namespace:
 			errs = append(errs, o.Errorf("namespace", "this run acts in the namespace %s only, because of --namespace or the token", within.namespace))
 		}

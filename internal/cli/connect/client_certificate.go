@@ -22,7 +22,8 @@ func ClientCertificate(certFile, keyFile string) (*tls.Certificate, error) {
 	return clientCertificate("--client-cert", certFile, "--client-key", keyFile)
 }
 
-// clientCertificate is ClientCertificate. Its errors name the places.
+// clientCertificate does the same. Its errors name the sources of the paths:
+// flags, or settings of a context.
 func clientCertificate(certPlace, certFile, keyPlace, keyFile string) (*tls.Certificate, error) {
 	switch {
 	case certFile == "" && keyFile == "":
@@ -56,22 +57,23 @@ func (f *Flags) ServerCertificate() *x509.Certificate {
 	return f.identity.server.Load()
 }
 
-// certificateRequest gives the server the client's certificate, and recognizes
-// the failure without one. A server that requires a certificate ends the
-// connection after the handshake. The request then fails while it is written or
-// while the reply is read, with an error that does not name the reason.
+// certificateRequest sends the client's certificate to the server, and
+// recognizes the failure without one. A server that requires a certificate ends
+// the connection after the handshake. The request then fails while it is
+// written or while the reply is read, with an error that does not name the
+// reason.
 type certificateRequest struct {
-	next     http.RoundTripper
-	pair     *tls.Certificate // nil: none
-	asked    atomic.Bool      // set by the handshake: the server has asked for a certificate
-	answered atomic.Bool      // set by the first reply: the server does not require one
+	next      http.RoundTripper
+	pair      *tls.Certificate // nil: none
+	requested atomic.Bool      // set by the handshake: the server has requested a certificate
+	answered  atomic.Bool      // set by the first reply: the server does not require one
 
 	server atomic.Pointer[x509.Certificate] // set by replies over TLS
 }
 
 // get implements tls.Config.GetClientCertificate.
 func (c *certificateRequest) get(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	c.asked.Store(true)
+	c.requested.Store(true)
 	if c.pair == nil {
 		return new(tls.Certificate), nil
 	}
@@ -87,7 +89,7 @@ func (c *certificateRequest) RoundTrip(req *http.Request) (*http.Response, error
 		if reply.TLS != nil && len(reply.TLS.PeerCertificates) > 0 {
 			c.server.Store(reply.TLS.PeerCertificates[0])
 		}
-	case c.pair == nil && c.asked.Load() && !c.answered.Load() && endsConnection(err):
+	case c.pair == nil && c.requested.Load() && !c.answered.Load() && endsConnection(err):
 		return nil, fmt.Errorf("%w: %w", client.ErrNeedsCertificate, err)
 	}
 	return reply, err

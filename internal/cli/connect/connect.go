@@ -123,10 +123,9 @@ func (f *Flags) open(t *Target) (err error) {
 	return nil
 }
 
-// Scope returns the namespaces in which a command acts that can act in all of
-// them: all if the caller is an operator and neither a flag, a variable nor the
-// context names a namespace, otherwise the one with the returned name. Call it
-// after Client.
+// Scope returns the namespace of the caller, for a command that can act in all
+// namespaces. It reports all if the caller is an operator, and no flag,
+// variable or context names a namespace. Call it after Client.
 func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error) {
 	caller, err := api.Whoami(ctx)
 	if err != nil {

@@ -45,9 +45,10 @@ func (c *Console) NoteIfEmpty() {
 	}
 }
 
-// NoteNothing prints that the command found nothing in its namespace, if an
-// operator has chosen none and others exist. Otherwise an empty list looks like
-// one of all namespaces.
+// NoteNothing prints that the command found nothing in its namespace, and names
+// other namespaces. It does so only if an operator has chosen no namespace and
+// others exist: without the note, an empty list looks like a list of all
+// namespaces.
 func (c *Console) NoteNothing() {
 	if c.Where == nil {
 		return
@@ -66,7 +67,8 @@ func (c *Console) Namespace() string {
 	return c.Where().Namespace
 }
 
-// located returns err with the namespace of the command, if its text needs it.
+// located returns err with the namespace of the command, if the text of err
+// needs the namespace.
 func (c *Console) located(err error) error {
 	if !exit.NeedsNamespace(err) {
 		return err

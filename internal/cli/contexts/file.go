@@ -23,8 +23,8 @@ import (
 // None is the name that stands for no context.
 const None = "default"
 
-// Context is a server and how to call it. It has the paths of a token file and of
-// a key, and no secret, so a copy of the contexts gives no access.
+// Context is a server and the settings to call it. It has the paths of a token
+// file and of a key, and no secret, so a copy of the contexts gives no access.
 type Context struct {
 	Server    string `yaml:"server" json:"server"`
 	Namespace string `yaml:"namespace,omitempty" json:"namespace,omitempty"`
@@ -97,7 +97,7 @@ func Update(ctx context.Context, change func(*File) error) error {
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 { // the link stays
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return fmt.Errorf("write the contexts: the link leads nowhere: %w", err)
+			return fmt.Errorf("write the contexts: cannot follow the symbolic link: %w", err)
 		}
 	}
 	unlock, err := lock(ctx, path+".lock")
@@ -123,7 +123,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		if err == nil {
 			return func() { _ = held.Close() }, nil
 		}
-		if unusable := new(fs.PathError); errors.As(err, &unusable) { // it is not locked: it cannot be created
+		if unusable := new(fs.PathError); errors.As(err, &unusable) { // the file is not locked: it cannot be created
 			return nil, fmt.Errorf("write the contexts: %w", err)
 		}
 		if time.Now().After(deadline) {

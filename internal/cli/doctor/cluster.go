@@ -64,8 +64,8 @@ func (f *Report) cluster(c *client.Cluster) {
 	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
 }
 
-// access reports whether requests need a token. It sends one without a token,
-// because package foliot/admin lets its program decide.
+// access reports whether requests need a token. It sends a request without a
+// token, because a program with package foliot/admin decides itself.
 func (f *Report) access(ctx context.Context, secured bool, caller Caller) {
 	if !secured {
 		f.add("access", true, "open: there are no tokens, so only its own machine must be able to connect")

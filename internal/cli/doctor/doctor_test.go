@@ -126,17 +126,17 @@ func TestDoctorNamesHeldQueues(t *testing.T) {
 	}
 }
 
-func TestDoctorWarnsBeforeTheCertificateEnds(t *testing.T) {
+func TestDoctorWarnsBeforeTheCertificateExpires(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	for _, c := range []struct {
 		valid, left time.Duration
 		want        string
 	}{
-		{365 * day, 29 * day, "ok   certificate  it ends 2030-01-31T03:00:00.000Z, in 29 days\n"},
-		{365 * day, 5 * day, "BAD  certificate  it ends 2030-01-07T03:00:00.000Z, in 5 days: renew it, or no client can connect after that\n"},
-		{6 * day, 2 * day, "ok   certificate  it ends 2030-01-04T03:00:00.000Z, in 2 days\n"}, // a program renews it
-		{day, time.Hour, "BAD  certificate  it ends 2030-01-02T04:00:00.000Z, in 1h0m0s: renew it, or no client can connect after that\n"},
+		{365 * day, 29 * day, "ok   certificate  it expires 2030-01-31T03:00:00.000Z, in 29 days\n"},
+		{365 * day, 5 * day, "BAD  certificate  it expires 2030-01-07T03:00:00.000Z, in 5 days: renew it, or no client can connect after that\n"},
+		{6 * day, 2 * day, "ok   certificate  it expires 2030-01-04T03:00:00.000Z, in 2 days\n"}, // a program renews it
+		{day, time.Hour, "BAD  certificate  it expires 2030-01-02T04:00:00.000Z, in 1h0m0s: renew it, or no client can connect after that\n"},
 	} {
 		var out bytes.Buffer
 		f := printing(&out)

@@ -103,7 +103,7 @@ func (k *schedulesFound) words(where string, others bool) string {
 	case k.examined == 0:
 		return where + " has none" + rest
 	case k.more:
-		return fmt.Sprintf("of the first %d in %s, none is overdue or stuck; its others were not examined%s", k.examined, where, rest)
+		return fmt.Sprintf("of the first %d in %s, none is overdue or stuck; the other schedules were not examined%s", k.examined, where, rest)
 	}
 	return fmt.Sprintf("%d in %s, none overdue or stuck%s", k.examined, where, rest)
 }

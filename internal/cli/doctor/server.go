@@ -21,10 +21,10 @@ const (
 	// lateSample is the number of attempts needed to judge lateness. With fewer, a
 	// single attempt decides the p99.
 	lateSample = 100
-	// certificateBound is the rest of a certificate's validity below which the
-	// finding is bad. The server warns at the same time. certificateShare is the
-	// bound of certificates that are valid for days only, as a part of their
-	// validity: programs renew them earlier.
+	// certificateBound is the remaining validity of a certificate below which
+	// the finding is bad. The server warns at the same time. For a certificate
+	// that is valid for days only, the bound is its validity divided by
+	// certificateShare: programs renew such certificates.
 	certificateBound = 14 * 24 * time.Hour
 	certificateShare = 5
 	// overdueBound is how long a task may be overdue before it is reported.
@@ -33,8 +33,8 @@ const (
 
 // Caller knows how the command calls the server.
 type Caller interface {
-	// Scope returns the namespace of the requests, and whether an operator has
-	// chosen none.
+	// Scope returns the namespace of the requests, and reports all if an
+	// operator has chosen no namespace.
 	Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error)
 	// Anonymous returns a client without a token for the same server.
 	Anonymous() (*client.Client, error)
@@ -77,7 +77,7 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 	return f.end()
 }
 
-// scope notes the namespace that the report examines. It reports whether the
+// scope stores the namespace that the report examines. It reports whether the
 // caller can also read the other namespaces.
 func (f *Report) scope(ctx context.Context, api *client.Client, caller Caller) (all bool) {
 	namespace, all, err := caller.Scope(ctx, api)
@@ -103,8 +103,8 @@ func (f *Report) unknown() {
 	}
 }
 
-// certificate reports when the certificate of the server ends. Without TLS there
-// is none.
+// certificate reports when the certificate of the server expires. Without TLS
+// there is none.
 func (f *Report) certificate(c *x509.Certificate, now time.Time) {
 	if c == nil {
 		return
@@ -118,7 +118,7 @@ func (f *Report) certificate(c *x509.Certificate, now time.Time) {
 	if left < 48*time.Hour {
 		rest = left.Round(time.Minute).String()
 	}
-	f.add("certificate", remedy == "", "it ends %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
+	f.add("certificate", remedy == "", "it expires %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
 }
 
 // clock compares the clocks. The server read its time at after began, and
@@ -232,7 +232,7 @@ func (f *Report) notCounted(err error) (unavailable error) {
 	return nil
 }
 
-// deadOfAll is dead for all namespaces.
+// deadOfAll counts the dead tasks of all namespaces.
 func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
 	var found []string
 	for n, err := range api.Namespaces.List(ctx) {

@@ -56,8 +56,8 @@ func (e *located) Unwrap() error { return e.error }
 // text names the namespace.
 func InNamespace(err error, namespace string) error { return &located{err, namespace} }
 
-// NeedsNamespace reports whether the text of err is better with a namespace: a
-// record is missing that may exist in another namespace.
+// NeedsNamespace reports whether the text of err must name the namespace: the
+// missing record may exist in another one.
 func NeedsNamespace(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Code == "not_found" && slices.Contains([]string{"task", "queue", "schedule", "secret"}, refused.Kind)

@@ -247,7 +247,7 @@ func (d *decoder) text(n *yaml.Node, path string) string {
 	case n.Kind != yaml.ScalarNode:
 		d.refuse(n, "%s: must be text", path)
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
-		d.refuse(n, "%s: must be text: put the value in quotes", path) // which can be a secret
+		d.refuse(n, "%s: must be text: put the value in quotes", path) // without the value, which can be a secret
 	}
 	return n.Value
 }

@@ -108,7 +108,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	return errors.Join(err, watched())
 }
 
-// ending says when the command ends.
+// ending describes when the command ends.
 func (c *Listen) ending() string {
 	switch {
 	case c.Try > 0: // only this callback counts, and one is enough

@@ -24,7 +24,7 @@ func TestATrialEndsOnlyWithItsOwnCallback(t *testing.T) {
 	}
 }
 
-func TestListenSaysWhenItEnds(t *testing.T) {
+func TestListenPrintsWhenItEnds(t *testing.T) {
 	for _, c := range []struct {
 		command Listen
 		want    string

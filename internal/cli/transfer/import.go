@@ -201,7 +201,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 			return fmt.Errorf("read line %d: %w", lines.number, err)
 		}
 		if problem := formProblem(l.text); first && problem != "" {
-			return usage.Errorf("", "the file is not one for import: %s", problem)
+			return usage.Errorf("", "the file cannot be imported: %s", problem)
 		}
 		if l.err == nil && isSchedule(l.text) {
 			if !im.passSchedule(ctx, l, batches) {

@@ -39,10 +39,10 @@ type lane struct {
 	cursor task.Position
 	behind bool
 
-	// scan means that the lane is read again from its start as long as each
-	// read finds a new task: the store's head is earlier than all known tasks,
-	// so a hint was missed, or checkLane has requested it. scanned is the end of
-	// the part that was read again.
+	// scan means that the lane is read again from its start, until a read finds
+	// no new task. Either the store's head is earlier than all known tasks, so
+	// a hint was missed, or checkLane has requested the scan. scanned is the
+	// end of the part that was read again.
 	scan       bool
 	scanned    task.Position
 	rescanned  time.Duration // when checkLane last requested a scan

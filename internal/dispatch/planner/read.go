@@ -183,9 +183,9 @@ func (pl *Planner) absorbEntry(r Read, e task.Entry) bool {
 	return !old && pl.applyEntry(r.lane, e, r.seq)
 }
 
-// forgetMissing forgets the known tasks that a scan must have found, but has
-// not, if this process does not run the tasks of the lane. In other lanes, a
-// refused claim does this.
+// forgetMissing forgets known tasks that a scan would have found if they still
+// waited. It does nothing if this process runs the tasks of the lane: then a
+// refused claim has the same effect.
 func (pl *Planner) forgetMissing(r Read, found []task.Entry) {
 	l := r.lane
 	if l.destination.runs {

@@ -167,9 +167,10 @@ func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	}
 }
 
-// checkLane repairs the effect of a lost wake-up, and removes an idle lane. It
-// requests a scan of a lane whose tasks this process does not run, because no
-// claim finds out that a known task was cancelled, moved or replaced.
+// checkLane repairs the effect of a lost wake-up, and removes an idle lane. If
+// this process does not run the tasks of the lane, checkLane also requests a
+// scan. In such a lane, no claim detects that a known task was cancelled, moved
+// or replaced.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.steppedBack {
 		pl.shortenWindow(l, now)

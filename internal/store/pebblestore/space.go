@@ -18,8 +18,8 @@ type Space struct {
 // compactions. That part is a tenth, and at most 10 GiB.
 func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
 
-// Accepts reports whether a store with this space accepts new tasks. A file
-// system that reports no size limits nothing.
+// Accepts reports whether a store with this space accepts new tasks. If the
+// file system reports no size, there is no limit.
 func (s Space) Accepts() bool { return s.Total == 0 || int64(s.Free) >= s.Reserve() }
 
 // String describes the space, and the remedy if it is too small.

@@ -117,7 +117,7 @@ func (m *mover) migrate(slot uint16, keys []string) {
 	redistest.Until(m, 10*time.Second, "the keys of slot "+strconv.Itoa(int(slot))+" move", func() bool {
 		c := m.nodes[from]
 		err := c.Do(m.Context(), c.B().Arbitrary(words...).Build()).Error()
-		if err != nil && !strings.Contains(err.Error(), "CLUSTERDOWN") { // a busy machine: masters do not hear each other in time
+		if err != nil && !strings.Contains(err.Error(), "CLUSTERDOWN") { // on a busy machine, messages between masters come too late
 			m.Fatalf("%v: %v", words, err)
 		}
 		return err == nil
@@ -125,11 +125,12 @@ func (m *mover) migrate(slot uint16, keys []string) {
 }
 
 // finish moves the rest of a slot, and waits until all masters know the new
-// owner. The third master must learn it from the new owner. If a command sets it
-// there first, that master can keep a mark that the owner no longer claims the
-// slot. After the next move, which makes it the owner, one old message is then
-// enough: it gives the slot away and deletes the keys (redis/redis#12564, in
-// Redis before 7.2.4). The store reports such a loss, and the test fails.
+// owner. The third master must learn the owner from a message of the new owner.
+// If a command sets the owner there first, that master can keep a mark that the
+// owner no longer claims the slot. The next move makes this master the owner.
+// Then one old message is enough: the master gives the slot away and deletes
+// the keys (redis/redis#12564, in Redis before 7.2.4). The store reports such a
+// loss, and the test fails.
 func (m *mover) finish(slot uint16) {
 	m.Helper()
 	for keys := m.keys(slot); len(keys) > 0; keys = m.keys(slot) {

@@ -32,7 +32,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	t.Log("within", took)
 }
 
-// The channels of a Redis are those of all its databases.
+// All databases of a Redis share its channels.
 func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) {
 	server := redistest.New(t)
 	var nodes [2][2]*Store

@@ -48,7 +48,8 @@ func TestTheAlertsUseExposedMetricsOnly(t *testing.T) {
 	checkQueries(t, "grafana/alerts.yaml", indented(readDocs(t, "grafana/alerts.yaml"), "expr: |"))
 }
 
-// findPromtool returns the path of promtool. Without it, it skips the test.
+// findPromtool returns the path of promtool. It skips the test if there is no
+// promtool.
 func findPromtool(t *testing.T) string {
 	t.Helper()
 	promtool, err := exec.LookPath("promtool")
@@ -62,7 +63,7 @@ func findPromtool(t *testing.T) string {
 	return promtool
 }
 
-// Releases before 3.8 refuse a file with settings that they do not know.
+// Prometheus before 3.8 refuses a file with settings that it does not know.
 func TestPrometheusAcceptsTheDocumentedConfiguration(t *testing.T) {
 	promtool := findPromtool(t)
 	block := regexp.MustCompile("(?s)\n   ```yaml\n(.*?)\n   ```").FindStringSubmatch(readDocs(t, "observability.md"))

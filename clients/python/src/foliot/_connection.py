@@ -193,7 +193,7 @@ def _left(end: float) -> float:
 
 
 class _Response(http.client.HTTPResponse):
-    """A reply that must be read before a time, and that has a limited number of 100 Continue before it."""
+    """A reply that must be read before a time. It limits the number of replies 100 Continue before it."""
 
     def __init__(self, sock: Any, *args: Any, end: float, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -201,7 +201,7 @@ class _Response(http.client.HTTPResponse):
         if end < math.inf:
             self.fp: Any = io.BufferedReader(_Reader(self.fp.detach(), sock, end))
 
-    def _read_status(self) -> Any:  # begin calls it for each 100 Continue, and for the reply
+    def _read_status(self) -> Any:  # begin calls this for each 100 Continue, and for the reply
         if self._interim > _MAX_INTERIM:
             raise http.client.HTTPException(f"more than {_MAX_INTERIM} replies 100 Continue")
         self._interim += 1

@@ -44,7 +44,7 @@ class ProblemError(FoliotError):
         """Seconds that the server asks to wait. 0: it asks for none."""
 
 
-# A connection that ended during the TLS handshake, as one to a server that is restarting does.
+# The connection ended during the TLS handshake, for example because the server restarts.
 _CLOSED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 

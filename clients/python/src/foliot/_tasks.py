@@ -72,8 +72,8 @@ class Tasks:
     def wait(self, name: str, *, timeout: float | None = None) -> Task:
         """Return a task when it is finished or dead. It goes on across a restart of the server.
 
-        After timeout seconds it raises TimeoutError, even if the server does not reply. None:
-        there is no limit.
+        After timeout seconds it raises TimeoutError, even if the server does not reply. None
+        means no limit.
         """
         if timeout is not None and math.isnan(timeout):
             raise ValueError("invalid timeout nan: expected seconds, or None for no limit")

@@ -571,7 +571,7 @@ class Task(_Task, total=False):
     at: str
     """The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
     attempts_started: int
-    """The number of attempts that have started, with one under way. Absent: none has."""
+    """The number of attempts that have started, including one under way. Absent: none has started."""
     body_size: int
     """The size of the body in bytes. A finished task has no body, unless its queue keeps bodies."""
     cancel_requested: bool
