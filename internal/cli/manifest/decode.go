@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (d *decoder) object(n *yaml.Node, form reflect.Type, path string) {
 		case no && known:
 			d.refuse(key, "%s: %s", below, why)
 		case !known:
-			d.refuse(key, "unknown field %s%s", below, usage.DidYouMean(key.Value, namesIn(fields)))
+			d.refuse(key, "unknown field %s%s", below, cmp.Or(usage.DidYouMean(key.Value, namesIn(fields)), "; the fields are "+strings.Join(namesIn(fields), ", ")))
 		default:
 			d.name(key.Value)
 			d.value(value, field.Type, field.Tag, below)

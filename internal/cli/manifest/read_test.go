@@ -36,7 +36,8 @@ const plainTask = "task: {http: {url: 'http://127.0.0.1:9/'}}\n"
 func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{"kind: queue\nname: q\nratee: 1\n", "f.yaml:3: unknown field ratee; did you mean rate?"},
-		{"kind: queue\nname: q\nretry:\n  max: 1\n", "f.yaml:4: unknown field retry.max"},
+		{"kind: queue\nname: q\nretry:\n  max: 1\n", "f.yaml:4: unknown field retry.max; the fields are "},
+		{"kind: schedule\nname: s\ntask:\n  url: x\n", "f.yaml:4: unknown field task.url; the fields are expire_after, http, "},
 		{"kind: queue\nname: q\nmanaged_by: x\n", "f.yaml:3: managed_by: foliot apply sets the owner: pass --owner"},
 		{"kind: schedule\nname: s\nevery: 1h\nruns: 3\n" + plainTask, "f.yaml:4: runs: this field only moves a schedule"},
 		{"kind: queue\nname: q\nrate: fast\n", "f.yaml:3: rate: must be a number"},
