@@ -43,7 +43,7 @@ func factsOf(addr string, info, config map[string]string) facts {
 func (f facts) remedy(settings ...string) string {
 	set := "CONFIG SET " + strings.Join(settings, " ")
 	if f.config == "" {
-		return fmt.Sprintf("start Redis with a redis.conf that has \"%s\" (Redis has no redis.conf now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
+		return fmt.Sprintf("run %s, and from the next start of Redis on, use a redis.conf that has \"%s\" (Redis has no redis.conf now, so a restart undoes the change)", set, strings.Join(settings, `" and "`))
 	}
 	return fmt.Sprintf("run %s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
 }
@@ -82,7 +82,7 @@ func (c Config) refusals(f facts) (all []error) {
 	accept := c.unlessEmbedded("; --redis-unsafe-persistence accepts this setting")
 	switch {
 	case f.file == "0":
-		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
+		refuse("appendonly is no, so a restart loses tasks: %s; do not restart Redis before its append-only file is written, or it starts empty%s", f.remedy("appendonly yes"), accept)
 	case f.fsync == "no":
 		refuse("appendfsync is no, so a power loss may lose much more than the last second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
 	case c.Durability == Strict && f.fsync != "always" && f.fsync != "":

@@ -79,8 +79,21 @@ func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 			t.Errorf("%d remedies", len(remedies))
 		}
 		for _, text := range remedies {
-			if config == "" && !strings.Contains(text, "start Redis with a redis.conf that has") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
+			if config == "" && !strings.Contains(text, "from the next start of Redis on, use a redis.conf that has") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
 				t.Error(text)
+			}
+		}
+	}
+}
+
+// A Redis that starts with appendonly yes ignores its snapshot. Without a file
+// that CONFIG SET has written, it starts empty.
+func TestTheRemedyForAppendonlyWritesTheFileBeforeARestart(t *testing.T) {
+	for _, config := range []string{"", "/etc/redis/redis.conf"} {
+		f := facts{addr: "a:1", version: "7.0.15", policy: "noeviction", file: "0", limit: "1000", config: config}
+		for _, err := range (Config{}).refusals(f) {
+			if !strings.Contains(err.Error(), ": run CONFIG SET appendonly yes") || !strings.Contains(err.Error(), "do not restart Redis before its append-only file is written") {
+				t.Error(err)
 			}
 		}
 	}

@@ -249,7 +249,7 @@ func meaning(reply *rueidis.RedisError) string {
 	case reply.IsLoading():
 		return "Redis was reading its file after a start (its log shows the progress)"
 	case strings.HasPrefix(reply.Error(), "READONLY"):
-		return "the server is a replica, and another server is or becomes the master (if that lasts: name the master, a Sentinel or a Cluster in --store)"
+		return "the server is a replica, and another server is or becomes the master (if that lasts: name the master, a Sentinel or a Cluster in the URL of the store)"
 	case strings.HasPrefix(reply.Error(), "MASTERDOWN"):
 		return "the server is a replica without a master (if that lasts: check that the master runs)"
 	case strings.HasPrefix(reply.Error(), "UNBLOCKED"):

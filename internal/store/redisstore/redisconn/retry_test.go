@@ -32,6 +32,9 @@ func TestErrorsOfServersAreExplained(t *testing.T) {
 			t.Errorf("%s would not be repeated", reply)
 		}
 		got := unavailable(err, time.Second)
+		if strings.Contains(got.Error(), "--store") {
+			t.Errorf("a program that embeds the timers has no flags: %q", got)
+		}
 		if !errors.Is(got, task.ErrUnavailable) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), reply) {
 			t.Errorf("%s is explained by %q", reply, got)
 		}
