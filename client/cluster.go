@@ -89,8 +89,8 @@ type Finding struct {
 // ExamineStore makes a server check its store and its TLS files. On a shared
 // store it checks the Redis servers, as `foliot doctor redis` does, and on a
 // directory the free space. It needs an operator's token. If the server has
-// nothing to check, as with a store in memory, the error has the Code
-// unsupported.
+// nothing to check, as with a store in memory and without TLS, the error has the
+// Code unsupported.
 func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	var x wire.Examination
 	_, err := a.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})

@@ -107,8 +107,8 @@ func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
 	if s.cfg.Examine == nil {
 		return unsupported("the store of this server is in memory: there is nothing to examine")
 	}
-	var x wire.Examination
-	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the servers of the store can be slow
+	x := wire.Examination{Findings: []wire.Finding{}}
+	outside(r.Context(), func() { x.Findings = append(x.Findings, s.cfg.Examine(r.Context())...) }) // the servers of the store can be slow
 	s.write(r.Context(), w, jsonType, http.StatusOK, x)
 	return nil
 }

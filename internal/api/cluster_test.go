@@ -57,6 +57,14 @@ func serveShared(t *testing.T) (*service, *shared) {
 	return &service{T: t, Server: api.New(api.Config{Version: "test"}, s), store: s.Store}, s
 }
 
+// Clients read the list without a check for null.
+func TestAnExaminationWithoutFindingsHasAnEmptyList(t *testing.T) {
+	s := serve(t, func(c *api.Config) { c.Examine = func(context.Context) []wire.Finding { return nil } })
+	if r := s.do("GET", "/v1/cluster/store", "").want(200, nil); strings.TrimSpace(string(r.body)) != `{"findings":[]}` {
+		t.Errorf("%s", r.body)
+	}
+}
+
 func TestAServerWithAStoreOfItsOwnIsAClusterOfOne(t *testing.T) {
 	s := serve(t)
 	var c wire.Cluster

@@ -31,7 +31,8 @@ type ShardList struct {
 	Shards []Shard `json:"shards" nullable:"false"`
 }
 
-// Examination holds the findings of a server about its shared store.
+// Examination holds the findings of a server about its store and its
+// TLS files.
 type Examination struct {
 	Findings []Finding `json:"findings" nullable:"false"`
 }
