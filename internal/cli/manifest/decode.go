@@ -375,7 +375,7 @@ func (d *decoder) anyScalar(n *yaml.Node, path string) {
 		}
 		d.number(n, f, path)
 	default:
-		d.refuse(n, "%s: a value of the type %s has no form in JSON", path, n.Tag)
+		d.refuse(n, "%s: a value that begins with ! must be in quotes", path) // the tag can be a secret
 	}
 }
 

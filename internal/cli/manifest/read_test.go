@@ -73,6 +73,7 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: 7\n", "f.yaml:8: task.http.headers.X: must be text: put the value in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: *hunter2\n", "f.yaml: a value that begins with * must be in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: .inf\n", "f.yaml:8: task.http.body.a: .inf is not a number of JSON"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: !hunter2\n", "f.yaml:8: task.http.body.a: a value that begins with ! must be in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http: &h\n    url: http://a/\n  work: *h\n", "f.yaml:7: aliases such as *h are not supported"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  <<: {}\n", "f.yaml:5: merge keys (<<) are not supported"},
 	} {
