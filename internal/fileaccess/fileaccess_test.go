@@ -204,6 +204,19 @@ func TestNoRemedyChangesTheOwnerOfTheDirectoryAboveAStore(t *testing.T) {
 	}
 }
 
+func TestNoRemedyChangesTheOwnerOfAStoreOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory to another user")
+	}
+	store := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(store, "FOLIOT"), nil, 0o600), os.Chown(store, 1, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := placed(t, filepath.Join(store, "LOCK")); strings.Contains(got, "chown") || !strings.Contains(got, "run the command as the user that owns the store") {
+		t.Error(got)
+	}
+}
+
 func TestAReadOnlyFileSystemIsNamedAndNotItsOwner(t *testing.T) {
 	dir := t.TempDir()
 	for _, place := range []string{dir, filepath.Join(dir, "a")} {
