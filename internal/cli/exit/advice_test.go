@@ -42,3 +42,10 @@ func TestAnErrorNamesItsOwnRemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAnExpiredCertificateIsAdvisedToBeRenewed(t *testing.T) {
+	err := &client.TransportError{Op: "list", Server: "https://foliot.internal", Err: x509.CertificateInvalidError{Cert: new(x509.Certificate), Reason: x509.NotAuthorizedToSign}}
+	if text := OneLine(err, nil); strings.Contains(text, "renew") {
+		t.Errorf("%q", text)
+	}
+}
