@@ -29,6 +29,17 @@ func TestAProgramWithARedisLinksTheseModules(t *testing.T) {
 	}
 }
 
+func TestAnUnfitRedisIsRefusedWithoutNamingAFlag(t *testing.T) {
+	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	n, err := foliot.Open(t.Context(), Store("redis://"+r.Addr), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		t.Fatal(n.Close())
+	}
+	if text := err.Error(); !strings.Contains(text, "noeviction") || strings.Contains(text, " --") {
+		t.Error(text)
+	}
+}
+
 // program is a node of a test, with a handler that notes its tasks.
 func program(t *testing.T, url string, mux *foliot.Mux) *foliot.Node {
 	t.Helper()

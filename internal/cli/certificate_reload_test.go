@@ -36,23 +36,29 @@ func TestSIGHUPReloadsTheCertificate(t *testing.T) {
 
 func TestDoctorReportsTLSFilesThatTheServerCannotUse(t *testing.T) {
 	a := servertest.NewAuthority(t)
-	files := a.Files(servertest.InAYear())
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
-	p := serveProcess(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--tls-cert", files.Cert, "--tls-key", files.Key)
-	out, _, _ := p.foliot("-o", "json", "doctor", "--ca-cert", ca)
-	found := findingsOf(t, out)
-	if _, reported := found["tls-files"]; reported {
-		t.Error(out)
-	}
-	if space := found["space"]; !strings.Contains(space.Says, "free of") {
-		t.Errorf("the disk is not examined:\n%s", out)
-	}
-	servertest.WriteFile(t, files.Key, []byte("half a key"))
-	p.signal(syscall.SIGHUP)
-	p.await("the new TLS files cannot be used")
-	out, _, code := p.foliot("-o", "json", "doctor", "--ca-cert", ca)
-	if broken := findingsOf(t, out)["tls-files"]; code != exit.Failure || broken.OK || !strings.Contains(broken.Says, "cannot be used") {
-		t.Errorf("it ended with %d:\n%s", code, out)
+	for _, memory := range []bool{false, true} {
+		files := a.Files(servertest.InAYear())
+		place := []string{"--data", filepath.Join(t.TempDir(), "data")}
+		if memory {
+			place = []string{"--store", "memory:"}
+		}
+		p := serveProcess(t, append(place, "--listen", anyPort, "--tls-cert", files.Cert, "--tls-key", files.Key)...)
+		out, _, _ := p.foliot("-o", "json", "doctor", "--ca-cert", ca)
+		found := findingsOf(t, out)
+		if _, reported := found["tls-files"]; reported {
+			t.Error(out)
+		}
+		if examined := strings.Contains(found["space"].Says, "free of"); examined == memory {
+			t.Errorf("memory: %v; the disk is examined: %v\n%s", memory, examined, out)
+		}
+		servertest.WriteFile(t, files.Key, []byte("half a key"))
+		p.signal(syscall.SIGHUP)
+		p.await("the new TLS files cannot be used")
+		out, _, code := p.foliot("-o", "json", "doctor", "--ca-cert", ca)
+		if broken := findingsOf(t, out)["tls-files"]; code != exit.Failure || broken.OK || !strings.Contains(broken.Says, "cannot be used") {
+			t.Errorf("memory: %v; it ended with %d:\n%s", memory, code, out)
+		}
 	}
 }
