@@ -49,6 +49,8 @@ func (f *Report) store(ctx context.Context, api *client.Client) {
 	switch {
 	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
 		return // the server has nothing to examine, or is too old for this request
+	case errors.Is(err, client.ErrForbidden):
+		f.add("store", true, "visible only with an operator's token (%s)", f.why(err))
 	case err != nil:
 		f.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL examines a Redis directly", f.why(err))
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,22 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
 		}
+	}
+}
+
+// A server refuses the token of a namespace, also while its store is unavailable.
+func TestAStoreThatTheCallerMayNotExamineIsNoProblem(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer srv.Close()
+	api, err := client.New(srv.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	var out bytes.Buffer
+	f := printing(&out)
+	if f.store(t.Context(), api); f.bad != 0 || !strings.Contains(out.String(), "only with an operator's token") {
+		t.Error(out.String())
 	}
 }
 
