@@ -24,6 +24,7 @@ type doctorServerCmd struct{}
 func (doctorServerCmd) Help() string {
 	return `Examines a running server through its API. It reports problems of the server: readiness, certificate, clock, and lateness if there
 were at least 100 attempts in the last minute. It also reports overdue tasks with the reason, failing destinations and dead tasks.
+An operator's token also shows the free space of a directory, and new TLS files that the server cannot use.
 Of the first 10,000 schedules of the namespace, it reports those that are stuck, overdue or have skipped instants in the last 24
 hours. With an operator's token and without --namespace, the dead tasks are those of all namespaces, and the schedules those of
 the namespace default.

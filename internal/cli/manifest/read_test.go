@@ -96,7 +96,7 @@ func TestFilesOfHiddenDirectoriesAreIgnored(t *testing.T) {
 		}
 	}
 	if err := os.Symlink("..2026_11_28", filepath.Join(dir, "..data")); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join("..data", "a.yaml"), filepath.Join(dir, "a.yaml")); err != nil {
 		t.Fatal(err)

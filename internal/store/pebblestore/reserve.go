@@ -19,9 +19,8 @@ const (
 // reserve tracks how full the disk is. Only the committer uses it.
 type reserve struct {
 	read   time.Time
-	space  Space
-	unsure bool // the file system does not report it, so nothing is refused
-	logged bool // it was logged that creates are refused
+	space  Space // zero if the file system does not report it: then nothing is refused
+	logged bool  // it was logged that creates are refused
 }
 
 // refresh reads the free space if the last reading is too old: one system call
@@ -30,32 +29,29 @@ func (r *reserve) refresh(s *Store, now time.Time) {
 	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
 		return
 	}
-	space, err := s.Space()
-	r.read, r.space, r.unsure = now, space, err != nil || space.Total == 0
-	full := r.short(1)
+	space, _ := s.Space() // zero after an error
+	r.read, r.space = now, space
+	full := space.short(1)
 	if full != r.logged {
 		r.logged = full
 		if full {
-			s.config.Logger.Error("the disk is nearly full: new tasks are refused until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
+			s.config.Logger.Error("the disk is nearly full: new tasks are refused until there is room", "free_bytes", space.Free, "reserve_bytes", space.Reserve())
 		} else {
 			s.config.Logger.Info("the disk has room again: new tasks are accepted", "free_bytes", space.Free)
 		}
 	}
 }
 
-// short reports whether less than 1/n of the reserve is free.
-func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.space.Reserve()/n }
-
 // room refuses steps for which the disk has no room. Steps that create tasks
 // must not use the reserve. Other changes, which write audit entries, can use
 // half of it. Steps that end tasks can use all of it. Errors: task.ErrFull.
 func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	c.reserve.refresh(c.Store, time.Now())
-	if !c.reserve.short(1) {
+	if !c.reserve.space.short(1) {
 		return nil
 	}
 	more := result.Spawned != nil || pends(result.Task) && !pends(old)
-	if !more && (st.kind != change || ends(st.transition) || !c.reserve.short(2)) {
+	if !more && (st.kind != change || ends(st.transition) || !c.reserve.space.short(2)) {
 		return nil
 	}
 	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, c.reserve.space.Free)

@@ -18,21 +18,23 @@ type Space struct {
 // compactions. That part is a tenth, and at most 10 GiB.
 func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
 
-// Accepts reports whether a store with this space accepts new tasks. If the
-// file system reports no size, there is no limit.
-func (s Space) Accepts() bool { return s.Total == 0 || int64(s.Free) >= s.Reserve() }
+// Accepts reports whether a store with this space accepts new tasks.
+func (s Space) Accepts() bool { return !s.short(1) }
+
+// short reports whether less than 1/n of the reserve is free. If the file system
+// reports no size, there is no reserve.
+func (s Space) short(n int64) bool { return int64(s.Free) < s.Reserve()/n }
 
 // String describes the space, and the remedy if it is too small.
 func (s Space) String() string {
+	const mb = 1e6
 	remedy := ""
 	if !s.Accepts() {
 		remedy = ": free some space, or enlarge the disk"
 	}
-	return fmt.Sprintf("%s free of %s; below %s a server accepts no new tasks%s",
-		megabytes(s.Free), megabytes(s.Total), megabytes(uint64(s.Reserve())), remedy)
+	return fmt.Sprintf("%.1f MB free of %.1f MB; below %.1f MB a server accepts no new tasks%s",
+		float64(s.Free)/mb, float64(s.Total)/mb, float64(s.Reserve())/mb, remedy)
 }
-
-func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // Space returns the space of the file system that holds the directory. It costs
 // one system call.

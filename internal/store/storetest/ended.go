@@ -118,11 +118,11 @@ var endedCases = []testCase{
 				f.Fatalf("the latest of queue short: %q, complete since start+%d, error %v", names(latest.Tasks), latest.Since-start, err)
 			}
 			all := f.allEnded()
-			for range 10 {
+			for range 30 {
 				for _, queue := range []string{"", "default", "short", "shorter", "long"} {
 					f.checkEnded(now, all, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: queue}, 1+r.IntN(12))
 				}
-				now += 3000
+				now += 1000
 			}
 		},
 	},

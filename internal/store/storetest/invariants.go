@@ -96,21 +96,30 @@ func everyLane(ctx context.Context, s store.Store) (map[task.Entry]bool, error) 
 			}
 			more := reads[:0]
 			for i, read := range reads {
-				for _, e := range found[i] {
-					if !read.After.Less(e.Position()) || e.Lane != read.Lane {
-						return nil, fmt.Errorf("lane %+v after %+v: entry %+v is out of order or of another lane", read.Lane, read.After, e)
-					}
-					indexed[e] = true
-					read.After = e.Position()
+				if len(found[i]) == 0 {
+					continue
 				}
-				if len(found[i]) > 0 {
-					more = append(more, read)
+				if err := follow(&read, found[i], indexed); err != nil {
+					return nil, err
 				}
+				more = append(more, read)
 			}
 			reads = more
 		}
 	}
 	return indexed, nil
+}
+
+// follow adds the entries that a read has found, and moves the read behind them.
+func follow(read *store.LaneRead, found []task.Entry, indexed map[task.Entry]bool) error {
+	for _, e := range found {
+		if !read.After.Less(e.Position()) || e.Lane != read.Lane {
+			return fmt.Errorf("lane %+v after %+v: entry %+v is out of order or of another lane", read.Lane, read.After, e)
+		}
+		indexed[e] = true
+		read.After = e.Position()
+	}
+	return nil
 }
 
 // lanesCover checks that Lanes(until) names every lane whose head is due by
