@@ -357,13 +357,6 @@ var layers = []layer{
 		why:  "two builds of the binary are driven from outside",
 	},
 	{
-		path: "test/formats", tests: []string{
-			"internal/redistest", "internal/settings", "internal/store", "internal/store/pebblestore", "internal/store/redisstore",
-			"internal/store/redisstore/identity", "internal/store/storetest", "internal/task",
-		}, tech: append([]string{"github.com/redis/rueidis"}, testTools...),
-		why: "stores of older versions are opened, and no program links them",
-	},
-	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios, and knows no more of them",
 	},

@@ -247,14 +247,14 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 func infoOfClient(t *client.Task) Info {
 	i := Info{
 		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, Reason: t.Reason,
+		Attempts: t.AttemptsStarted,
 	}
 	if t.State == client.Held {
 		i.State = StateScheduled
 	}
 	if n := len(t.Attempts); n > 0 {
-		i.Attempts, i.LastError = t.Attempts[n-1].Number, t.Attempts[n-1].Error
+		i.LastError = t.Attempts[n-1].Error
 	}
-	i.Attempts = max(i.Attempts, t.AttemptsStarted) // a server of an older version sends no AttemptsStarted
 	return i
 }
 

@@ -146,7 +146,7 @@ type Task struct {
 	Already         bool      // in the reply to Cancel: it was cancelled before
 	BodySize        int
 	Reclaims        int       // attempts that were lost with their process
-	AttemptsStarted int       // including one under way; 0 if the server has an older version
+	AttemptsStarted int       // including one under way
 	Schedule        string    // the schedule that created it; empty: none
 	Instant         time.Time // the instant of the schedule that it was created for; zero: none
 	Attempts        []Attempt // the last 20, oldest first; a finished task keeps only the reply of the last one

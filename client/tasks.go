@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"net/http"
 	"net/url"
 )
@@ -48,10 +47,6 @@ func (s Spec) nameOr(words string) string {
 // task is under way, the new task starts after that attempt has ended. Put
 // returns the task without the body. The call carries an Idempotency-Key of its
 // own: a repeat changes nothing and sends nothing twice.
-//
-// A server of an older version ignores the key. There a repeat puts the task
-// again. With a condition, the repeat is refused because the first request
-// succeeded: if [MaybeApplied] is true for an ErrPrecondition, read the task.
 //
 // Errors: ErrPrecondition, and those of Create.
 func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, error) {
@@ -142,20 +137,10 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	}
 	t = new(Task)
 	got, err := ts.conn.do(ctx, &call{op: op, method: http.MethodDelete, path: path, header: headerOf(conds), repeatable: len(conds) == 0, into: t})
-	if err == nil {
-		return t, got.status == http.StatusAccepted, nil
+	if err != nil {
+		return nil, false, err
 	}
-	// A server of an older version refuses to cancel a cancelled task. An
-	// earlier request of this call may have cancelled it, but whether an
-	// attempt was under way is lost with the reply. So report one: that is safe
-	// in both cases.
-	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MaybeApplied {
-		if now, err := ts.Get(ctx, name); err == nil && now.State == Cancelled {
-			return now, true, nil
-		}
-	}
-	return nil, false, err
+	return t, got.status == http.StatusAccepted, nil
 }
 
 // one sends a call whose reply is a task.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -119,7 +118,7 @@ func showBody(h *wire.HTTPInput, r task.Request) {
 		return
 	}
 	switch kind := r.BodyKind; {
-	case kind == task.BinaryBody, kind == task.JSONBody && !utf8.Valid(r.Body): // records of older versions may have such JSON
+	case kind == task.BinaryBody:
 		s := base64.StdEncoding.EncodeToString(r.Body)
 		h.BodyBase64 = &s
 	case kind == task.TextBody:
@@ -177,18 +176,11 @@ func errorWithoutReply(destination string, status int, text string) string {
 	return text
 }
 
-// namingDenials begins the errors of the egress guard that older versions
-// stored. They contain the address.
-const namingDenials = "egress denied: "
-
 // showError returns the error of an attempt, as far as the caller may see it. A
 // namespace's own token must not see addresses of the internal network.
 func showError(r *request, a task.Attempt) string {
-	switch {
-	case r.operator && a.Detail != "":
+	if r.operator && a.Detail != "" {
 		return a.Error + " (" + a.Detail + ")"
-	case !r.operator && strings.HasPrefix(a.Error, namingDenials):
-		return task.EgressRefused
 	}
 	return a.Error
 }

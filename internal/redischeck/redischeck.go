@@ -156,12 +156,12 @@ func (r *report) layout(l redisstore.Layout, shards int) {
 	switch {
 	case l.Unreadable != nil:
 		r.add("format", false, "%v", l.Unreadable)
-	case l.Format == 0:
+	case l.Format == "":
 		r.add("format", true, "no server has stored tasks there yet")
 	case shards != 0 && shards != l.Shards:
 		r.add("format", false, "tasks are divided into %d shards, but --shards is %d: omit the flag", l.Shards, shards)
 	default:
-		r.add("format", true, "tasks are kept in format %d, in %d shards; a server without a heartbeat for %v loses its shards to the others", l.Format, l.Shards, l.Lease)
+		r.add("format", true, "tasks are kept in format %s, in %d shards; a server without a heartbeat for %v loses its shards to the others", l.Format, l.Shards, l.Lease)
 	}
 }
 

@@ -16,7 +16,6 @@ const AllNamespaces = "*"
 const reservedNamespace = "operator"
 
 // NamespaceSettings is a namespace with its quotas. Absent fields set no limit.
-// Records of older versions may have zeros, which mean the same.
 type NamespaceSettings struct {
 	Name      string      `json:"name"`
 	Version   uint64      `json:"version"`
@@ -126,14 +125,7 @@ func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, erro
 		return nil, err
 	}
 	n.Version, n.CreatedAt = n.Version+1, cmp.Or(n.CreatedAt, now)
-	changes := change(&n)
-	if s.Namespace(n.Name) == nil {
-		// A server of an older version may have deleted a namespace of that
-		// name and left its queues' secrets, which that version ignores. The
-		// former owner knows them.
-		changes = append(changes, s.remove(SecretKind, n.Name)...)
-	}
-	return changes, nil
+	return change(&n), nil
 }
 
 // DropNamespace removes a namespace without tasks, schedules and valid tokens.

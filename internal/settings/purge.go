@@ -60,14 +60,10 @@ func (e EndPurge) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 
 // Doomed returns the filter of the tasks that the current purge cancels.
 func (q *QueueSettings) Doomed() task.Filter {
-	f := task.Filter{
+	return task.Filter{
 		Namespace: q.Namespace, Queue: q.Name, Purge: q.PurgeID,
 		States: []task.State{task.Scheduled, task.Running, task.Dead},
 	}
-	if q.PurgeID == "" {
-		f.CreatedUntil = q.PurgeBefore
-	}
-	return f
 }
 
 // Spare marks tasks that enter a queue while its purge is under way, so that

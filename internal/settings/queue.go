@@ -51,8 +51,7 @@ type QueueSettings struct {
 	//
 	// PurgeID identifies the purge. The store marks each task that enters the
 	// queue during the purge with it (Task.SparedBy), and the purge cancels all
-	// other tasks. A purge that an older version began has no ID: it cancels the
-	// tasks created until PurgeBefore.
+	// other tasks.
 	PurgeBefore task.Millis `json:"purge_before,omitempty"`
 	PurgeID     string      `json:"purge_id,omitempty"`
 }

@@ -105,20 +105,6 @@ func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
 	}
 }
 
-// An older version that deletes a namespace leaves the secrets of its queues.
-func TestANewNamespaceHasNoSecretsOfTheOneBefore(t *testing.T) {
-	s := NewSettings(&SigningSecret{ID: "b", Namespace: "acme", Queue: "billing", Secret: MintSecret(), CreatedAt: t0},
-		&SigningSecret{ID: "d", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
-	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "acme"}})
-	if got := signing(s, "acme", "billing", t0); got != nil {
-		t.Errorf("%v sign", got)
-	}
-	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "default"}})
-	if got := signing(s, "default", "billing", t0); len(got) != 1 {
-		t.Error("the default namespace always existed: its secrets stay")
-	}
-}
-
 func TestQueuesWithSecretsAreBounded(t *testing.T) {
 	var records []Setting
 	for i := range MaxSecretQueues {

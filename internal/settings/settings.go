@@ -212,8 +212,7 @@ func (s *Settings) Shared() bool {
 // Secured reports whether requests need a token. It is true forever once a
 // token has been made, so that revoking the last token does not open the server
 // to every client. The mark is the record of any token, valid or not:
-// ForgetTokens keeps the last one. Older versions know no other mark, and stay
-// closed too.
+// ForgetTokens keeps the last one.
 func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
 
 // Token returns the access token that has this hash and is valid at now, or

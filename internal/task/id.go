@@ -34,8 +34,7 @@ func DeriveName(namespace, key string) string {
 // maker's identifier and creation time, and the purpose.
 //
 // The identifier is unique because NewID never repeats a maker's identifier in
-// any installation. The creation time separates makers whose identifier an
-// older version derived from a key. A maker that was restored from a backup, or
+// any installation. A maker that was restored from a backup, or
 // reverted by a failover, makes the same identifier again, so receivers can
 // recognise requests that they have already handled.
 func deriveID(kind string, maker *Task, purpose string) string {

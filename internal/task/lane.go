@@ -19,7 +19,7 @@ type Lane struct {
 	Namespace   string
 	Queue       string
 	Priority    Priority
-	Destination string // host:port in one spelling; records of older versions can have another spelling
+	Destination string // host:port in one spelling
 }
 
 // LaneHead is a lane and a lower bound of its earliest due time.

@@ -108,7 +108,7 @@ type Lease struct {
 	Since  Millis // when it was claimed
 	Until  Millis // the end, on the store's clock
 	TaskID string // the incarnation being delivered; after a replace the record has another ID
-	Holder string // the node that claimed the task; "": an earlier version made the claim
+	Holder string // the node that claimed the task
 
 	Timeout time.Duration // the timeout of the attempt; a later change of the record does not apply to it
 }

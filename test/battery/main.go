@@ -63,7 +63,6 @@ var redisScenarios = []scenario{
 	{"blackout", "all three nodes killed under load and started after a while", redis.Blackout},
 	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", redis.Zombie},
 	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", redis.Deploy},
-	{"upgrade", "three nodes upgraded in turn from the commit -from, taken back, and upgraded again", redis.Upgrade},
 	{"balance", "three nodes on three masters: which node delivers, and which master holds a minute's tasks", redis.Balance},
 	{"rediskill", "Redis killed -9 and started again, its file synced always, and every second", redis.KillRedis},
 	{"slots", "slots moved from master to master while tasks are created and delivered", redis.MoveSlots},

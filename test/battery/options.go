@@ -40,7 +40,6 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Deaths, "deaths", 12, "nodes, ticks-nodes: how often")
 	flags.IntVar(&opts.Zombies, "zombies", 6, "zombie: how often")
 	flags.IntVar(&opts.Deploys, "deploys", 2, "deploy: how often each node is restarted")
-	flags.StringVar(&opts.From, "from", "HEAD~1", "upgrade: the `commit` of the older nodes")
 	flags.DurationVar(&opts.Spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.Blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
 	flags.IntVar(&opts.Failovers, "failovers", 2, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas")

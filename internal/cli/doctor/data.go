@@ -30,7 +30,6 @@ func Data(ctx context.Context, dir string, f *Report) error {
 	case err != nil:
 		return fileaccess.Placed("DIR", err)
 	}
-	f.add("format", true, "%d", r.Format)
 	if err := fileaccess.SecretDir.Check(dir, info); err != nil {
 		f.add("access", false, "%v", err)
 	}

@@ -69,6 +69,18 @@ func DecodeAuditEntries(block []byte) ([]settings.AuditEntry, error) {
 	return entries, nil
 }
 
+// DecodeAuditEntry returns the entry of a block that has only one.
+func DecodeAuditEntry(block []byte) (settings.AuditEntry, error) {
+	all, err := DecodeAuditEntries(block)
+	switch {
+	case err != nil:
+		return settings.AuditEntry{}, err
+	case len(all) != 1:
+		return settings.AuditEntry{}, fmt.Errorf("%d entries: %w", len(all), ErrDamaged)
+	}
+	return all[0], nil
+}
+
 func appendEntry(dst []byte, before, e *settings.AuditEntry) []byte {
 	var same uint64
 	if e.At == before.At {

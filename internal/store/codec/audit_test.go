@@ -42,10 +42,10 @@ func TestABlockOfTheAuditLogIsDecodedAsEncoded(t *testing.T) {
 	})
 }
 
-func TestABlockOfALaterVersionIsRefused(t *testing.T) {
+func TestABlockOfAnotherFormatIsRefused(t *testing.T) {
 	block := blockOf(audited())
-	block[0] = kindFormat + 1
-	if _, err := DecodeAuditEntries(block); !errors.Is(err, ErrNewerFormat) {
+	block[0] = Format + 1
+	if _, err := DecodeAuditEntries(block); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
 }

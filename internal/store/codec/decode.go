@@ -45,7 +45,7 @@ func nextField(src []byte) (field, []byte, error) {
 		f.number, n = protowire.ConsumeVarint(src)
 	case protowire.BytesType:
 		f.bytes, n = protowire.ConsumeBytes(src)
-	default: // a later version's field: skipped below like any unknown number
+	default: // an unknown number
 		n = protowire.ConsumeFieldValue(num, typ, src)
 	}
 	if n < 0 {
@@ -80,22 +80,39 @@ func Unwrap(src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, fmt.Errorf("empty: %w", ErrDamaged)
 	}
-	if src[0] > kindFormat || src[0] == compactFormat {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], kindFormat)
+	if src[0] != Format {
+		return nil, fmt.Errorf("its first byte is %d, not %d: %w", src[0], Format, ErrDamaged)
 	}
 	return src[1:], nil
 }
 
-// MatchRecord reports whether the record src under key matches f, as f.Match
-// would. It decodes only the fields that f can test, for a small part of the
-// cost of DecodeRecord. The key's name matters only if f.NeedsName.
-func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
+// MatchRecord reports whether the record src of the task with that name matches
+// f, as f.Match would. It decodes only the fields that f can test, for a small
+// part of the cost of DecodeRecord.
+func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (bool, error) {
 	src, err := Unwrap(src)
 	if err != nil {
 		return false, err
 	}
-	t, last := task.Task{Namespace: key.Namespace, Name: key.Name}, lastFieldOf(f)
-	for len(src) > 0 {
+	t, last := task.Task{Namespace: namespace}, lastFieldOf(f)
+	if f.NeedsName() {
+		t.Name = string(name)
+	}
+	h := readHead(src, name)
+	if h.damaged {
+		return false, errHead
+	}
+	h.setTimes(&t)
+	if h.flags&usualQueue != 0 {
+		if f.Queue != "" && f.Queue != theQueue {
+			return false, nil
+		}
+		t.Queue = theQueue
+	}
+	if h.flags&isScheduled != 0 {
+		t.State = task.Scheduled
+	}
+	for src = h.src; len(src) > 0; {
 		got, rest, err := nextField(src)
 		if err != nil {
 			return false, err
@@ -118,6 +135,7 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 		}
 		src = rest
 	}
+	h.setDue(&t)
 	return f.Match(&t), nil
 }
 
@@ -130,22 +148,8 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 		return fieldReason
 	case f.DueBefore != 0, f.DueAfter != 0:
 		return fieldOriginalDue
-	case f.CreatedUntil != 0:
-		return fieldCreatedAt
 	}
 	return lastFilterNum
-}
-
-// DecodeRecord returns the record src of the task with that key. It has its body
-// only if AppendBody was called. The result does not refer to src. Errors name
-// the task.
-func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
-	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
-	fields, err := Unwrap(src)
-	if err == nil {
-		err = eachField(fields, string(fields), func(f field) error { return setField(t, f) })
-	}
-	return checked(t, err)
 }
 
 // checked returns t, which was decoded with the error err, unless its state is
@@ -160,9 +164,8 @@ func checked(t *task.Task, err error) (*task.Task, error) {
 	return t, nil
 }
 
-// setField sets the field of t that f holds. It ignores unknown numbers: they
-// are from a later version, and the directory's format says that they may be
-// ignored.
+// setField sets the field of t that f holds. It ignores unknown numbers, so a new
+// field that other code may ignore needs no new format.
 func setField(t *task.Task, f field) error {
 	switch f.num {
 	case fieldState:

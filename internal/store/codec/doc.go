@@ -1,33 +1,29 @@
-// Package codec encodes the records of tasks and the entries of the audit log.
-// There are two forms: the usual form, which every version and every store reads,
-// and the compact form, which only stores in memory write (compact.go). Every
-// later version can read the bytes of an earlier one, in any store.
+// Package codec encodes the records of tasks and the entries of the audit log,
+// in the same form for every store.
 //
 // The package is pure: no clock, no medium. Each store has its own keys, bodies
 // and indexes.
 package codec
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// Format is the first byte of each value in the usual form: of a record, and of any other value
-// that a store reads with Unwrap. A new field that older code may ignore needs
-// no new format.
+// Format is the format of a store and of each value in it: the first byte of a
+// record, and of any other value that a store reads with Unwrap. Until v0.1 each
+// change that other code would misread raises it. No code reads another format
+// than its own: see OtherFormat.
 const Format = 1
 
-// scheduleFormat is the first byte of a schedule's record. Versions without
-// schedules would take such a record for a task, and send it.
-const scheduleFormat = 2
+// ErrDamaged means that this code cannot have written the value.
+var ErrDamaged = errors.New("damaged")
 
-// kindFormat is the first byte of a record with a kind, of a task or a schedule.
-// Versions without kinds would take it for a request without a URL, and fail its
-// attempts. compactFormat is 3.
-const kindFormat = 4
+// ErrOtherFormat means that a store or a backup has another format than Format.
+var ErrOtherFormat = errors.New("to move its tasks, run \"foliot export\" with the version of foliot that wrote it, and \"foliot import\" with this one")
 
-// The reasons why a value is refused.
-var (
-	// ErrDamaged: this code cannot have written the value.
-	ErrDamaged = errors.New("damaged")
-	// ErrNewerFormat: a newer version wrote the value in a way that this
-	// version would misread.
-	ErrNewerFormat = errors.New("the data was written by a newer version of foliot")
-)
+// OtherFormat refuses a store or a backup, which has the format found. Nothing
+// must have been written to it. The error is an ErrOtherFormat.
+func OtherFormat(what, found string) error {
+	return fmt.Errorf("%s has format %s, this version of foliot reads only format %d and has changed nothing: %w", what, found, Format, ErrOtherFormat)
+}

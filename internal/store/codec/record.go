@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A record is a format byte and then fields in Protocol Buffers' wire format,
-// each with its number. A field that has its zero value is left out. Numbers
-// are never reused.
+// A record is Format, a head (head.go), and then fields in Protocol Buffers' wire
+// format, each with its number. A field that has its zero value, or that the head
+// states, is left out. Numbers are never reused.
 //
 // Fields come in ascending order, and the fields that List mostly filters by
 // come first: a page examines 10,000 records and decodes only those that it
@@ -59,8 +59,8 @@ const (
 	fieldTrace           = 38
 	fieldAwaited         = 39
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
-	fieldWhole           = 41 // versions that do not know it cannot retry the task
-	fieldReplaced        = 42 // repeated: key, fingerprint; older versions drop it
+	fieldWhole           = 41
+	fieldReplaced        = 42 // repeated: key, fingerprint
 	fieldSparedBy        = 45
 	fieldAged            = 46
 	fieldBody            = 47 // only if the store keeps the body in the record
@@ -82,7 +82,7 @@ const (
 	attemptLatency   = 5
 	attemptLate      = 6
 	attemptReply     = 7
-	attemptDetail    = 8 // older versions drop it
+	attemptDetail    = 8
 )
 
 // The fields of a lease.
@@ -92,25 +92,8 @@ const (
 	leaseUntil   = 3
 	leaseTaskID  = 4
 	leaseTimeout = 5
-	leaseHolder  = 6 // older versions drop it
+	leaseHolder  = 6
 )
-
-// AppendRecord appends the record of t, without its body, to dst. Two calls for
-// one task may append different bytes: its labels and headers come in no order.
-func AppendRecord(dst []byte, t *task.Task) []byte {
-	return appendFields(append(dst, formatOf(t)), t)
-}
-
-// formatOf returns the first byte of the record of t in the usual form.
-func formatOf(t *task.Task) byte {
-	switch {
-	case t.Request.Kind != "":
-		return kindFormat
-	case t.IsSchedule():
-		return scheduleFormat
-	}
-	return Format
-}
 
 // appendFields appends the fields of t that differ from zero.
 func appendFields(dst []byte, t *task.Task) []byte {

@@ -39,7 +39,7 @@ const (
 	recurSkipped  = 26 // a span and a reason
 	recurProblem  = 27
 
-	recurManagedBy = 28 // older versions drop it
+	recurManagedBy = 28
 )
 
 // The fields of a span.

@@ -21,7 +21,7 @@ var groups = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
 // parseUUID returns the bytes of s. It reports false unless task.PutUUID writes
 // s for them.
-func parseUUID(s string) (id [16]byte, ok bool) {
+func parseUUID[T string | []byte](s T) (id [16]byte, ok bool) {
 	if len(s) != task.UUIDText || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, false
 	}

@@ -16,9 +16,8 @@ const boundStep = 20_000
 
 // logBound counts the audit entries of tasks in namespaces with a quota of
 // bytes. The counts are not on disk. After a start they are made from the log
-// itself, a part at each sweep. So they are right after any crash, and after
-// any writes of an older version. logBound counts only while some namespace has
-// such a quota.
+// itself, a part at each sweep. So they are right after any crash. logBound
+// counts only while some namespace has such a quota.
 type logBound struct {
 	counting bool
 	until    uint64 // entries up to this one are counted from the log, later ones when they are made

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -56,7 +57,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	read := make(chan inspected, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { read <- inspectCopy(ctx, db) }()
-	m := &Manifest{Format: formatVersion, CreatedAt: now.UTC()}
+	m := &Manifest{Format: codec.Format, CreatedAt: now.UTC()}
 	archive := tar.NewWriter(w)
 	err = m.addFiles(ctx, archive, fs, dir)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -287,8 +288,8 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 		"something behind the manifest": {append(append([]entry{}, good...), file("000099.sst", "x")), ErrBadBackup},
 		"two manifests":                 {append(append([]entry{}, good...), good[last]), ErrBadBackup},
 		"nothing":                       {nil, ErrBadBackup},
-		"a manifest of a later format":  {other(func(m *Manifest) { m.Format++ }), ErrNewerFormat},
-		"a manifest of another format":  {other(func(m *Manifest) { m.Format-- }), ErrBadBackup},
+		"a manifest of a later format":  {other(func(m *Manifest) { m.Format++ }), ErrOtherFormat},
+		"a manifest of an older format": {other(func(m *Manifest) { m.Format-- }), ErrOtherFormat},
 		"a manifest of more tasks":      {other(func(m *Manifest) { m.Tasks++ }), ErrBadBackup},
 		"a manifest of other counts":    {other(func(m *Manifest) { m.Queues = m.Queues[:0] }), ErrBadBackup},
 		"a manifest of other records":   {other(func(m *Manifest) { m.Checksum = strings.Repeat("0", 64) }), ErrBadBackup},
@@ -408,7 +409,7 @@ func readTree(t *testing.T, fs vfs.FS) map[string]string {
 // directory, and never makes the reader panic. Another test compares the files
 // that were read with the manifest.
 func FuzzExtract(f *testing.F) {
-	m := &Manifest{Format: formatVersion, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
+	m := &Manifest{Format: codec.Format, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
 	data, err := m.encode()
 	if err != nil {
 		f.Fatal(err)
@@ -435,7 +436,7 @@ func FuzzExtract(f *testing.F) {
 }
 
 func FuzzParseManifest(f *testing.F) {
-	good := &Manifest{Format: formatVersion, Contents: Contents{Queues: []QueueCount{{Namespace: "n", Queue: "q", States: map[string]int64{"dead": 1}}}}}
+	good := &Manifest{Format: codec.Format, Contents: Contents{Queues: []QueueCount{{Namespace: "n", Queue: "q", States: map[string]int64{"dead": 1}}}}}
 	data, err := good.encode()
 	if err != nil {
 		f.Fatal(err)

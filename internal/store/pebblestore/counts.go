@@ -81,8 +81,6 @@ type counters struct {
 	queues     map[task.QueueKey]*queueCounter
 	namespaces map[string]*task.Counts // by namespace; not on disk
 
-	stale bool // an older version wrote some of the counts: see countMark
-
 	last    *queueCounter   // the latest look-up: most batches are about one queue
 	touched []*queueCounter // changed by the batch being filled
 }
@@ -250,8 +248,7 @@ func loadCounters(db *pebble.DB) (b *counters, err error) {
 		if err != nil {
 			return nil, err
 		}
-		n, marked, err := parseCounts(value)
-		b.stale = b.stale || !marked
+		n, err := parseCounts(value)
 		if err != nil {
 			return nil, fmt.Errorf("the counts of queue %q in namespace %q: %w", key.Name, key.Namespace, err)
 		}
@@ -265,28 +262,21 @@ func appendCountKey(dst []byte, q task.QueueKey) []byte {
 	return appendTaskKey(dst, countPrefix, task.Key{Namespace: q.Namespace, Name: q.Queue})
 }
 
-// countMark follows counts of the bytes of whole records. Older versions
-// counted only bodies, and wrote counts without the mark, even over counts of
-// this version. In that case everything that is derived from the records is
-// rebuilt.
-const countMark = 1
-
-// appendCounts appends n in its format on disk: a format byte; varints with the
-// bytes and the number of each state from Scheduled on; and countMark. Fields
-// of later versions come after that.
+// appendCounts appends n in its format on disk: a format byte, and then varints
+// with the bytes and the number of each state from Scheduled on.
 func appendCounts(dst []byte, n task.Counts) []byte {
 	dst = append(dst, codec.Format)
 	dst = binary.AppendVarint(dst, n.Bytes)
 	for _, k := range n.States[task.Scheduled:] {
 		dst = binary.AppendVarint(dst, k)
 	}
-	return append(dst, countMark)
+	return dst
 }
 
-func parseCounts(src []byte) (n task.Counts, marked bool, err error) {
+func parseCounts(src []byte) (n task.Counts, err error) {
 	src, err = codec.Unwrap(src)
 	if err != nil {
-		return n, false, err
+		return n, err
 	}
 	fields := []*int64{&n.Bytes}
 	for s := task.Scheduled; s <= task.Dead; s++ {
@@ -295,9 +285,8 @@ func parseCounts(src []byte) (n task.Counts, marked bool, err error) {
 	r := bytes.NewReader(src)
 	for _, field := range fields {
 		if *field, err = binary.ReadVarint(r); err != nil {
-			return task.Counts{}, false, fmt.Errorf("%w: %w", errDamaged, err)
+			return task.Counts{}, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 	}
-	mark, err := r.ReadByte()
-	return n, err == nil && mark == countMark, nil
+	return n, nil
 }

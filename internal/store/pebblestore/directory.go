@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -19,9 +20,9 @@ import (
 var (
 	// ErrInUse: another process, or another Store of this process, has it open.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrNewerFormat: a newer version wrote it in a format that this one would
-	// misread.
-	ErrNewerFormat = codec.ErrNewerFormat
+	// ErrOtherFormat: another version wrote it, in a format that this one does not
+	// read. Nothing was changed.
+	ErrOtherFormat = codec.ErrOtherFormat
 	// ErrForeign: it contains files, but no marker of ours.
 	ErrForeign = marker.ErrForeign
 	// ErrDamaged: confirmed data is missing or changed.
@@ -36,7 +37,6 @@ const (
 
 const markerText = `This is a foliot data directory. Keep all of its files together and do not edit them.
 format %d
-oldest-reader %d
 `
 
 // prepare locks dir and checks that this version is allowed to write to it. If
@@ -96,8 +96,7 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 		return false, fmt.Errorf("read the data directory %s: %w", dir, err)
 	}
 	if slices.Contains(names, markerFile) {
-		_, err := checkMarker(fs, dir)
-		return true, err
+		return true, checkMarker(fs, dir)
 	}
 	for _, name := range names {
 		switch name {
@@ -109,23 +108,24 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 	return false, nil
 }
 
-// checkMarker returns the format of dir. It returns an error if this version
-// cannot read it.
-func checkMarker(fs vfs.FS, dir string) (format int, err error) {
+// checkMarker returns an error if dir has another format than codec.Format.
+func checkMarker(fs vfs.FS, dir string) error {
 	path := fs.PathJoin(dir, markerFile)
 	text, err := readFile(fs, path)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w", path, err)
 	}
-	_, numbers, _ := strings.Cut(text, "\n")
-	var oldest int
-	if _, err := fmt.Sscanf(numbers, "format %d\noldest-reader %d\n", &format, &oldest); err != nil {
-		return 0, fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
+	_, lines, _ := strings.Cut(text, "\n")
+	format, more, _ := strings.Cut(strings.TrimPrefix(lines, "format "), "\n")
+	switch n, err := strconv.Atoi(format); {
+	case err != nil:
+		return fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
+	case more != "": // only unreleased versions wrote another line, with formats up to 5
+		return codec.OtherFormat(dir, format+" of an unreleased version")
+	case n != codec.Format:
+		return codec.OtherFormat(dir, format)
 	}
-	if oldest > formatVersion {
-		return 0, fmt.Errorf("%w: %s has format %d, which needs a version that reads format %d; this one reads format %d and has changed nothing", ErrNewerFormat, dir, format, oldest, formatVersion)
-	}
-	return format, nil
+	return nil
 }
 
 func readFile(fs vfs.FS, path string) (string, error) {
@@ -146,7 +146,7 @@ func mark(fs vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("mark the data directory: %w", err)
 	}
-	_, err = fmt.Fprintf(f, markerText, formatVersion, oldestReader)
+	_, err = fmt.Fprintf(f, markerText, codec.Format)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = fs.Rename(temp, fs.PathJoin(dir, markerFile))

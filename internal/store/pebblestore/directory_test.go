@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,14 +41,17 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 }
 
 func TestARefusedDirectoryIsNotChanged(t *testing.T) {
-	newer := fmt.Sprintf(markerText, formatVersion+2, formatVersion+1)
+	of := func(format int) string { return fmt.Sprintf(markerText, format) }
+	moves := []string{"reads only format 1", "foliot export", "foliot import"}
 	for _, c := range []struct {
 		name  string
 		files map[string]string
 		want  error
 		says  []string
 	}{
-		{"newer", map[string]string{markerFile: newer, "000007.log": "x"}, ErrNewerFormat, []string{fmt.Sprint(formatVersion + 1), fmt.Sprint(formatVersion)}},
+		{"newer", map[string]string{markerFile: of(codec.Format + 1), "000007.log": "x"}, ErrOtherFormat, append(moves, "has format 2,")},
+		{"unreleased", map[string]string{markerFile: of(5) + "oldest-reader 5\n", "000007.log": "x"}, ErrOtherFormat, append(moves, "has format 5 of an unreleased version,")},
+		{"the first unreleased", map[string]string{markerFile: of(1) + "oldest-reader 1\n", "000007.log": "x"}, ErrOtherFormat, append(moves, "has format 1 of an unreleased version,")},
 		{"foreign", map[string]string{"thesis.tex": "\\documentclass"}, ErrForeign, []string{"thesis.tex", markerFile}},
 		{"another program's database", map[string]string{"CURRENT": "MANIFEST-000001\n", "000007.log": "x"}, ErrForeign, nil},
 		{"unreadable marker", map[string]string{markerFile: "format one\n"}, ErrDamaged, []string{markerFile}},
@@ -111,7 +115,7 @@ func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "999") {
+	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, ErrOtherFormat) || !strings.Contains(err.Error(), "999") {
 		t.Errorf("got %v", err)
 	}
 }

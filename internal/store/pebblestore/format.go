@@ -4,7 +4,6 @@ package pebblestore
 //
 //	key                                                value
 //	meta/clean                                         empty; exists while the directory is closed in order
-//	meta/format                                        formatVersion, 1 byte: the format of all the keys below
 //	meta/number                                        number of the newest batch that was synced and of the newest audit
 //	                                                   entry, 8 bytes each, big-endian
 //	task/<namespace>\0<name>                           the record, with a body of at most inlineBody bytes: see package codec
@@ -31,35 +30,15 @@ package pebblestore
 // from the record alone. So one atomic batch moves a task between indexes, and
 // a scrub can find errors.
 //
-// Format 4 had no tasks with kinds.
-//
-// Format 3 had all bodies in body. Such a body stays there until its record
-// is written with the body.
-//
-// Format 2 had no schedules, and no counts of their unfinished occurrences.
-//
-// Format 1 had no counts, no settings and no audit log. A task that was run by
-// hand stayed in the lane of its own priority. The values of dead and done were
-// only the digest. Open upgrades such a directory.
-//
-// Besides Pebble's files the directory contains markerFile, plain text: the
-// format of the directory, and the oldest format a reader must know. It is read
-// before anything is written, so that a directory of a newer version is not
-// changed. The other file of ours is watermarkFile.
+// Besides Pebble's files the directory contains markerFile, plain text with the
+// format of the directory: codec.Format. It is read before anything is written,
+// so a directory of another format is not changed. The other file of ours is
+// watermarkFile.
 const (
-	// formatVersion is the format that this code writes. A change that older
-	// code would misread raises it and oldestReader. A field that older code may
-	// ignore, and drop when it rewrites the record, raises only formatVersion.
-	formatVersion = 5
-	oldestReader  = 5
-
 	// inlineBody is the size up to which a body is a part of its record. Most
 	// bodies are smaller, and then a task is one value to write, read and delete
 	// instead of two. A claim and a settlement write the record again.
 	inlineBody = 1 << 10
-
-	// firstIndexed is the first format with the present indexes and counts.
-	firstIndexed = 2
 )
 
 // The first word of each key.
@@ -79,6 +58,5 @@ const (
 
 var (
 	cleanKey  = []byte(metaPrefix + "clean")
-	formatKey = []byte(metaPrefix + "format")
 	numberKey = []byte(metaPrefix + "number")
 )

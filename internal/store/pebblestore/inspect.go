@@ -112,7 +112,6 @@ func addPart(h hash.Hash, b []byte) {
 // Report is the result of Verify.
 type Report struct {
 	Contents
-	Format   int
 	Clean    bool     // it was closed in order
 	Problems []string // sentences, at most maxProblems; Scrub repairs these problems while the server runs
 	More     int      // number of further problems
@@ -154,7 +153,7 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	if r.Format, err = checkMarker(fs, dir); err != nil {
+	if err := checkMarker(fs, dir); err != nil {
 		return Report{}, err
 	}
 	if err := inGoroutine(func() error { return r.read(ctx, fs, dir, held) }); err != nil {
@@ -196,16 +195,11 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 		return err
 	}
 	r.Contents = contents
-	if r.Format < firstIndexed {
-		return nil // its counts are made when it is opened
-	}
 	stored, err := loadCounters(db)
 	if err != nil {
 		return err
 	}
-	if !stored.stale { // stale counts are made again when it is opened
-		r.compareCounts(stored.all(), counts.all())
-	}
+	r.compareCounts(stored.all(), counts.all())
 	_, err = loadSettings(db)
 	return err
 }
@@ -235,9 +229,6 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 		_, err := parseBlock(key, value)
 		return err
 	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
-		if r.Format < firstIndexed {
-			return nil // they are made again when it is opened
-		}
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
 			r.add("%q belongs to no task", key)
 			return err
@@ -257,9 +248,6 @@ func (r *Report) examineRecord(db *pebble.DB, name, value []byte) error {
 	}
 	if err := checkBody(db, t); err != nil {
 		return err
-	}
-	if r.Format < firstIndexed {
-		return nil
 	}
 	lacks, err := lacking(db, t)
 	if lacks != "" {

@@ -12,8 +12,10 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -51,7 +53,7 @@ type QueueCount struct {
 	Namespace string           `json:"namespace"`
 	Queue     string           `json:"queue"`
 	States    map[string]int64 `json:"states"`
-	Bytes     int64            `json:"bytes"` // the bytes of records; in backups of older versions, of bodies alone
+	Bytes     int64            `json:"bytes"` // the bytes of records
 }
 
 // BackupFile is one file of a backup.
@@ -96,7 +98,7 @@ func (m *Manifest) encode() ([]byte, error) {
 	return fmt.Appendf(nil, "%s\n%x\n", line, sum), nil
 }
 
-// parseManifest is the inverse of encode. Errors: ErrBadBackup, ErrNewerFormat.
+// parseManifest is the inverse of encode. Errors: ErrBadBackup, ErrOtherFormat.
 func parseManifest(data []byte) (*Manifest, error) {
 	line, rest, _ := bytes.Cut(data, []byte("\n"))
 	if sum := sha256.Sum256(line); string(rest) != hex.EncodeToString(sum[:])+"\n" {
@@ -106,8 +108,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(line, m); err != nil {
 		return nil, fmt.Errorf("%w: its manifest: %w", ErrBadBackup, err)
 	}
-	if m.Format > formatVersion {
-		return nil, fmt.Errorf("%w: it has format %d, this one reads format %d", ErrNewerFormat, m.Format, formatVersion)
+	if m.Format != codec.Format {
+		return nil, codec.OtherFormat("the backup", strconv.Itoa(m.Format))
 	}
 	return m, nil
 }
@@ -126,7 +128,7 @@ func checkName(name string) error {
 }
 
 // ReadManifest returns the manifest of a backup, which is its last entry. It
-// verifies no file. Errors: ErrBadBackup, ErrNewerFormat, and those of r.
+// verifies no file. Errors: ErrBadBackup, ErrOtherFormat, and those of r.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	archive := tar.NewReader(r) // it seeks past the files if r can
 	for {

@@ -24,7 +24,7 @@ const pebbleFormat = pebble.FormatValueSeparation
 // grow with the number of tasks. It grows with the number of lanes, of leases,
 // and of the bytes that were in memory when the process was killed.
 //
-// Errors: ErrInUse, ErrNewerFormat, ErrForeign, ErrDamaged, or those of the
+// Errors: ErrInUse, ErrOtherFormat, ErrForeign, ErrDamaged, or those of the
 // file system. In the first three cases nothing was written.
 func Open(dir string, config Config) (*Store, error) {
 	config = config.withDefaults()
@@ -92,13 +92,10 @@ type loaded struct {
 	clean    bool // the directory was closed in order
 }
 
-// load checks the contents of the database, upgrades it, and reads the parts
-// that are kept in memory.
+// load checks the contents of the database, and reads the parts that are kept
+// in memory.
 func (s *Store) load() (l loaded, err error) {
 	if l.number, l.entry, err = s.checkEnd(); err != nil {
-		return l, err
-	}
-	if err := s.upgrade(l.number); err != nil {
 		return l, err
 	}
 	if s.lanes, err = loadLanes(s.db); err != nil {
@@ -109,7 +106,7 @@ func (s *Store) load() (l loaded, err error) {
 		return l, err
 	}
 	s.settings.Store(settings)
-	if l.counters, err = s.loadCounts(); err != nil {
+	if l.counters, err = loadCounters(s.db); err != nil {
 		return l, err
 	}
 	s.counts.publish(l.counters.all())
@@ -117,13 +114,13 @@ func (s *Store) load() (l loaded, err error) {
 	return l, err
 }
 
-// openPebble opens the database. If the directory is new or of an older format,
-// it is opened twice: the log that is created while the format is raised still
-// has the old format. fresh reports that there was no database.
+// openPebble opens the database. If the directory is new, it is opened
+// twice: the log that is created while Pebble raises its format still has the old
+// format. fresh reports that there was no database.
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
-		return false, fmt.Errorf("%w: %w; this one knows versions up to %d, and has changed nothing", ErrNewerFormat, err, pebble.FormatNewest)
+		return false, fmt.Errorf("%w; this version knows versions up to %d, and has changed nothing: %w", err, pebble.FormatNewest, ErrOtherFormat)
 	}
 	if err != nil {
 		return false, err
@@ -142,14 +139,14 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if s.db, err = s.openOnce(options); err != nil {
 		return false, err
 	}
-	if before.Exists && before.FormatMajorVersion >= pebble.FormatWALSyncChunks {
+	if before.Exists {
 		return false, nil
 	}
 	if err := s.db.Close(); err != nil {
 		return false, err
 	}
 	s.db, err = s.openOnce(options)
-	return !before.Exists, err
+	return true, err
 }
 
 // openOnce opens the database in a separate goroutine, because the logger ends
@@ -242,7 +239,7 @@ func openedAt(c Config) task.Millis { return task.FloorMillis(c.Now()) }
 // explain turns an error of opening dir into a sentence for the operator.
 func explain(dir string, err error) error {
 	switch {
-	case errors.Is(err, ErrNewerFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
+	case errors.Is(err, ErrOtherFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
 		return err
 	case pebble.IsCorruptionError(err), errors.Is(err, errDamaged):
 		return fmt.Errorf("%w: %s: %w; the server did not open it, because tasks would be missing: restore the directory from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)

@@ -144,11 +144,7 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		if err != nil {
 			return task.Listing{}, err
 		}
-		key := task.Key{Namespace: f.Namespace}
-		if f.NeedsName() {
-			key.Name = string(last)
-		}
-		match, err := codec.MatchRecord(value, key, &f)
+		match, err := codec.MatchRecord(value, f.Namespace, last, &f)
 		if err != nil {
 			return task.Listing{}, fmt.Errorf("record of task %q in namespace %q: %w", last, f.Namespace, err)
 		}
@@ -172,4 +168,32 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		listing.Tasks = append(listing.Tasks, t)
 	}
 	return listing, it.Error()
+}
+
+// eachRecord calls use for every record of a database or of a snapshot of it.
+func eachRecord(from pebble.Reader, use func(*task.Task) error) (err error) {
+	space := []byte(taskPrefix)
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		key, err := parseName(it.Key()[len(space):])
+		if err != nil {
+			return err
+		}
+		t, err := codec.DecodeRecord(key, value)
+		if err != nil {
+			return err
+		}
+		if err := use(t); err != nil {
+			return err
+		}
+	}
+	return it.Error()
 }

@@ -28,7 +28,7 @@ const restoreDir = "restore.tmp"
 // the checksum of the whole database. After an error dir is unchanged. progress
 // can be nil; it is called with the number of bytes read so far.
 //
-// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrNewerFormat, and those of
+// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrOtherFormat, and those of
 // ctx, of r and of the file system.
 func Restore(ctx context.Context, r io.Reader, dir string, progress func(read int64)) (Manifest, error) {
 	return restoreTo(ctx, vfs.Default, r, dir, progress)
@@ -191,12 +191,8 @@ func (t *restore) verify(ctx context.Context) error {
 	if !slices.Equal(t.files, t.manifest.Files) {
 		return fmt.Errorf("%w: its files do not match its manifest%s", ErrBadBackup, t.firstDifference())
 	}
-	format, err := checkMarker(t.fs, t.temp)
-	if err != nil {
+	if err := checkMarker(t.fs, t.temp); err != nil {
 		return err
-	}
-	if format != t.manifest.Format {
-		return fmt.Errorf("%w: its format is %d, its manifest says %d", ErrBadBackup, format, t.manifest.Format)
 	}
 	db, err := openCopy(t.fs, t.temp, t.manifest.Change)
 	if err != nil {
@@ -208,21 +204,11 @@ func (t *restore) verify(ctx context.Context) error {
 		return ctx.Err()
 	case found.err != nil:
 		return fmt.Errorf("%w: %w", ErrBadBackup, found.err)
-	case !reflect.DeepEqual(withoutBytes(found.Contents), withoutBytes(t.manifest.Contents)):
+	case !reflect.DeepEqual(found.Contents, t.manifest.Contents):
 		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
 			found.Tasks, found.Entries, found.Checksum, t.manifest.Tasks, t.manifest.Entries, t.manifest.Checksum)
 	}
 	return nil
-}
-
-// withoutBytes returns c without the bytes of its queues: older versions counted
-// only bodies. The checksum covers all bytes.
-func withoutBytes(c Contents) Contents {
-	c.Queues = slices.Clone(c.Queues)
-	for i := range c.Queues {
-		c.Queues[i].Bytes = 0
-	}
-	return c
 }
 
 func (t *restore) firstDifference() string {

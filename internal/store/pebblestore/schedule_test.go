@@ -66,51 +66,6 @@ func all(t *testing.T, s *Store) []*task.Task {
 	return l
 }
 
-func TestAnUpgradeFromFormat2LosesNothing(t *testing.T) {
-	s := scrubWorld(t)
-	disk := s.config.FS.(*vfs.MemFS)
-	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // Open would do the same
-		t.Fatal(err)
-	}
-	want := all(t, s)
-	counts, err := s.Counts(t.Context())
-	if err = errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := pebble.Open("data", &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Set(formatKey, []byte{2}, pebble.Sync), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	writeAll(t, disk, "data/"+markerFile, fmt.Appendf(nil, markerText, 2, 2))
-	if r, err := verify(t.Context(), disk, "data"); err != nil || r.Format != 2 || len(r.Problems) > 0 {
-		t.Errorf("Verify: %v, format %d, problems %q", err, r.Format, r.Problems)
-	}
-
-	s = open(t, disk, Config{Now: clock})
-	if d := cmp.Diff(want, all(t, s)); d != "" {
-		t.Error(d)
-	}
-	if got, err := s.Counts(t.Context()); err != nil || !cmp.Equal(got, counts) {
-		t.Errorf("counts %v, error %v, want %v", got, err, counts)
-	}
-	wantHealthy(t, s)
-	withSchedule(t, s)
-	wantHealthy(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if text := string(readAll(t, disk, "data/"+markerFile)); !strings.Contains(text, "format 5\n") || !strings.Contains(text, "oldest-reader 5\n") {
-		t.Errorf("the marker: %s", text)
-	}
-	s = open(t, disk, Config{Now: clock})
-	if format, err := s.storedFormat(); err != nil || format != formatVersion {
-		t.Errorf("format %d, error %v", format, err)
-	}
-}
-
 func TestSchedulesAndTheirUnfinishedCountsOutliveARestart(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})

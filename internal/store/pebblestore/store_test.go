@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 // had not written, and a power loss loses unsynced data: claims, in both cases.
 func TestStoreEqualsTheReference(t *testing.T) { equalsReference(t, openEmpty) }
 
-// Before a restart most bodies are apart from their records, as in format 3.
+// Before a restart most bodies are apart from their records.
 func TestAStoreWithBodiesApartEqualsTheReference(t *testing.T) { equalsReference(t, openApart) }
 
 func equalsReference(t *testing.T, openEmpty func(*testing.T) store.Store) {

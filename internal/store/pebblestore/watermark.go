@@ -158,13 +158,10 @@ func lastChange(db *pebble.DB) (number, entry uint64, err error) {
 		return 0, 0, err
 	}
 	defer closer.Close()
-	if len(value) != 8 && len(value) != 16 { // format 1 had no audit log
+	if len(value) != 16 {
 		return 0, 0, fmt.Errorf("the number of the last change: %w", errDamaged)
 	}
-	if len(value) == 16 {
-		entry = binary.BigEndian.Uint64(value[8:])
-	}
-	return binary.BigEndian.Uint64(value), entry, nil
+	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil
 }
 
 // manifest describes the synced part of a manifest.

@@ -11,8 +11,6 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store/codec"
-	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -130,41 +128,6 @@ func TestEntriesOfTasksDoNotRemoveEntriesOfAdmins(t *testing.T) {
 	left := auditOf(t, s, settings.AuditFilter{Namespace: "acme"})
 	if !slices.Contains(left, "acme queue.pause q") || len(left) != 1+90+1 {
 		t.Errorf("%d are left: %v", len(left), left)
-	}
-}
-
-// TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge: these entries are
-// in streams that all namespaces share.
-func TestEntriesOfOlderVersionsStayReadableAndAreRemovedByAge(t *testing.T) {
-	t.Parallel()
-	s := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = s.Close() }()
-	const now task.Millis = 1_800_000_000_000
-	// put.lua and configure.lua write ids in microseconds.
-	raw := func(key, id, namespace, target string) {
-		t.Helper()
-		e := settings.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
-		c := s.servers.Client
-		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", audit.EncodeEntry(&e, codec.Usual)).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw(storeKeys.SettingsLog, "1700000000000001-0", "acme", "old")
-	raw(storeKeys.SettingsLog, "1700000000000002-0", "other", "old")
-	raw(s.shards[3].Log, "1700000000000003-0", "acme", "older task")
-	edit(t, s, now, acme("new")...)
-	if got := fmt.Sprint(auditOf(t, s, settings.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
-		t.Errorf("of the namespace: %s", got)
-	}
-	if got := len(auditOf(t, s, settings.AuditFilter{})); got != 5 {
-		t.Errorf("%d entries of all", got)
-	}
-	if n, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep), 100); n != 5 || err != nil {
-		t.Errorf("swept %d, error %v", n, err)
-	}
-	c := s.servers.Client
-	if n, err := c.Do(t.Context(), c.B().Exists().Key(keyspace.LogOf(storeKeys.SettingsLog, "acme"), keyspace.LogOf(storeKeys.SettingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
-		t.Errorf("%d streams without entries are still there, error %v", n, err)
 	}
 }
 

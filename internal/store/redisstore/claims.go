@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -23,11 +22,8 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
 	}
 	replies, err := s.submitByMaster(ctx, now, steps)
-	for i, c := range claims {
+	for _, c := range claims {
 		s.leaseWritten(c.Key, c.Until)
-		if task.KindOf(c.Lane.Destination) != "" && i < len(replies) && replies[i].Err == nil {
-			s.used.raise(identity.KindFormat)
-		}
 	}
 	return replies, err
 }
@@ -46,11 +42,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	for i, f := range fires {
 		steps[i] = &step{key: f.Key, kind: fire, transition: f}
 	}
-	replies, err := s.submitByMaster(ctx, now, steps)
-	if slices.ContainsFunc(replies, func(r store.Reply) bool { return r.Err == nil }) {
-		s.used.raise(identity.ScheduleFormat)
-	}
-	return replies, err
+	return s.submitByMaster(ctx, now, steps)
 }
 
 // Extend implements store.LeaseStore.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
@@ -100,7 +99,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 	}
 	defer leave()
 	entry := store.AuditDrain(now, settings.ActorOf(ctx), d)
-	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry, codec.Usual)))
+	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
 }
 
 // Release gives all shards to the other nodes at once and for good. This

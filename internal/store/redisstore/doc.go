@@ -46,8 +46,8 @@
 //	                                   store: the identity of the store
 //	foliot:{tag}:wake          channel for tasks that other nodes add to the shard and that are due
 //	                                   soon
-//	foliot:meta                HASH    format, oldest reader, shards, lease: values that all nodes
-//	                                   share; and the identity of the store (package identity)
+//	foliot:meta                HASH    format, shards, lease: values that all nodes share; and
+//	                                   the identity of the store (package identity)
 //	foliot:{tag}:seal, foliot:{settings}:seal, foliot:{foliot:nodes}:seal
 //	                           STRING  empty, and never read: a write to it makes WAIT cover
 //	                                   earlier writes (redisconn/scripts/seal.lua)
@@ -79,10 +79,8 @@
 // entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
 //
-// Records and the audit entries of tasks have the compact form of package codec.
-// Versions before format 3 cannot read this form. So in a store that such a
-// version has made, all nodes write the usual form. Every node reads both. A
-// compact record also has the task's body, if it is small.
+// A record also has the task's body, if it is small. The audit entries of tasks
+// have a shorter form than those of settings.
 //
 // # Nodes
 //

@@ -13,7 +13,6 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
-	"github.com/foliot/foliot/internal/task"
 )
 
 // nodeOn returns the configuration of a node with short waits.
@@ -104,21 +103,33 @@ func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
 	refused(t, nodeOn(r, nil), "--shard-lease 3s")
 }
 
-func TestANewerFormatIsRefusedUnlessItIsMarkedAsReadable(t *testing.T) {
+func TestAStoreOfAnotherFormatIsRefusedAndNotChanged(t *testing.T) {
+	for found, edit := range map[string][]string{
+		"format 2,":                          {"HSET", storeKeys.Meta, "format", "2"},
+		"format 4 of an unreleased version,": {"HSET", storeKeys.Meta, "format", "4", "oldest", "3"},
+		"format 1 of an unreleased version,": {"HSET", storeKeys.Meta, "oldest", "1"},
+	} {
+		r := redistest.New(t)
+		s, _ := opened(t, nodeOn(r, nil))
+		_ = s.Close()
+		redis(t, r, edit...)
+		content := func() string {
+			return redis(t, r, "EVAL", `local all = redis.call('KEYS', '*') table.sort(all) local d = ''
+				for _, k in ipairs(all) do d = d .. k .. redis.sha1hex(redis.call('DUMP', k)) end return d`, "0")
+		}
+		before := content()
+		refused(t, nodeOn(r, func(c *Config) { c.ShardLease *= 2 }), found, "reads only format 1", "foliot export", "foliot import")
+		if after := content(); after != before {
+			t.Errorf("%s: the store was\n%s\nand is\n%s", found, before, after)
+		}
+	}
+}
+
+func TestAFormatWithoutItsValuesIsDamaged(t *testing.T) {
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, nil))
 	_ = s.Close()
-	set := func(words ...string) {
-		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, append([]string{"HSET", "foliot:meta"}, words...)...); err != nil || strings.HasPrefix(reply, "-") {
-			t.Fatal(reply, err)
-		}
-	}
-	set("format", "9", "oldest", "9", "more", "x")
-	refused(t, nodeOn(r, nil), "format 9", "newer")
-	set("oldest", "1")
-	_, _ = opened(t, nodeOn(r, nil))
-	set("shards", "many")
+	redis(t, r, "HSET", storeKeys.Meta, "shards", "many")
 	if _, err := Open(t.Context(), nodeOn(r, nil)); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "shards") {
 		t.Error(err)
 	}
@@ -157,43 +168,5 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "Redis is reading its file after a start"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, log.String())
-	}
-}
-
-// TestTheFirstScheduleKeepsOlderVersionsOut: older versions would take a
-// schedule for a damaged task.
-func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
-	r, _ := shared(t)
-	redis := func(want string, words ...string) {
-		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || reply != want {
-			t.Fatalf("%q: %s, %v", words, reply, err)
-		}
-	}
-	var log bytes.Buffer
-	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
-	if err := apply(t, s, order("a")); err != nil {
-		t.Fatal(err)
-	}
-	redis("1", "HGET", "foliot:meta", "oldest")
-
-	leaves := joins(t, r, "older", 1)
-	if err := apply(t, s, eachSecond(t, "nightly")); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "older") {
-		t.Errorf("with an older node: %v", err)
-	}
-	if err := apply(t, s, order("b")); err != nil {
-		t.Errorf("a task: %v", err)
-	}
-	redis("1", "HGET", "foliot:meta", "oldest")
-	leaves()
-	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
-		t.Errorf("without one: %v", err)
-	}
-	redis("2", "HGET", "foliot:meta", "oldest")
-	redis("2", "HGET", "foliot:meta", "format")
-	_, _ = opened(t, nodeOn(r, func(c *Config) { c.Node = "another" }))
-	_ = s.Close() // no goroutine writes into log from here on
-	if n := strings.Count(log.String(), "upgrade these servers first\" nodes=older needs=schedules"); n != 1 {
-		t.Errorf("the refusal was logged %d times:\n%s", n, log.String())
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -333,50 +332,15 @@ func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 	}
 }
 
-// older turns a store into one of a version without identities.
-func older(t *testing.T, r *redistest.Server, s *Store) {
+// unconfirmed removes the identity from each part of a store, as if no replica
+// had received it there.
+func unconfirmed(t *testing.T, r *redistest.Server, s *Store) {
 	t.Helper()
-	redis(t, r, "HDEL", storeKeys.Meta, "identity", "whole")
+	redis(t, r, "HDEL", storeKeys.Meta, "whole")
 	redis(t, r, "DEL", storeKeys.SettingsID, storeKeys.NodesID)
 	for _, sh := range s.shards {
 		redis(t, r, "HDEL", sh.Own, "store")
 	}
-}
-
-func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
-	r := redistest.New(t)
-	first := openNode(t, "first", r.Addr)
-	secure(t, first)
-	soon(t, first, "kept", 20, time.Hour)
-	_ = first.Close()
-	older(t, r, first)
-	nodes := make([]*Store, 6)
-	var all sync.WaitGroup
-	for i := range nodes {
-		all.Go(func() { nodes[i] = openNode(t, "n"+string(rune('0'+i)), r.Addr) })
-	}
-	all.Wait()
-	for _, s := range nodes {
-		if s.servers.Identity == "" || s.servers.Identity != nodes[0].servers.Identity || !s.Settings().Secured() {
-			t.Errorf("%s has the identity %s, another %s", s.own.Process, s.servers.Identity, nodes[0].servers.Identity)
-		}
-	}
-	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", storeKeys.Meta, "whole") == ":1" })
-	for _, b := range append(identity.HashesOf(storeKeys, nodes[0].shards), identity.MetaHash(storeKeys)) {
-		if id := redis(t, r, "HGET", b.Key, b.Field); id != nodes[0].servers.Identity {
-			t.Errorf("%s bears %s", b.Key, id)
-		}
-	}
-	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })
-	redis(t, r, "DEL", storeKeys.Settings) // as an older version wrote it
-	eventually(t, 2*time.Second, "all have noticed", func() bool {
-		for _, s := range nodes {
-			if !errors.Is(s.Err(), task.ErrSettingsLost) {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // A replica that never received the identity takes over. The store is there, so
@@ -386,7 +350,7 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	first := openNode(t, "first", r.Addr)
 	soon(t, first, "kept", 20, time.Hour)
 	_ = first.Close()
-	older(t, r, first)
+	unconfirmed(t, r, first)
 	replica := redistest.NewReplica(t, r.Addr)
 	replica.Pause() // so that it confirms nothing
 	defer replica.Resume()
@@ -394,7 +358,7 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", storeKeys.Meta, "whole") != ":0" {
 		t.Fatal("the replica confirmed the identity")
 	}
-	older(t, r, first)
+	unconfirmed(t, r, first)
 	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", storeKeys.Shards(16)[7].Own, "store") == ":1" })
 	eventually(t, 3*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
 	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", storeKeys.Meta, "identity") != k.servers.Identity {

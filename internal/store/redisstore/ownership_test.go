@@ -12,7 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -119,7 +118,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		it, _ := records.Replacement(sh, found[0].Record, claimed.Task, codec.Compact)
+		it, _ := records.Replacement(sh, found[0].Record, claimed.Task)
 		it.Owner = before[sh.Number].ID
 		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
 		if err != nil {

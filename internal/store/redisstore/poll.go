@@ -14,7 +14,6 @@ const pollEvery = 500 * time.Millisecond
 // poll does the periodic work until the store is closed.
 func (s *Store) poll() {
 	defer close(s.polled)
-	var older guard
 	for {
 		doubt := false
 		select {
@@ -25,7 +24,6 @@ func (s *Store) poll() {
 			return
 		}
 		ctx, stop := context.WithTimeout(s.servers.Lifetime, redisconn.RetryTime)
-		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
 		err := s.identity.Verify(ctx, time.Now(), doubt)
 		if s.servers.Lifetime.Err() == nil {
 			s.servers.Failures.Note("read the settings and the identity of the store", err)
@@ -34,10 +32,8 @@ func (s *Store) poll() {
 			stop()
 			continue
 		}
-		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.RaiseBounds, "keep servers of older versions out": guard} {
-			if err := work(ctx); s.servers.Lifetime.Err() == nil {
-				s.servers.Failures.Note(name, err)
-			}
+		if err := s.lanes.RaiseBounds(ctx); s.servers.Lifetime.Err() == nil {
+			s.servers.Failures.Note("raise the bounds of lanes", err)
 		}
 		stop()
 	}

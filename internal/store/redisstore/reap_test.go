@@ -86,7 +86,7 @@ func TestAMasterThatWasReplacedIsAskedForAllLeases(t *testing.T) {
 	old := records.Record{Task: replies[0].Task.WithoutBody()}
 	lost := *old.Task
 	lost.Lease.Until = now + 1000
-	item, _ := records.Replacement(sh, records.Record{}, &lost, s.form())
+	item, _ := records.Replacement(sh, records.Record{}, &lost)
 	if err := c.Do(t.Context(), c.B().Hset().Key(sh.Meta).FieldValue().FieldValue(item.Field, item.Value).Build()).Error(); err != nil {
 		t.Fatal(err)
 	}

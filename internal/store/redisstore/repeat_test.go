@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -25,7 +24,7 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _ := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task, codec.Compact)
+	first, _ := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task)
 	second := first
 	second.Field = "default/b"
 	for _, c := range []struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -140,7 +139,7 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), s.servers.Identity}
 	for i := range entries {
-		args = append(args, audit.EncodeEntry(&entries[i], codec.Usual))
+		args = append(args, audit.EncodeEntry(&entries[i]))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
 }
@@ -287,9 +286,6 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	for key, c := range counts {
 		if c.Total() == 0 || key.OfOccurrences() {
 			delete(counts, key)
-		} else if c.Bytes < 0 { // older versions counted only bodies: the next scrub counts again
-			c.Bytes = 0
-			counts[key] = c
 		}
 	}
 	return counts, nil

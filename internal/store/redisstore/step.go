@@ -211,7 +211,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		items, of = append(items, s.item(r, st)), append(of, st)
 		if t := st.result.Spawned; t != nil {
-			spawned, _ := records.Replacement(s.shard(t.Key()), records.Record{}, t, s.form())
+			spawned, _ := records.Replacement(s.shard(t.Key()), records.Record{}, t)
 			spawned.With = true
 			s.lanes.Wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
@@ -300,7 +300,7 @@ func (s *Store) apply(r *request, st *step) bool {
 // that the record still has that token. So a node that has lost the shard can
 // finish its claims, and no attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
-	it, after := records.Replacement(s.shard(st.key), st.old, st.result.Task, s.form())
+	it, after := records.Replacement(s.shard(st.key), st.old, st.result.Task)
 	st.after = after
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
@@ -320,7 +320,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 		it.Earliest = st.old.Task.KeepUntil
 	case change:
 		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
-			logEntry(&it, e, s.form())
+			logEntry(&it, e)
 		}
 	}
 	return it

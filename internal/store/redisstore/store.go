@@ -14,7 +14,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
@@ -186,11 +185,6 @@ type Store struct {
 	log          *audit.Log
 	identity     *identity.Watch
 
-	excluded formatMark      // the oldest format that s.servers.Keys.Meta admits; guardOlder restores this minimum after a failover
-	compact  atomic.Bool     // the store began with compact records, so this node writes them too
-	used     formatMark      // the oldest format that can read what this node has fired and claimed, even if s.servers.Keys.Meta has lost the exclusion
-	refusals sparselog.Kinds // lines of logRefusal, by the feature that older nodes lack
-
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
 	notify      func(*settings.Settings)
@@ -248,8 +242,6 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
-	s.excluded.raise(m.Oldest)
-	s.compact.Store(m.Compact)
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
@@ -276,7 +268,7 @@ func (s *Store) Join() { s.own.Join(s.listenForPermits, s.lanes.Poll) }
 func (s *Store) member(m identity.Meta) membership.Config {
 	c := s.config
 	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Even: m.Compact, Logger: c.Logger,
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:      func() time.Duration { return s.trusted.Lag() },
 		Closed:   func() bool { return s.identity.Lost() != nil },

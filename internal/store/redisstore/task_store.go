@@ -12,7 +12,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -26,9 +25,6 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	steps := make([]*step, len(changes))
 	for i, c := range changes {
 		steps[i] = &step{key: c.Target(), kind: change, transition: c}
-	}
-	if err := s.admitFormat(ctx, changes); err != nil {
-		return nil, err
 	}
 	return s.submit(ctx, now, steps)
 }
@@ -308,8 +304,8 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 	return nil
 }
 
-// logEntry appends an entry to the audit log of its namespace, in the form f.
-func logEntry(it *redisconn.Item, e settings.AuditEntry, f codec.Form) {
-	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e, f))
+// logEntry appends an entry to the audit log of its namespace.
+func logEntry(it *redisconn.Item, e settings.AuditEntry) {
+	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeTaskEntry(&e))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// universePurges are the IDs of purges; "" is a purge that an older version
-// began.
-var universePurges = []string{"", "purge-1", "purge-2"}
+// universePurges are the IDs of purges.
+var universePurges = []string{"purge-1", "purge-2"}
 
 // edit returns an edit of a setting: of a queue, mostly.
 func (g *generator) edit() settings.Edit {

@@ -217,32 +217,6 @@ var laneCases = []testCase{
 		},
 	},
 	{
-		"a destination as an older version spelled it stays a lane",
-		"A record that was written with another spelling is read, claimed, retried and settled in its own lane; a change moves it to the one that its URL has now.",
-		func(f *fixture) {
-			old := func(name string) *task.Task {
-				s := f.spec(name, at(start), url("https://RECEIVER.example.:0443/"))
-				s.Request.Destination = "receiver.example.:0443" // as version 0.1 derived it
-				return f.must(start, task.Create{Spec: s})
-			}
-			t := old("a")
-			lane := t.Lane()
-			f.wantLanes(forever, t)
-			f.wantNames("its lane", waiting(f.peek(lane, forever)), "a")
-			f.claim(start, t, "t1")
-			t = f.settle(start, t, "t1", task.Outcome{Verdict: task.Failure, Status: 500})
-			f.wantOnlyIn(t, []task.Lane{lane})
-			if t.Lane() != lane {
-				f.Fatalf("it is retried in %+v, not in %+v", t.Lane(), lane)
-			}
-			t = f.must(start, task.Patch{Key: key("a"), When: &task.When{At: start + 5}})
-			if t.Request.Destination != "receiver.example:443" {
-				f.Fatalf("after a change its destination is %q", t.Request.Destination)
-			}
-			f.wantOnlyIn(t, []task.Lane{lane, t.Lane()})
-		},
-	},
-	{
 		"only waiting tasks are in a lane",
 		"Running, dead and finished tasks are in no lane; a retried one is back.",
 		func(f *fixture) {

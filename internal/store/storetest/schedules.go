@@ -236,7 +236,6 @@ var scheduleCases = []testCase{
 			f.create("0")
 			f.wantNames("tasks", names(f.list(ns(), task.Page{Limit: 1})), "0", "A")
 			f.wantNames("by label", names(f.list(task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"k": "v"}}, task.Page{Limit: 1})), "A")
-			f.wantNames("created", names(f.list(task.Filter{Namespace: task.DefaultNamespace, CreatedUntil: start + 9}, task.Page{Limit: 1})), "0", "A")
 			schedules := task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}
 			f.wantNames("schedules", names(f.list(schedules, task.Page{Limit: 1, Before: task.FirstTaskName})), "@a", "@b")
 			f.wantNames("bounded", names(f.list(ns(), task.Page{Limit: 9, Before: "@"})), "0")

@@ -29,10 +29,6 @@ import (
 // be merged. Its Seq consists of that time and the number of the stream. The
 // streams of the settings share a clock. The streams of a shard share the
 // server's clock, so their Seqs differ unless that clock was set back.
-//
-// Older versions kept one stream for all namespaces of a shard, and one for all
-// settings, with about 1000 entries each. These are still read, and their
-// entries are removed by age.
 const (
 	seqEpoch  = 1_577_836_800_000_000 // 2020, in microseconds: 50 bits last until 2055
 	seqStream = 13                    // bits of the stream's number: 4096 shards, and three
@@ -130,19 +126,15 @@ type stream struct {
 	namespace string
 }
 
-// shared returns the streams of several namespaces: the stream of the nodes,
-// and the streams of older versions.
-func (l *Log) shared(shards []*keyspace.Shard) []stream {
-	all := []stream{{key: l.servers.Keys.SettingsLog, number: len(l.shards)}, {key: l.servers.Keys.NodesLog, number: len(l.shards) + 1}}
-	for _, sh := range shards {
-		all = append(all, stream{key: sh.Log, number: sh.Number, shard: sh})
-	}
-	return all
+// nodesStream returns the stream of all nodes, with entries of several
+// namespaces.
+func (l *Log) nodesStream() stream {
+	return stream{key: l.servers.Keys.NodesLog, number: len(l.shards) + 1}
 }
 
 // streamsOf returns the streams that can hold entries of a namespace.
 func (l *Log) streamsOf(namespace string) []stream {
-	all := append(l.shared(l.shards), l.settingsStream(namespace), l.settingsStream(namespace+refusedMark), l.settingsStream(namespace+droppedMark))
+	all := []stream{l.nodesStream(), l.settingsStream(namespace), l.settingsStream(namespace + refusedMark), l.settingsStream(namespace + droppedMark)}
 	for _, sh := range l.shards {
 		all = append(all, shardStream(sh, namespace))
 	}
@@ -171,7 +163,7 @@ func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, 
 	if err != nil {
 		return nil, err
 	}
-	all := l.shared(shards)
+	all := []stream{l.nodesStream()}
 	for i, r := range results {
 		namespaces, err := r.AsStrSlice()
 		if err != nil {
@@ -238,7 +230,7 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 			return nil, err
 		}
 		for _, x := range found {
-			e, err := decodeEntry(x, parts[i].namespace)
+			e, err := parts[i].decodeEntry(x)
 			if err != nil {
 				return nil, err
 			}
@@ -251,16 +243,25 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	return lists, nil
 }
 
-// EncodeEntry returns e as scripts append it to a stream, in the form f. Only the
-// streams of a shard may have compact entries, which lose their namespace.
-func EncodeEntry(e *settings.AuditEntry, f codec.Form) string {
-	var space [256]byte // most entries fit
-	return string(f.AppendEntry(space[:0], e))
+// EncodeEntry returns e as scripts append it to a stream of settings or nodes.
+func EncodeEntry(e *settings.AuditEntry) string {
+	return string(codec.AppendAuditEntry([]byte{codec.Format}, &settings.AuditEntry{}, e))
 }
 
-// decodeEntry returns an entry of a stream of namespace.
-func decodeEntry(x rueidis.XRangeEntry, namespace string) (settings.AuditEntry, error) {
-	e, err := codec.DecodeCompactEntry(x.FieldValues["e"], namespace)
+// EncodeTaskEntry returns e as scripts append it to the stream of its namespace
+// in a shard.
+func EncodeTaskEntry(e *settings.AuditEntry) string {
+	var space [256]byte // most entries fit
+	return string(codec.AppendTaskEntry(space[:0], e))
+}
+
+// decodeEntry returns an entry of st.
+func (st *stream) decodeEntry(x rueidis.XRangeEntry) (e settings.AuditEntry, err error) {
+	if value := x.FieldValues["e"]; st.shard != nil {
+		e, err = codec.DecodeTaskEntry(value, st.namespace)
+	} else {
+		e, err = codec.DecodeAuditEntry([]byte(value))
+	}
 	if err != nil {
 		return settings.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
 	}

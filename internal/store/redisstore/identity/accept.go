@@ -3,7 +3,6 @@ package identity
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 // Found describes the store in the servers, and its lost parts.
 type Found struct {
-	Identity string // "": there is no store, or a store of an older version, which has no identity
+	Identity string // "": there is no store
 	Parts    int    // parts that have the identity
 	Lost     []string
 	// SettingsLost means that settings existed and are gone.
@@ -123,8 +122,8 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 		r := redisconn.NewRepair(b.Key, b.Field, -1, f.instead[i])
 		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.Key == f.servers.Keys.Meta && f.meta["format"] == "": // older versions are excluded, because they may not read all records
-			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(Format), "shards", shards, "lease", millis(lease), "whole", "1")
+		case b.Key == f.servers.Keys.Meta && f.meta["format"] == "":
+			r.Write("HSET", b.Key, "format", format, "shards", shards, "lease", millis(lease), "whole", "1")
 		case b.Key == f.servers.Keys.Meta:
 			r.Write("HSET", b.Key, "whole", "1")
 		case b.Key == f.servers.Keys.SettingsID, b.Key == f.servers.Keys.NodesID:
@@ -144,10 +143,11 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 // Layout describes how the servers store tasks. The zero Layout means that
 // nothing is stored.
 type Layout struct {
-	Format, Shards int
-	Lease          time.Duration
-	Unreadable     error // why this program cannot use it; nil means that it can
-	Store          *Found
+	Format     string
+	Shards     int
+	Lease      time.Duration
+	Unreadable error // why this program cannot use it; nil means that it can
+	Store      *Found
 }
 
 // ReadLayout reads how tasks are stored, and the identity of the store.
@@ -159,7 +159,7 @@ func ReadLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, 
 	l := Layout{Store: f}
 	if len(f.meta) > 0 {
 		m, err := parseMeta(s.Keys.Meta, f.meta)
-		l.Format, l.Shards, l.Lease, l.Unreadable = m.Format, m.Shards, m.lease, errors.Join(err, m.readable())
+		l.Format, l.Shards, l.Lease, l.Unreadable = m.format, m.Shards, m.lease, err
 	}
 	return l, nil
 }

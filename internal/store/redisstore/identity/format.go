@@ -12,37 +12,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// The format that this code writes; see keyspace.Keys.Meta. The code uses a store
-// whose field oldest is not above its own format. The format rises with each
-// change of keys, scripts and messages, and with codec.Format. A new store begins
-// with oldest = CompactFormat, and the field rises when older code must be
-// excluded.
-const Format = KindFormat
-
-// ScheduleFormat is the format that has schedules. Older code cannot read a
-// schedule, and would find it in its shards again and again. So two conditions
-// must hold before the first schedule is created: no older node is live, and
-// keyspace.Keys.Meta excludes older nodes. Until then both versions can run side
-// by side, and an operator can go back to the older version.
-const ScheduleFormat = 2
-
-// CompactFormat is the format whose tasks and audit entries can have the compact
-// form (codec.Compact), which older code refuses. All versions read the
-// usual form. A new store excludes older nodes from the start, and all its records are
-// compact. A store of an older version keeps the usual form: a node of that
-// version that was silent for a while could still join, and would not deliver
-// compact tasks.
-const CompactFormat = 3
-
-// KindFormat is the format whose tasks can have kinds. Older code cannot read
-// such a task. So, as with schedules, older nodes are excluded before the first
-// such task is created, and not earlier.
-const KindFormat = 4
 
 // DefaultShards returns the default number of shards. A call to a single master
 // costs less if it touches the keys of fewer shards, and more servers than 32
@@ -71,19 +45,29 @@ type Requirements struct {
 
 // Meta is the content of keyspace.Keys.Meta.
 type Meta struct {
-	Format, Oldest, Shards int
-	Compact                bool // the store began with compact records: see CompactFormat
-	lease                  time.Duration
-	identity               string
-	whole                  bool
+	Shards   int
+	format   string
+	lease    time.Duration
+	identity string
+	whole    bool
 }
 
 // Lease returns the shard lease that all nodes use.
 func (m Meta) Lease() time.Duration { return m.lease }
 
-// parseMeta reads the fields of the hash at key. It ignores fields of newer
-// formats.
+// parseMeta reads the fields of the hash at key, if the store has the format of
+// this code.
 func parseMeta(key string, fields map[string]string) (m Meta, err error) {
+	m = Meta{format: fields["format"], identity: fields["identity"], whole: fields["whole"] != ""}
+	if fields["oldest"] != "" { // only unreleased versions wrote this field, with formats up to 4
+		m.format += " of an unreleased version"
+	}
+	if m.format != format {
+		return m, fmt.Errorf("%w: %w", ErrDiffers, codec.OtherFormat("the store in Redis", m.format))
+	}
+	if m.identity == "" {
+		return m, fmt.Errorf("the field identity of %s is missing: %w", key, errDamaged)
+	}
 	number := func(name string) int {
 		n, failed := strconv.Atoi(fields[name])
 		if failed != nil || n < 1 {
@@ -91,19 +75,13 @@ func parseMeta(key string, fields map[string]string) (m Meta, err error) {
 		}
 		return n
 	}
-	m = Meta{Format: number("format"), Oldest: number("oldest"), Shards: number("shards"), identity: fields["identity"], whole: fields["whole"] != ""}
-	m.lease = time.Duration(number("lease")) * time.Millisecond
-	m.Compact = m.Oldest == CompactFormat || fields["compact"] != ""
+	m.Shards, m.lease = number("shards"), time.Duration(number("lease"))*time.Millisecond
 	return m, err
 }
 
-// readable returns an error if this code cannot use a store with the content m.
-func (m Meta) readable() error {
-	if m.Oldest > Format {
-		return fmt.Errorf("%w: a newer Foliot stored the tasks in format %d, and this version supports formats up to %d: run a version as new as that one", ErrDiffers, m.Format, Format)
-	}
-	return nil
-}
+// format is the format of keys, values, scripts and messages: see
+// keyspace.Keys.Meta.
+var format = strconv.Itoa(codec.Format)
 
 // Agree compares c with the values that all nodes must share, and returns the
 // stored values. If no value is stored yet, Agree stores those of c.
@@ -113,9 +91,6 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 	}
 	for replaces := ""; ; {
 		m, err := decideMeta(ctx, s, c, replaces)
-		if err == nil {
-			err = m.readable()
-		}
 		switch {
 		case err != nil:
 			return Meta{}, err
@@ -161,7 +136,7 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{s.Keys.Meta}, Args: []string{
-		replaces, lease, rand.Text(), "format", strconv.Itoa(Format), "oldest", strconv.Itoa(CompactFormat), "shards", strconv.Itoa(shards), "lease", lease,
+		replaces, lease, metaField, rand.Text(), "format", format, "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return Meta{}, err
@@ -174,15 +149,3 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, repla
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-// ShutOut changes m in keyspace.Keys.Meta so that code older than the format
-// refuses to use the servers.
-func ShutOut(ctx context.Context, s *redisconn.Servers, m Meta, format int) error {
-	r := redisconn.NewRepair(s.Keys.Meta, metaField, -1, s.Identity)
-	r.Write("HSET", s.Keys.Meta, "format", strconv.Itoa(max(m.Format, format)), "oldest", strconv.Itoa(max(m.Oldest, format)))
-	if m.Compact {
-		r.Write("HSET", s.Keys.Meta, "compact", "1")
-	}
-	_, err := s.Mend(ctx, r)
-	return err
-}

@@ -32,11 +32,10 @@ import (
 // only some of them. In a Cluster the poll compares all shards once a second
 // (compareEvery).
 //
-// A store of an older version gets its identity from the first node of this
-// version. The field "whole" of keyspace.Keys.Meta is set when every part has the
-// identity, and every replica that follows has it too. Before that, a part
-// without the identity gets it. After that, a part without the identity counts
-// as lost.
+// The node that creates the store gives its parts the identity. The field "whole"
+// of keyspace.Keys.Meta is set when every part has it, and every replica that
+// follows has it too. Before that, a part without the identity gets it. After
+// that, a part without the identity counts as lost.
 
 // Hash is a hash of Redis with the identity of the store in one of its fields.
 type Hash struct {
@@ -162,41 +161,23 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	}
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
 	found, away := readIdentities(ctx, w.servers, hashes)
-	var missing []int
+	missing := false
 	for i, b := range hashes {
 		switch id := found[i]; {
 		case id == nil || *id == w.servers.Identity:
-		case *id == "" && !w.whole:
-			missing = append(missing, i)
+		case *id == "" && !w.whole && i > 0:
+			missing = true
 		default:
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
 		}
 	}
-	if len(missing) == 0 {
+	if !missing {
 		return away
-	}
-	return w.restoreIdentity(ctx, hashes[missing[0]])
-}
-
-// restoreIdentity writes the identity again if a failover has lost it before
-// replicas had confirmed it. The store must otherwise be there.
-func (w *Watch) restoreIdentity(ctx context.Context, first Hash) error {
-	n := strconv.Itoa(len(w.shards))
-	again := redisconn.NewRepair(w.servers.Keys.Meta, "shards", -1, n)
-	again.Write("HSETNX", w.servers.Keys.Meta, metaField, w.servers.Identity)
-	results, err := w.servers.Mend(ctx, again)
-	if err != nil {
-		return err
-	}
-	if there, err := results[0].AsInt64(); err != nil {
-		return err
-	} else if there < 0 {
-		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.Differs("")}
 	}
 	if err := writeIdentities(ctx, w.servers, w.shards); err != nil {
 		return err
 	}
-	w.config.Logger.Warn("this node wrote the new identity of the store again: a failover had lost it", "identity", w.servers.Identity)
+	w.config.Logger.Warn("this node wrote the identity of the store again: a failover had lost it in a part of the store", "identity", w.servers.Identity)
 	return nil
 }
 

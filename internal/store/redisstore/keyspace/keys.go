@@ -19,14 +19,12 @@ type Keys struct {
 	// opens a store writes it (identity/scripts/meta.lua), and the other nodes
 	// compare.
 	//
-	//	format   of keys and values, as they are written
-	//	oldest   the oldest format whose code can use them too
+	//	format   of keys, values, scripts and messages: codec.Format
 	//	shards   the number of shards, which never changes
 	//	lease    Config.ShardLease in milliseconds. It must not change while any node
 	//	         is live. It decides when a node counts as dead. If nodes disagreed, they
 	//	         would repeatedly take shards from each other
-	//	identity the identity of the store (package identity); a store of an older
-	//	         version has none
+	//	identity the identity of the store (package identity)
 	//	whole    "1" if every part has the identity, confirmed by every replica that followed
 	Meta string
 

@@ -33,8 +33,7 @@ func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 
 // wakeMessage encodes an entry as a message. Neither name nor due time has a
 // slash. The message has no kind of hint: without a due time a schedule stands
-// for OccurrenceEnded, which older versions understand too, and a task for
-// CancelRequested.
+// for OccurrenceEnded, and a task for CancelRequested.
 func wakeMessage(e task.Entry) string {
 	return redisconn.Score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }

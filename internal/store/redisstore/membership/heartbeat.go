@@ -33,7 +33,6 @@ type peer struct {
 
 	lag time.Duration // how far its trusted time is behind the servers' clocks, because those stepped ahead
 
-	format    int // the format that it writes
 	beat      task.Millis
 	started   task.Millis
 	draining  bool
@@ -53,12 +52,12 @@ func (p *peer) where() string { return cmp.Or(p.address, "an unknown address") }
 // the hash.
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
-	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
+	about := fmt.Sprintf("%s/%d/%s", plain.Replace(p.version), int64(p.started), plain.Replace(p.address))
 	more := p.more
-	if p.lag > 0 { // older versions read this part as an address
+	if p.lag > 0 {
 		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
 	}
-	if more != "" { // older versions show this list as a part of the address
+	if more != "" {
 		about += "/" + plain.Replace(more)
 	}
 	return about
@@ -75,8 +74,8 @@ const maxAPIs = 16
 // parsePeer reads a field of the hash. Fields that are missing at the end of
 // the value are empty.
 func parsePeer(name, value string) (peer, error) {
-	parts := append(strings.SplitN(value, "/", 7), make([]string, 7)...)
-	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5], more: parts[6]}
+	parts := append(strings.SplitN(value, "/", 6), make([]string, 6)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[4], more: parts[5]}
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
@@ -85,9 +84,8 @@ func parsePeer(name, value string) (peer, error) {
 		ms, _ := strconv.ParseInt(lag, 10, 64)
 		p.more, p.lag = strings.TrimSuffix(before, ","), time.Duration(ms)*time.Millisecond
 	}
-	started, _ := strconv.ParseInt(parts[4], 10, 64)
+	started, _ := strconv.ParseInt(parts[3], 10, 64)
 	p.beat, p.started = task.Millis(at), task.Millis(started)
-	p.format, _ = strconv.Atoi(parts[3])
 	return p, nil
 }
 
@@ -246,21 +244,6 @@ func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 		}
 	}
 	return live, nil
-}
-
-// Older returns the names of live nodes with a lower format than the given
-// one.
-func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
-	h, err := o.beat(ctx, readOnly)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range h.peers {
-		if p.format < format && h.now.Sub(p.beat) <= o.config.ShardLease {
-			names = append(names, p.name)
-		}
-	}
-	return names, nil
 }
 
 func inMillis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -37,8 +37,6 @@ type Config struct {
 	Node             string          // the name of this process; empty means a generated name
 	Version, Address string          // as the other nodes show them
 	APIs             func() []string // see Config.APIs of the store; nil means none
-	Format           int             // the format that this process writes
-	Even             bool            // all nodes of the store share its shards evenly; see allot
 	Logger           *slog.Logger
 
 	// ShardLease and Heartbeat are the settings of the store.
@@ -116,7 +114,7 @@ type Member struct {
 // TakeAll.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member {
 	now, nonce := time.Now(), rand.Text()
-	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: c.Format, started: task.FloorMillis(now)}
+	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, started: task.FloorMillis(now)}
 	if self.name == "" {
 		self.name = "node-" + strings.ToLower(nonce[:8])
 	}

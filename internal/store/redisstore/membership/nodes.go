@@ -49,7 +49,7 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	peers := slices.DeleteFunc(h.peers, func(p peer) bool {
 		return !p.lives(now, o.config.silence()) && (p.duplicate || owned[p.process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
 	})
-	for _, node := range allot(takers(live), len(o.shards), o.config.Even) {
+	for _, node := range allot(takers(live), len(o.shards)) {
 		wanted[node]++
 	}
 	all := make([]store.Node, len(peers))

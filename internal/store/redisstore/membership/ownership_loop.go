@@ -197,7 +197,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 		takers = nil
 	}
 	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers, o.mine = takers, wanted(takers, o.self.name, len(o.shards), o.config.Even)
+		o.takers, o.mine = takers, wanted(takers, o.self.name, len(o.shards))
 		clear(o.orphans)
 		clear(o.adopted)
 	}

@@ -53,16 +53,14 @@ func takers(live []peer) (names []string) {
 // allot returns the node that should own each of n shards, "" if there are no
 // nodes. It is the node whose hash with the shard is the highest, among the
 // nodes that are not full. A node that joins takes its share from all other
-// nodes, and a node that leaves gives its share to all other nodes. If even is
-// true, the shares differ by at most one shard. Versions before format 3 let a
-// node have 1.1 times an even share, and some had much less than that. All
-// nodes of a store must use the same rule.
-func allot(nodes []string, n int, even bool) []string {
+// nodes, and a node that leaves gives its share to all other nodes. The shares
+// differ by at most one shard.
+func allot(nodes []string, n int) []string {
 	owners := make([]string, n)
 	if len(nodes) == 0 {
 		return owners
 	}
-	room := rooms(nodes, n, even)
+	room := rooms(nodes, n)
 	for shard := range owners {
 		best, most := -1, uint64(0)
 		for i, node := range nodes {
@@ -78,14 +76,8 @@ func allot(nodes []string, n int, even bool) []string {
 }
 
 // rooms returns how many of n shards each node can own.
-func rooms(nodes []string, n int, even bool) []int {
+func rooms(nodes []string, n int) []int {
 	room := make([]int, len(nodes))
-	if !even {
-		for i := range room {
-			room[i] = (11*n + 10*len(nodes) - 1) / (10 * len(nodes))
-		}
-		return room
-	}
 	order := make([]int, len(nodes)) // the first nodes get one shard more
 	for i := range nodes {
 		order[i] = i
@@ -108,9 +100,9 @@ func weight(node string, shard int) uint64 {
 }
 
 // wanted returns for each of n shards whether self should own it.
-func wanted(nodes []string, self string, n int, even bool) []bool {
+func wanted(nodes []string, self string, n int) []bool {
 	mine := make([]bool, n)
-	for i, owner := range allot(nodes, n, even) {
+	for i, owner := range allot(nodes, n) {
 		mine[i] = owner == self
 	}
 	return mine

@@ -19,7 +19,7 @@ func TestEveryShardHasOneProposedOwner(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		nodes, wanters := nodeNames(n), make([]int, 256)
 		for _, node := range nodes {
-			for i, mine := range wanted(nodes, node, 256, true) {
+			for i, mine := range wanted(nodes, node, 256) {
 				if mine {
 					wanters[i]++
 				}
@@ -44,7 +44,7 @@ func TestAJoiningOrLeavingNodeMovesLittleMoreThanItsShare(t *testing.T) {
 			moved, shares := 0, 0
 			for left := range more {
 				fewer := append(append([]string(nil), more[:left]...), more[left+1:]...)
-				before, after := allot(more, 256, true), allot(fewer, 256, true)
+				before, after := allot(more, 256), allot(fewer, 256)
 				for i := range before {
 					switch {
 					case before[i] == more[left]:
@@ -65,38 +65,13 @@ func TestSharesDifferByAtMostOneShard(t *testing.T) {
 	for _, shards := range []int{1, 32, 256} {
 		for n := 1; n <= 40; n++ {
 			shares := map[string]int{}
-			for _, node := range allot(seeded(n, n), shards, true) {
+			for _, node := range allot(seeded(n, n), shards) {
 				shares[node]++
 			}
 			for node, share := range shares {
 				if share < shards/n || share > (shards+n-1)/n {
 					t.Errorf("of %d nodes %s has %d of %d shards", n, node, share, shards)
 				}
-			}
-		}
-	}
-}
-
-// In a store that an older version has made, nodes of that version use this
-// rule too. Of three nodes with any names, each has between a quarter and two
-// fifths of the shards.
-func TestSharesOfAnOlderStoreAreBalanced(t *testing.T) {
-	seeds := 200
-	if testing.Short() {
-		seeds = 50
-	}
-	for n := 1; n <= 8; n++ {
-		for seed := range seeds {
-			shares := map[string]int{}
-			for _, node := range allot(seeded(seed, n), 256, false) {
-				shares[node]++
-			}
-			most, least := 0, 256
-			for _, share := range shares {
-				most, least = max(most, share), min(least, share)
-			}
-			if most > 256*11/(10*n)+1 || len(shares) < n || n == 3 && (least < 256*25/100 || most > 256*42/100) {
-				t.Errorf("%d nodes, names %d, have between %d and %d of 256 shards", n, seed, least, most)
 			}
 		}
 	}

@@ -4,7 +4,5 @@
 // A record has a stamp that is new with each value. A script replaces a record
 // only if its stamp is still the one that the caller has read.
 //
-// The record of a task is in the compact form of package codec. A small body is
-// a part of it. A large body, or one that an older version stored, has its own
-// hash entry.
+// A small body is a part of the record. A large body has its own hash entry.
 package records

@@ -22,7 +22,7 @@ var (
 // value, so no two values of a record are equal.
 const stampLen = 8
 
-// inlineBody is the largest body that is stored in a compact record. A larger
+// inlineBody is the largest body that is stored in a record. A larger
 // body has its own hash entry, which a claim does not rewrite. An entry needs
 // about 80 bytes of memory more than a body in the record. It also needs a
 // command to write it and one to remove it. In the append-only file these
@@ -54,7 +54,7 @@ func Parse(key task.Key, value string) (Record, error) {
 	if len(value) < stampLen {
 		return Record{}, errDamaged
 	}
-	t, err := codec.DecodeCompactRecord(key, value[stampLen:])
+	t, err := codec.ParseRecord(key, value[stampLen:])
 	r := Record{Task: t, Stamp: value[:stampLen]}
 	if t != nil {
 		r.Inline, t.Request.Body = t.Request.Body, nil
@@ -70,17 +70,17 @@ func NewStamp() string {
 }
 
 // Replacement returns the item that replaces old with t, and t's body if t
-// carries one. If t is nil, the record is removed. The new record has the form
-// f. Replacement also returns the record as it is after the item is applied. Its
-// Task is t, with a body that t carries.
-func Replacement(s *keyspace.Shard, old Record, t *task.Task, f codec.Form) (redisconn.Item, Record) {
+// carries one. If t is nil, the record is removed. Replacement also returns the
+// record as it is after the item is applied. Its Task is t, with a body that t
+// carries.
+func Replacement(s *keyspace.Shard, old Record, t *task.Task) (redisconn.Item, Record) {
 	key := KeyOf(old.Task, t)
 	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.Stamp}
 	var after Record
 	if t != nil {
-		after = Record{Task: t, Stamp: NewStamp(), Inline: inlineOf(old, t, f)}
+		after = Record{Task: t, Stamp: NewStamp(), Inline: inlineOf(old, t)}
 		var space [valueSpace]byte
-		it.Value = string(codec.AppendBody(f.AppendRecord(append(space[:0], after.Stamp...), t), after.Inline))
+		it.Value = string(codec.AppendBody(codec.AppendRecord(append(space[:0], after.Stamp...), t), after.Inline))
 	}
 	moveName(&it, old.Task, t)
 	moveBody(&it, old, t, after)
@@ -89,16 +89,16 @@ func Replacement(s *keyspace.Shard, old Record, t *task.Task, f codec.Form) (red
 	return it, after
 }
 
-// inlineOf returns the body that the record of t has, if it replaces old in the
-// form f. If t has a body and does not carry it, the body stays where it is.
-func inlineOf(old Record, t *task.Task, f codec.Form) []byte {
+// inlineOf returns the body that the record of t has, if it replaces old. If t
+// has a body and does not carry it, the body stays where it is.
+func inlineOf(old Record, t *task.Task) []byte {
 	body := t.Request.Body
 	switch {
 	case t.Request.BodySize == 0:
 		return nil
 	case body == nil:
 		return old.Inline
-	case f == codec.Compact && len(body) <= inlineBody:
+	case len(body) <= inlineBody:
 		return body
 	}
 	return nil

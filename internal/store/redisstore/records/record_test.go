@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -17,11 +16,11 @@ type medium struct {
 	body  string
 }
 
-// put applies a replacement with t in the form f.
-func (m *medium) put(t *task.Task, f codec.Form) Record {
+// put applies a replacement with t.
+func (m *medium) put(t *task.Task) Record {
 	m.t.Helper()
 	old := m.parse()
-	it, after := Replacement(m.shard, old, t, f)
+	it, after := Replacement(m.shard, old, t)
 	m.value = it.Value
 	for _, w := range it.Writes {
 		if w.Key != m.shard.Body {
@@ -57,37 +56,34 @@ func TestABodyIsInOnePlace(t *testing.T) {
 	large := limit + "+"
 	for _, first := range []string{"", small, limit, large} {
 		for _, second := range []string{"", small, limit, large} {
-			for forms := range 8 {
-				form := func(step int) codec.Form { return codec.Form(forms >> step & 1) }
-				m := &medium{t: t, shard: keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]}
-				for step, body := range []string{first, second} {
-					one := &task.Task{Namespace: "ns", Name: "a", State: task.Scheduled}
-					if body != "" {
-						one.Request.Body, one.Request.BodySize = []byte(body), len(body)
-					}
-					m.put(one, form(step))
-					if got := string(m.parse().Inline) + m.body; got != body {
-						t.Errorf("form %d: the body is %q, want %q", form(step), got, body)
-					}
-					if inline := form(step) == codec.Compact && body != "" && len(body) <= inlineBody; inline != (m.parse().Inline != nil) || inline && m.body != "" {
-						t.Errorf("form %d: a body of %d bytes: in the record %v", form(step), len(body), !inline)
-					}
+			m := &medium{t: t, shard: keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]}
+			for _, body := range []string{first, second} {
+				one := &task.Task{Namespace: "ns", Name: "a", State: task.Scheduled}
+				if body != "" {
+					one.Request.Body, one.Request.BodySize = []byte(body), len(body)
 				}
-				claimed := *m.parse().Task
-				claimed.State, claimed.Lease = task.Running, &task.Lease{Token: "x"}
-				if r := m.put(&claimed, form(2)); string(r.Inline)+m.body != second || r.Inline != nil && m.body != "" {
-					t.Errorf("after a claim the body is %q and %q, want %q", r.Inline, m.body, second)
+				m.put(one)
+				if got := string(m.parse().Inline) + m.body; got != body {
+					t.Errorf("the body is %q, want %q", got, body)
 				}
-				if m.put(nil, form(2)); m.value != "" || m.body != "" {
-					t.Errorf("%q and %q stay", m.value, m.body)
+				if inline := body != "" && len(body) <= inlineBody; inline != (m.parse().Inline != nil) || inline && m.body != "" {
+					t.Errorf("a body of %d bytes: in the record %v", len(body), !inline)
 				}
+			}
+			claimed := *m.parse().Task
+			claimed.State, claimed.Lease = task.Running, &task.Lease{Token: "x"}
+			if r := m.put(&claimed); string(r.Inline)+m.body != second || r.Inline != nil && m.body != "" {
+				t.Errorf("after a claim the body is %q and %q, want %q", r.Inline, m.body, second)
+			}
+			if m.put(nil); m.value != "" || m.body != "" {
+				t.Errorf("%q and %q stay", m.value, m.body)
 			}
 		}
 	}
 }
 
 func TestAValueWithoutARecordIsDamaged(t *testing.T) {
-	for _, value := range []string{"stamp", "12345678", "12345678\x03"} {
+	for _, value := range []string{"stamp", "12345678", "12345678\x01"} {
 		if r, err := Parse(task.Key{Namespace: "ns", Name: "a"}, value); err == nil {
 			t.Errorf("%q is %+v", value, r)
 		}

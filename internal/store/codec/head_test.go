@@ -33,9 +33,9 @@ func usual() *task.Task {
 	}
 }
 
-// drawCompact draws a task. Each field with a flag has its usual value, a value
+// drawHead draws a task. Each field with a flag has its usual value, a value
 // near it, or any value.
-func drawCompact(t *rapid.T) *task.Task {
+func drawHead(t *rapid.T) *task.Task {
 	r, u := drawTask(t), usual()
 	is := func(field string) bool { return rapid.Bool().Draw(t, "usual "+field) }
 	if is("id") {
@@ -95,114 +95,85 @@ func drawCompact(t *rapid.T) *task.Task {
 	return r
 }
 
-func TestACompactRecordIsDecodedAsEncoded(t *testing.T) {
+func TestARecordWithAnyHeadIsDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawCompact(t)
-		for _, f := range []Form{Usual, Compact} {
-			got, err := DecodeCompactRecord(want.Key(), string(f.AppendRecord(nil, want)))
-			if d := cmp.Diff(want, got); err != nil || d != "" {
-				t.Fatal(f, err, d)
-			}
+		want := drawHead(t)
+		got, err := ParseRecord(want.Key(), string(AppendRecord(nil, want)))
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Fatal(err, d)
 		}
 	})
 }
 
-// The bytes of compact values in existing stores. Other bytes need a new format.
-const usualCompactBytes = "03fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
+// The bytes of format 1. Other bytes need a new format.
+const usualBytes = "01fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
 
-func TestTheBytesOfACompactRecordAreStable(t *testing.T) {
+func TestTheBytesOfAUsualRecordAreStable(t *testing.T) {
 	want := usual()
-	if got := hex.EncodeToString(AppendCompactRecord(nil, want)); got != usualCompactBytes {
+	if got := hex.EncodeToString(AppendRecord(nil, want)); got != usualBytes {
 		t.Errorf("got %s", got)
 	}
-	got, err := DecodeCompactRecord(want.Key(), string(unhex(t, usualCompactBytes)))
+	got, err := ParseRecord(want.Key(), string(unhex(t, usualBytes)))
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Error(err, d)
 	}
 }
 
-// TestACompactRecordIsDamagedIfItsHeadEnds: without the end of the head, no
+// TestARecordIsDamagedIfItsHeadEnds: without the end of the head, no
 // record is decoded.
-func TestACompactRecordIsDamagedIfItsHeadEnds(t *testing.T) {
-	record := string(AppendCompactRecord(nil, usual()))
+func TestARecordIsDamagedIfItsHeadEnds(t *testing.T) {
+	record := string(AppendRecord(nil, usual()))
 	for n := range record {
-		if got, err := DecodeCompactRecord(usual().Key(), record[:n]); !errors.Is(err, ErrDamaged) {
+		if got, err := ParseRecord(usual().Key(), record[:n]); !errors.Is(err, ErrDamaged) {
 			t.Errorf("the first %d bytes are %+v, %v", n, got, err)
 		}
 	}
 	full := sample()
-	record = string(AppendCompactRecord(nil, full))
+	record = string(AppendRecord(nil, full))
 	for n := range record {
-		if _, err := DecodeCompactRecord(full.Key(), record[:n]); err != nil && !errors.Is(err, ErrDamaged) {
+		if _, err := ParseRecord(full.Key(), record[:n]); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
 }
 
-func TestACompactRecordWithAnImpossibleHeadIsDamaged(t *testing.T) {
+func TestARecordWithAnImpossibleHeadIsDamaged(t *testing.T) {
 	for about, record := range map[string]string{
-		"no flags":               "\x03",
-		"an unknown flag":        "\x03\x80\x80\x02\x00\x00\x00",
-		"two identifiers":        "\x03\x03" + strings.Repeat("a", 16) + "\x00\x00\x00",
-		"a name that is no UUID": "\x03\x09\x00\x00\x00",
-		"a time without a UUID":  "\x03\x0c\x00\x00\x00",
-		"two schemes":            "\x03\x88\x18\x00\x00\x00",
-		"a URL without an end":   "\x03\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
-		"an endless number":      "\x03" + strings.Repeat("\x80", 20),
-		"a body of 2 EB":         "\x03\x08\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
-		"a lease that is absent": "\x03\x88\x80\x01\x00\x00\x00",
-		"no state":               "\x03\x00\x00\x00\x00",
+		"no flags":               "\x01",
+		"an unknown flag":        "\x01\x80\x80\x02\x00\x00\x00",
+		"two identifiers":        "\x01\x03" + strings.Repeat("a", 16) + "\x00\x00\x00",
+		"a name that is no UUID": "\x01\x09\x00\x00\x00",
+		"a time without a UUID":  "\x01\x0c\x00\x00\x00",
+		"two schemes":            "\x01\x88\x18\x00\x00\x00",
+		"a URL without an end":   "\x01\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
+		"an endless number":      "\x01" + strings.Repeat("\x80", 20),
+		"a body of 2 EB":         "\x01\x08\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+		"a lease that is absent": "\x01\x88\x80\x01\x00\x00\x00",
+		"no state":               "\x01\x00\x00\x00\x00",
 	} {
-		if got, err := DecodeCompactRecord(task.Key{Namespace: "ns", Name: "a"}, record); !errors.Is(err, ErrDamaged) {
+		if got, err := ParseRecord(task.Key{Namespace: "ns", Name: "a"}, record); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %+v, %v", about, got, err)
 		}
 	}
 }
 
-func TestAFieldOfALaterVersionIsSkippedInACompactRecord(t *testing.T) {
-	want := usual()
-	record := appendString(AppendCompactRecord(nil, want), 1000, "later")
-	got, err := DecodeCompactRecord(want.Key(), string(record))
-	if d := cmp.Diff(want, got); err != nil || d != "" {
-		t.Error(err, d)
-	}
-}
-
-// TestVersionsWithoutTheCompactFormRefuseIt: DecodeRecord is the decoder of
-// these versions.
-func TestVersionsWithoutTheCompactFormRefuseIt(t *testing.T) {
-	if _, err := DecodeRecord(usual().Key(), AppendCompactRecord(nil, usual())); !errors.Is(err, ErrNewerFormat) {
-		t.Errorf("a record: %v", err)
-	}
-	if _, err := DecodeAuditEntries(AppendCompactEntry(nil, created())); !errors.Is(err, ErrNewerFormat) {
-		t.Errorf("an entry: %v", err)
-	}
-	later := "\x06" + usualCompactBytes
-	if _, err := DecodeCompactRecord(usual().Key(), later); !errors.Is(err, ErrNewerFormat) {
-		t.Errorf("a record of a later version: %v", err)
-	}
-	if _, err := DecodeCompactEntry(later, "ns"); !errors.Is(err, ErrNewerFormat) {
-		t.Errorf("an entry of a later version: %v", err)
-	}
-}
-
-func FuzzDecodeCompactRecord(f *testing.F) {
+func FuzzParseRecord(f *testing.F) {
 	named := usual()
 	named.Name = named.ID
 	for _, t := range []*task.Task{usual(), named, sample(), nightly()} {
-		f.Add("a", string(AppendCompactRecord(nil, t)))
+		f.Add("a", string(AppendRecord(nil, t)))
 	}
-	f.Add(sampleID, string(AppendCompactRecord(nil, named)))
+	f.Add(sampleID, string(AppendRecord(nil, named)))
 	f.Fuzz(func(t *testing.T, name, record string) {
 		key := task.Key{Namespace: "ns", Name: name}
-		got, err := DecodeCompactRecord(key, record)
+		got, err := ParseRecord(key, record)
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewerFormat) {
+			if !errors.Is(err, ErrDamaged) {
 				t.Error(err)
 			}
 			return
 		}
-		again, err := DecodeCompactRecord(key, string(AppendCompactRecord(nil, got)))
+		again, err := ParseRecord(key, string(AppendRecord(nil, got)))
 		if d := cmp.Diff(got, again); err != nil || d != "" {
 			t.Errorf("%v\n%s", err, d)
 		}
@@ -216,7 +187,7 @@ func created() *settings.AuditEntry {
 	}
 }
 
-func TestACompactEntryIsDecodedAsEncoded(t *testing.T) {
+func TestATaskEntryIsDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := func(field string, values ...string) string {
 			return rapid.OneOf(rapid.SampledFrom(values), rapid.String()).Draw(t, field)
@@ -229,35 +200,28 @@ func TestACompactEntryIsDecodedAsEncoded(t *testing.T) {
 			ID: from("id", "", sampleID, strings.ToUpper(sampleID)), Target: from("target", "order", sampleID),
 			Version: rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64()).Draw(t, "version"), Detail: from("detail", "", "accepted"),
 		}
-		got, err := DecodeCompactEntry(string(Compact.AppendEntry(nil, &want)), "ns")
-		if d := cmp.Diff(want, got); err != nil || d != "" {
-			t.Fatal(err, d)
-		}
-		got, err = DecodeCompactEntry(string(Usual.AppendEntry(nil, &want)), "another")
+		got, err := DecodeTaskEntry(string(AppendTaskEntry(nil, &want)), "ns")
 		if d := cmp.Diff(want, got); err != nil || d != "" {
 			t.Fatal(err, d)
 		}
 	})
 }
 
-const createdCompactBytes = "031b01a209c7e0b974efbcec2e152bcc2524027f000001010b6f726465722d3132333435"
+const createdBytes = "011b01a209c7e0b974efbcec2e152bcc2524027f000001010b6f726465722d3132333435"
 
-func TestTheBytesOfACompactEntryAreStable(t *testing.T) {
-	if got := hex.EncodeToString(AppendCompactEntry(nil, created())); got != createdCompactBytes {
+func TestTheBytesOfATaskEntryAreStable(t *testing.T) {
+	if got := hex.EncodeToString(AppendTaskEntry(nil, created())); got != createdBytes {
 		t.Errorf("got %s", got)
 	}
-	entry := string(unhex(t, createdCompactBytes))
-	got, err := DecodeCompactEntry(entry, "ns")
+	entry := string(unhex(t, createdBytes))
+	got, err := DecodeTaskEntry(entry, "ns")
 	if d := cmp.Diff(*created(), got); err != nil || d != "" {
 		t.Error(err, d)
 	}
 	for n := range entry {
-		if got, err := DecodeCompactEntry(entry[:n], "ns"); !errors.Is(err, ErrDamaged) {
+		if got, err := DecodeTaskEntry(entry[:n], "ns"); !errors.Is(err, ErrDamaged) {
 			t.Errorf("the first %d bytes are %+v, %v", n, got, err)
 		}
-	}
-	if _, err := DecodeCompactEntry(string(blockOf(audited())), "ns"); !errors.Is(err, ErrDamaged) {
-		t.Errorf("several entries: %v", err)
 	}
 }
 
@@ -270,21 +234,21 @@ func TestTheNumbersOfTextsAreStable(t *testing.T) {
 	}
 }
 
-func FuzzDecodeCompactEntry(f *testing.F) {
-	f.Add(string(AppendCompactEntry(nil, created())))
+func FuzzDecodeTaskEntry(f *testing.F) {
+	f.Add(string(AppendTaskEntry(nil, created())))
 	for _, e := range audited() {
-		f.Add(string(AppendCompactEntry(nil, &e)))
+		f.Add(string(AppendTaskEntry(nil, &e)))
 	}
 	f.Fuzz(func(t *testing.T, entry string) {
-		got, err := DecodeCompactEntry(entry, "ns")
+		got, err := DecodeTaskEntry(entry, "ns")
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewerFormat) {
+			if !errors.Is(err, ErrDamaged) {
 				t.Error(err)
 			}
 			return
 		}
 		got.Namespace = "ns"
-		back, err := DecodeCompactEntry(string(AppendCompactEntry(nil, &got)), "ns")
+		back, err := DecodeTaskEntry(string(AppendTaskEntry(nil, &got)), "ns")
 		if d := cmp.Diff(got, back); err != nil || d != "" {
 			t.Errorf("%v\n%s", err, d)
 		}
@@ -296,46 +260,42 @@ func BenchmarkRecord(b *testing.B) {
 	running.State, running.Attempts, running.FirstAttemptAt = task.Running, 1, running.Due
 	running.Lease = &task.Lease{Token: "0123456789abcdef", Since: running.Due, Until: running.Due + 30_000, TaskID: running.ID, Timeout: running.Timeout}
 	for name, t := range map[string]*task.Task{"new": usual(), "running": running, "full": sample()} {
-		for form, text := range []string{"usual", "compact"} {
-			record := string(Form(form).AppendRecord(nil, t))
-			b.Run("encode/"+name+"/"+text, func(b *testing.B) {
-				b.ReportAllocs()
-				dst := make([]byte, 0, 1024)
-				for b.Loop() {
-					dst = Form(form).AppendRecord(dst[:0], t)
-				}
-				b.ReportMetric(float64(len(dst)), "bytes")
-			})
-			b.Run("decode/"+name+"/"+text, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := DecodeCompactRecord(t.Key(), record); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkEntry(b *testing.B) {
-	for form, text := range []string{"usual", "compact"} {
-		entry := string(Form(form).AppendEntry(nil, created()))
-		b.Run("encode/"+text, func(b *testing.B) {
+		record := string(AppendRecord(nil, t))
+		b.Run("encode/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			dst := make([]byte, 0, 1024)
 			for b.Loop() {
-				dst = Form(form).AppendEntry(dst[:0], created())
+				dst = AppendRecord(dst[:0], t)
 			}
 			b.ReportMetric(float64(len(dst)), "bytes")
 		})
-		b.Run("decode/"+text, func(b *testing.B) {
+		b.Run("decode/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := DecodeCompactEntry(entry, "ns"); err != nil {
+				if _, err := ParseRecord(t.Key(), record); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+func BenchmarkEntry(b *testing.B) {
+	entry := string(AppendTaskEntry(nil, created()))
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		dst := make([]byte, 0, 1024)
+		for b.Loop() {
+			dst = AppendTaskEntry(dst[:0], created())
+		}
+		b.ReportMetric(float64(len(dst)), "bytes")
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := DecodeTaskEntry(entry, "ns"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

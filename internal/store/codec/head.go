@@ -9,25 +9,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// compactFormat is the first byte of a value in the compact form. A store that
-// keeps its values in memory writes this form. Versions without it refuse such
-// a value.
-const compactFormat = 3
-
-// compactKindFormat is the first byte of a compact record with a kind: see
-// kindFormat.
-const compactKindFormat = 5
-
-// A compact record is compactFormat or compactKindFormat, a head, and then fields
-// as in the usual form. The head consists of flags, an identifier of 16 bytes if a
-// flag demands it, and then the due time, the URL and the body's size and kind.
-// Each flag states the value of one or more fields. Such a field is left out, and
-// so are the fields that the key implies. A field without its flag stands after the
-// head, unless it is zero. So a record with unusual values is not larger than in
-// the usual form, apart from the head.
-//
-// New fields follow the head with a number, as in the usual form, and older
-// versions skip them. A new flag needs a new format.
+// The head of a record consists of flags, an identifier of 16 bytes if a flag
+// demands it, and then the due time, the URL and the body's size and kind. Each
+// flag states the value of one or more fields. Such a field is left out, and so
+// are the fields that the key implies. A field without its flag stands after the
+// head, unless it is zero. So a record with unusual values is larger only by its
+// head. A new flag needs a new format.
 const (
 	nameIsID         = 1 << iota // ID: the name, which is a UUID
 	hasUUID                      // ID: the UUID after the flags
@@ -73,8 +60,9 @@ const (
 	maxHeadKind = 3
 )
 
-// AppendCompactRecord appends the record of t, without its body, to dst.
-func AppendCompactRecord(dst []byte, t *task.Task) []byte {
+// AppendRecord appends the record of t, without its body, to dst. Two calls for
+// one task may append different bytes: its labels and headers come in no order.
+func AppendRecord(dst []byte, t *task.Task) []byte {
 	rest := *t // loses each field that the head states
 	var id [16]byte
 	flags := uint64(0)
@@ -124,12 +112,7 @@ func AppendCompactRecord(dst []byte, t *task.Task) []byte {
 	}
 	rest.Due, rest.Request.URL = 0, ""
 
-	if t.Request.Kind != "" {
-		dst = append(dst, compactKindFormat)
-	} else {
-		dst = append(dst, compactFormat)
-	}
-	dst = binary.AppendUvarint(dst, flags)
+	dst = binary.AppendUvarint(append(dst, Format), flags)
 	if flags&hasUUID != 0 {
 		dst = append(dst, id[:]...)
 	}
@@ -140,42 +123,43 @@ func AppendCompactRecord(dst []byte, t *task.Task) []byte {
 	return appendFields(dst, &rest)
 }
 
-// DecodeCompactRecord returns the record src of the task with that key, in the
-// compact form or in the usual form. Texts of the result can be parts of src.
-// Errors name the task.
-func DecodeCompactRecord(key task.Key, src string) (*task.Task, error) {
-	if src == "" || src[0] != compactFormat && src[0] != compactKindFormat {
-		return DecodeRecord(key, []byte(src))
-	}
-	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
-	return checked(t, decodeCompact(t, src[1:]))
+// DecodeRecord returns the record src of the task with that key. It has its body
+// only if AppendBody was called. The result does not refer to src. Errors name
+// the task.
+func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
+	return decodeRecord(key, src, string(src))
 }
 
-func decodeCompact(t *task.Task, src string) error {
-	h := head{src: src}
-	flags := h.uvarint()
-	if flags > allFlags || flags&nameIsID != 0 && flags&hasUUID != 0 || flags&urlIsHTTP != 0 && flags&urlIsHTTPS != 0 {
-		h.fail()
+// ParseRecord is DecodeRecord of a string. Texts of the result can be parts of
+// src.
+func ParseRecord(key task.Key, src string) (*task.Task, error) {
+	return decodeRecord(key, []byte(src), src)
+}
+
+// decodeRecord decodes src. same is a copy of src: see eachField.
+func decodeRecord(key task.Key, src []byte, same string) (*task.Task, error) {
+	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
+	src, err := Unwrap(src)
+	if err == nil {
+		err = decodeFields(t, src, same[1:])
 	}
-	id := h.id(t.Name, flags)
-	due := h.varint()
-	url := h.text()
-	body := h.uvarint()
-	if h.damaged || body>>2 > maxHeadSize {
-		return fmt.Errorf("head: %w", ErrDamaged)
+	return checked(t, err)
+}
+
+func decodeFields(t *task.Task, src []byte, same string) error {
+	h := readHead(same, t.Name)
+	if h.damaged {
+		return errHead
 	}
-	setUsual(t, flags)
-	t.Request.BodySize, t.Request.BodyKind = int(body>>2), task.BodyKind(body&maxHeadKind)
-	setTexts(t, flags, id, url)
-	if flags&createdWithID != 0 {
-		t.CreatedAt = timeOf(id)
+	setUsual(t, h.flags)
+	t.Request.BodySize, t.Request.BodyKind = int(h.body>>2), task.BodyKind(h.body&maxHeadKind)
+	setTexts(t, h.flags, h.id, h.url)
+	h.setTimes(t)
+	if err := eachField(src[len(same)-len(h.src):], h.src, func(f field) error { return setField(t, f) }); err != nil {
+		return err
 	}
-	if h.src != "" {
-		if err := eachField([]byte(h.src), h.src, func(f field) error { return setField(t, f) }); err != nil {
-			return err
-		}
-	}
-	return setDerived(t, flags, task.Millis(due))
+	h.setDue(t)
+	return setDerived(t, h.flags)
 }
 
 // setUsual sets the fields whose flags state a fixed value.
@@ -231,11 +215,7 @@ func setTexts(t *task.Task, flags uint64, id [16]byte, url string) {
 }
 
 // setDerived sets the fields that depend on other fields.
-func setDerived(t *task.Task, flags uint64, due task.Millis) error {
-	t.Due = t.CreatedAt + due
-	if flags&dueIsOriginal != 0 {
-		t.OriginalDue = t.Due
-	}
+func setDerived(t *task.Task, flags uint64) error {
 	if flags&delayIsUsual != 0 {
 		t.Relative, t.Delay = true, delayOf(t)
 	}
@@ -287,67 +267,104 @@ func isDestination(d, url string, scheme uint64) bool {
 	return len(d) == len(host)+len(port) && strings.HasPrefix(d, host) && strings.HasSuffix(d, port)
 }
 
-// head reads the first part of a compact value. After an error, damaged is set
-// and all results are zero.
-type head struct {
-	src     string
+var errHead = fmt.Errorf("head: %w", ErrDamaged)
+
+// head is the head of a record.
+type head[T string | []byte] struct {
+	reader[T] // after the head
+	flags     uint64
+	id        [16]byte
+	due       task.Millis // Due less CreatedAt
+	url       T
+	body      uint64 // size and kind
+}
+
+// readHead reads the head of the record src of the task with that name.
+func readHead[T, N string | []byte](src T, name N) (h head[T]) {
+	h.src = src
+	h.flags = h.uvarint()
+	if h.flags > allFlags || h.flags&nameIsID != 0 && h.flags&hasUUID != 0 || h.flags&urlIsHTTP != 0 && h.flags&urlIsHTTPS != 0 {
+		h.fail()
+	}
+	ok := h.flags&createdWithID == 0
+	switch {
+	case h.flags&hasUUID != 0:
+		ok = copy(h.id[:], h.bytes(uint64(len(h.id)))) == len(h.id)
+	case h.flags&nameIsID != 0:
+		h.id, ok = parseUUID(name)
+	}
+	if !ok {
+		h.fail()
+	}
+	h.due = task.Millis(h.varint())
+	h.url = h.text()
+	if h.body = h.uvarint(); h.body>>2 > maxHeadSize {
+		h.fail()
+	}
+	return h
+}
+
+// setTimes sets the time of creation if the head states it. Otherwise the field
+// after the head has it.
+func (h *head[T]) setTimes(t *task.Task) {
+	if h.flags&createdWithID != 0 {
+		t.CreatedAt = timeOf(h.id)
+	}
+}
+
+// setDue sets the due times, which depend on the time of creation.
+func (h *head[T]) setDue(t *task.Task) {
+	t.Due = t.CreatedAt + h.due
+	if h.flags&dueIsOriginal != 0 {
+		t.OriginalDue = t.Due
+	}
+}
+
+// reader reads the parts of a value one after the other. After an error, damaged
+// is set, src is empty, and all results are zero.
+type reader[T string | []byte] struct {
+	src     T
 	damaged bool
 }
 
-func (h *head) fail() { h.src, h.damaged = "", true }
+func (r *reader[T]) fail() { r.src, r.damaged = r.src[:0], true }
 
 // bytes returns the next n bytes.
-func (h *head) bytes(n uint64) string {
-	if n > uint64(len(h.src)) {
-		h.fail()
-		return ""
+func (r *reader[T]) bytes(n uint64) (b T) {
+	if n > uint64(len(r.src)) {
+		r.fail()
+		return b
 	}
-	b := h.src[:n]
-	h.src = h.src[n:]
+	b, r.src = r.src[:n], r.src[n:]
 	return b
 }
 
-func (h *head) text() string { return h.bytes(h.uvarint()) }
+func (r *reader[T]) text() T { return r.bytes(r.uvarint()) }
 
-func (h *head) byte() byte {
-	if b := h.bytes(1); b != "" {
+func (r *reader[T]) byte() byte {
+	if b := r.bytes(1); len(b) > 0 {
 		return b[0]
 	}
 	return 0
 }
 
-func (h *head) uvarint() uint64 {
+func (r *reader[T]) uvarint() uint64 {
 	v := uint64(0)
-	for i := range len(h.src) {
-		b := h.src[i]
+	for i := range len(r.src) {
+		b := r.src[i]
 		if i == binary.MaxVarintLen64-1 && b > 1 {
 			break // overflow
 		}
 		if v |= uint64(b&0x7f) << (7 * i); b < 0x80 {
-			h.src = h.src[i+1:]
+			r.src = r.src[i+1:]
 			return v
 		}
 	}
-	h.fail()
+	r.fail()
 	return 0
 }
 
-func (h *head) varint() int64 {
-	v := h.uvarint()
+func (r *reader[T]) varint() int64 {
+	v := r.uvarint()
 	return int64(v>>1) ^ -int64(v&1)
-}
-
-// id returns the UUID of a record with these flags.
-func (h *head) id(name string, flags uint64) (id [16]byte) {
-	ok := flags&createdWithID == 0
-	switch {
-	case flags&hasUUID != 0:
-		ok = copy(id[:], h.bytes(uint64(len(id)))) == len(id)
-	case flags&nameIsID != 0:
-		id, ok = parseUUID(name)
-	}
-	if !ok {
-		h.fail()
-	}
-	return id
 }

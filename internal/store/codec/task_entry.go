@@ -3,7 +3,6 @@ package codec
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,10 +11,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A compact entry of the audit log records a change of a task. It is compactFormat, flags, and then the
-// identifier, time, actor, address, action, target and version, unless a flag
-// states the value. A detail follows as a field, as in the usual form. The
-// namespace is not encoded, because each stream belongs to one namespace.
+// A task entry of the audit log records a change of a task. It is Format, flags,
+// and then the identifier, time, actor, address, action, target and version,
+// unless a flag states the value. A detail follows as a field, as in a block. The
+// namespace is not encoded, because each stream of such entries belongs to one.
 const (
 	entryHasUUID      = 1 << iota // ID: a UUID of 16 bytes, otherwise a text
 	entryAtID                     // At: the time in the UUID
@@ -46,8 +45,8 @@ const (
 	tokenBytes  = 8
 )
 
-// AppendCompactEntry appends e to dst, without its namespace and number.
-func AppendCompactEntry(dst []byte, e *settings.AuditEntry) []byte {
+// AppendTaskEntry appends e to dst, without its namespace and number.
+func AppendTaskEntry(dst []byte, e *settings.AuditEntry) []byte {
 	id, isUUID := parseUUID(e.ID)
 	addr := addressOf(e.Addr)
 	flags := byte(0)
@@ -69,7 +68,7 @@ func AppendCompactEntry(dst []byte, e *settings.AuditEntry) []byte {
 	case addr.Is6():
 		flags |= entryAddrIs16
 	}
-	dst = append(dst, compactFormat, flags)
+	dst = append(dst, Format, flags)
 	if isUUID {
 		dst = append(dst, id[:]...)
 	} else {
@@ -99,21 +98,13 @@ func AppendCompactEntry(dst []byte, e *settings.AuditEntry) []byte {
 	return appendString(dst, entryDetail, e.Detail)
 }
 
-// DecodeCompactEntry returns the entry src of a stream of namespace, in the
-// compact form or as a block with one entry. Texts of the result can be parts
-// of src.
-func DecodeCompactEntry(src, namespace string) (e settings.AuditEntry, err error) {
-	if src == "" || src[0] != compactFormat {
-		all, err := DecodeAuditEntries([]byte(src))
-		if err == nil && len(all) != 1 {
-			err = fmt.Errorf("%d entries: %w", len(all), ErrDamaged)
-		}
-		if err != nil {
-			return settings.AuditEntry{}, err
-		}
-		return all[0], nil
+// DecodeTaskEntry returns the task entry src of a stream of namespace. Texts of
+// the result can be parts of src.
+func DecodeTaskEntry(src, namespace string) (e settings.AuditEntry, err error) {
+	if _, err := Unwrap([]byte(src[:min(len(src), 1)])); err != nil {
+		return settings.AuditEntry{}, err
 	}
-	h := head{src: src[1:]}
+	h := entryReader{reader[string]{src: src[1:]}}
 	flags := h.byte()
 	if flags > allEntryFlags || flags&entryAddrIs4 != 0 && flags&entryAddrIs16 != 0 || flags&entryAtID != 0 && flags&entryHasUUID == 0 {
 		h.fail()
@@ -141,7 +132,7 @@ func DecodeCompactEntry(src, namespace string) (e settings.AuditEntry, err error
 		e.Version = h.uvarint()
 	}
 	if h.damaged {
-		return settings.AuditEntry{}, fmt.Errorf("head: %w", ErrDamaged)
+		return settings.AuditEntry{}, errHead
 	}
 	err = eachField([]byte(h.src), h.src, func(f field) error {
 		if f.num == entryDetail {
@@ -151,6 +142,8 @@ func DecodeCompactEntry(src, namespace string) (e settings.AuditEntry, err error
 	})
 	return e, err
 }
+
+type entryReader struct{ reader[string] }
 
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
@@ -178,7 +171,7 @@ func appendActor(dst []byte, by string) []byte {
 	return appendNumbered(dst, actorNumbers, by)
 }
 
-func (h *head) actor() string {
+func (h *entryReader) actor() string {
 	n := h.byte()
 	if n != tokenNumber {
 		return h.numbered(actorNumbers, n)
@@ -191,7 +184,7 @@ func (h *head) actor() string {
 }
 
 // numbered returns the text with that number.
-func (h *head) numbered(numbers []string, number byte) string {
+func (h *entryReader) numbered(numbers []string, number byte) string {
 	switch i := int(number) - 1; {
 	case number == noNumber:
 		return h.text()
@@ -203,7 +196,7 @@ func (h *head) numbered(numbers []string, number byte) string {
 }
 
 // address returns the address of an entry with these flags.
-func (h *head) address(flags byte) string {
+func (h *entryReader) address(flags byte) string {
 	switch {
 	case flags&entryAddrIs4 != 0:
 		var b [4]byte
