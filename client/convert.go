@@ -78,7 +78,7 @@ func (t Task) wire() (wire.Task, error) {
 	for i, a := range t.Attempts {
 		shown.Attempts[i] = wire.Attempt{
 			Number: a.Number, StartedAt: instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
-			LatencyMS: inMS(a.Latency), LateMS: a.Late.Milliseconds(),
+			LatencyMS: inMS(a.Latency), LateMS: a.Late.Milliseconds(), WaitedMS: a.Waited.Milliseconds(),
 		}
 	}
 	return shown, err
@@ -236,7 +236,7 @@ func (d *decoder) task(shown wire.Task) Task {
 	for _, a := range shown.Attempts {
 		t.Attempts = append(t.Attempts, Attempt{
 			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
-			Latency: milliseconds(a.LatencyMS), Late: time.Duration(a.LateMS) * time.Millisecond,
+			Latency: milliseconds(a.LatencyMS), Late: time.Duration(a.LateMS) * time.Millisecond, Waited: time.Duration(a.WaitedMS) * time.Millisecond,
 		})
 	}
 	return t

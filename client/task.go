@@ -165,5 +165,6 @@ type Attempt struct {
 	Error     string // why no reply came, or why the reply is a failure
 	Reply     string // first 512 bytes of the reply
 	Latency   time.Duration
-	Late      time.Duration // time from the due time to the start
+	Late      time.Duration // lateness of the server: from the due time to the start, without Waited
+	Waited    time.Duration // how long receivers, limits, pauses and suspensions delayed the start, and the time to connect
 }

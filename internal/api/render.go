@@ -153,6 +153,7 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 			Reply:     a.Reply,
 			LatencyMS: float64(a.Latency.Microseconds()) / 1000,
 			LateMS:    a.Late.Milliseconds(),
+			WaitedMS:  a.Waited.Milliseconds(),
 		}
 	}
 	return shown

@@ -258,6 +258,7 @@ func appendAttempts(b []byte, all []Attempt) []byte {
 		latency, _ := json.Marshal(a.LatencyMS) // a number of milliseconds is finite
 		o.b = append(o.b, latency...)
 		o.integer("late_ms", a.LateMS)
+		o.integer("waited_ms", a.WaitedMS)
 		return o.end()
 	})
 }

@@ -11,7 +11,7 @@ export interface Absence {
 
 export interface Attempt {
   error?: string
-  /** The time from the due time to the start. */
+  /** The lateness of the server: the time from the due time to the start, without waited_ms. */
   late_ms: number
   /** The time from the start to the end of the reply, or to the error. */
   latency_ms: number
@@ -21,6 +21,8 @@ export interface Attempt {
   started_at: string
   /** The status of the reply; 0: no reply. */
   status: number
+  /** How long receivers, limits, pauses and suspensions delayed the start, and the time to connect. */
+  waited_ms: number
 }
 
 export interface BackfillInput {

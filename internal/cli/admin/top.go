@@ -157,8 +157,8 @@ func topScreen(live, before *client.Live, height int) string {
 	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
 	if live.Slots > 0 {
 		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
-		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %s\n",
-			wording.Millis(live.Late.P50), wording.Millis(live.Late.P99), wording.Millis(live.Late.Max), wording.Count(live.Late.Count, "attempt"))
+		fmt.Fprintf(&b, "\nlateness of the last minute: %s over %s\nwaited for receivers, limits and pauses: %s\n",
+			wording.Lateness(live.Late), wording.Count(live.Late.Count, "attempt"), wording.Lateness(live.Waited))
 		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
 	} else {
 		b.WriteString("\nlateness and attempts are figures of the whole server: only an operator's token can read them\n")

@@ -93,5 +93,9 @@ func AttemptLine(a client.Attempt) string {
 	if a.Status != 0 {
 		result = fmt.Sprintf("status %d", a.Status)
 	}
-	return fmt.Sprintf("attempt %d, %s, %d ms late, took %.1f ms", a.Number, result, a.Late.Milliseconds(), float64(a.Latency.Microseconds())/1000)
+	waited := ""
+	if a.Waited >= time.Millisecond {
+		waited = ", waited " + wording.Millis(a.Waited)
+	}
+	return fmt.Sprintf("attempt %d, %s, %d ms late%s, took %.1f ms", a.Number, result, a.Late.Milliseconds(), waited, float64(a.Latency.Microseconds())/1000)
 }

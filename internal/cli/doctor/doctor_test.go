@@ -40,7 +40,7 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := printing(&out)
-		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}})
+		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}, Waited: client.Lateness{Count: c.count, P99: time.Hour, Max: time.Hour}})
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
 		}

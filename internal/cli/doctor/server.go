@@ -140,7 +140,7 @@ func (f *Report) clock(at, began time.Time, trip time.Duration) {
 }
 
 func (f *Report) live(l *client.Live) {
-	f.lateness(l.Late)
+	f.lateness(l.Late, l.Waited)
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
 	}
@@ -183,7 +183,7 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 	}
 }
 
-func (f *Report) lateness(l client.Lateness) {
+func (f *Report) lateness(l, waited client.Lateness) {
 	inTime, advice := true, ""
 	switch {
 	case l.Count == 0:
@@ -192,9 +192,12 @@ func (f *Report) lateness(l client.Lateness) {
 		advice = fmt.Sprintf("; too few attempts to judge: %d", l.Count)
 	case l.P99 > lateBound:
 		inTime = false
-		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a paused or limited queue, a lack of free slots, or a busy machine: foliot top shows which", lateBound)
+		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk or Redis, or a busy machine: foliot top shows more", lateBound)
 	}
-	f.add("lateness", inTime, "in the last minute: p50 %s, p99 %s, max %s over %s%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), wording.Count(l.Count, "attempt"), advice)
+	f.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
+	if waited.Max > lateBound {
+		f.add("waited", true, "in the last minute, receivers, limits and pauses delayed the same attempts: %s", wording.Lateness(waited))
+	}
 }
 
 func orWord(s, word string) string {

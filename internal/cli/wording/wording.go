@@ -128,6 +128,11 @@ func URLOrKind(url, kind string) string {
 	return "kind " + kind
 }
 
+// Lateness formats a delay of attempts.
+func Lateness(l client.Lateness) string {
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", Millis(l.P50), Millis(l.P99), Millis(l.Max))
+}
+
 // Millis formats d in milliseconds below a second, and otherwise in seconds and
 // minutes: "1.4s", "4m54s".
 func Millis(d time.Duration) string {

@@ -83,6 +83,7 @@ const (
 	attemptLate      = 6
 	attemptReply     = 7
 	attemptDetail    = 8 // older versions drop it
+	attemptWaited    = 9 // older versions drop it
 )
 
 // The fields of a lease.
@@ -198,7 +199,8 @@ func appendAttempt(dst []byte, a *task.Attempt) []byte {
 	dst = appendDuration(dst, attemptLatency, a.Latency)
 	dst = appendDuration(dst, attemptLate, a.Late)
 	dst = appendString(dst, attemptReply, a.Reply)
-	return appendString(dst, attemptDetail, a.Detail)
+	dst = appendString(dst, attemptDetail, a.Detail)
+	return appendDuration(dst, attemptWaited, a.Waited)
 }
 
 func appendLease(dst []byte, l *task.Lease) []byte {

@@ -17,13 +17,15 @@ class Absence(TypedDict):
 
 class _Attempt(TypedDict):
     late_ms: int
-    """The time from the due time to the start."""
+    """The lateness of the server: the time from the due time to the start, without waited_ms."""
     latency_ms: float
     """The time from the start to the end of the reply, or to the error."""
     number: int
     started_at: str
     status: int
     """The status of the reply; 0: no reply."""
+    waited_ms: int
+    """How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."""
 
 
 class Attempt(_Attempt, total=False):

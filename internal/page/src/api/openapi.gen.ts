@@ -16,6 +16,7 @@ export interface Attempt {
   reply?: string
   started_at: string
   status: number
+  waited_ms: number
 }
 
 export interface AttemptList {
@@ -175,6 +176,7 @@ export interface EndedAttempt {
   reason?: string
   status: number
   task: string
+  waited_ms: number
 }
 
 export interface Examination {
@@ -227,6 +229,7 @@ export interface HistoryStep {
   lost_leases?: number
   overdue?: number
   refused?: number
+  waited: Array<number>
 }
 
 export interface Identity {
@@ -265,6 +268,7 @@ export interface Live {
   running?: number
   slots?: number
   suspended?: Array<string> | null
+  waited?: Lateness
 }
 
 export interface LiveDestination {
