@@ -293,7 +293,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 	if err != nil {
 		return Info{}, translate(c.Target().Name, err)
 	}
-	return infoOf(t.Task), nil
+	return n.infoOf(t.Task), nil
 }
 
 // applied applies one change. Its error is the error of the store.
@@ -376,7 +376,7 @@ func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 	if err != nil {
 		return Info{}, translate(name, err)
 	}
-	return infoOf(t), nil
+	return n.infoOf(t), nil
 }
 
 // schedule implements Scheduler.

@@ -69,11 +69,9 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	now := s.now()
-	if hold := holdOf(r.settings, now, t); hold != settings.NotHeld {
-		shown.State, shown.HeldBy = held, string(hold)
-	} else if t.State == task.Scheduled && t.Due <= now && !s.cfg.Runs(t.Request.Kind) {
-		shown.LimitedBy = limitedByRunner
+	shown.WaitsFor = s.cfg.WaitsFor(t)
+	if holdOf(r.settings, s.now(), t) != settings.NotHeld {
+		shown.State = held
 	}
 	showRequest(&shown.HTTP, &shown.Work, t.Request, r.blind())
 	if r.blind() {
@@ -85,9 +83,6 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	}
 	return shown
 }
-
-// limitedByRunner is the limited_by of a task that this server does not run.
-const limitedByRunner = "runner"
 
 // showRequest sets the request of a task, or its work, with the body if it is
 // loaded. A blind caller sees neither the headers nor the body.

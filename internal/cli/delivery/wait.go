@@ -28,7 +28,13 @@ const (
 func Wait(ctx context.Context, con *console.Console, api *client.Client, t *client.Task) error {
 	id := t.ID
 	var silentSince time.Time // first request without an answer; zero if the server answers
+	waits := ""
 	for !t.State.Ended() {
+		if now := t.WaitsFor.Reason; now != waits && now != turn {
+			if waits = now; now != "" {
+				con.Notef("%s waits for %s", wording.Printable(t.Name), wording.Printable(Waits(t)))
+			}
+		}
 		asked := time.Now()
 		next, err := poll(ctx, api, t.Name)
 		switch {

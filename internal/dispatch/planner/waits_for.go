@@ -9,14 +9,17 @@ import (
 
 // WaitsFor returns why a task of a lane does not start, if it is due, and when
 // that reason ends by itself; zero means never, or unknown. Another reason can
-// follow. If the settings do not hold the tasks of a lane that was not read yet,
-// the result is LimitTurn.
+// follow. Of a lane that was not read yet, only the settings and LimitRunner are
+// known.
 func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time.Time) {
 	if by, until = pl.heldBy(name, now); by != NoLimit {
 		return by, until
 	}
 	l := pl.lanes[name]
 	if l == nil {
+		if _, runs := pl.runs(name.Destination); !runs {
+			return LimitRunner, time.Time{}
+		}
 		return LimitTurn, time.Time{}
 	}
 	by, end := pl.waitsFor(l)

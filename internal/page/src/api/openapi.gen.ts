@@ -582,13 +582,11 @@ export interface Task {
   expire_after?: string
   finished_at?: string
   first_attempt_at?: string
-  held_by?: "suspended" | "purge" | "pause"
   hidden?: boolean
   http?: HTTPInput
   id: string
   instant?: string
   labels?: Record<string, string>
-  limited_by?: "runner"
   name: string
   next_at?: string
   on_dead?: string
@@ -603,6 +601,7 @@ export interface Task {
   traceparent?: string
   under_way?: boolean
   version: number
+  waits_for?: WaitsFor
   work?: WorkInput
 }
 
@@ -690,6 +689,12 @@ export interface UpcomingItem {
   queue: string
   schedule?: string
   url?: string
+}
+
+export interface WaitsFor {
+  detail: string
+  reason: "suspended" | "purge" | "pause" | "runner" | "breaker" | "retry_after" | "per_destination" | "unsent" | "concurrency" | "rate" | "kind" | "quarantine" | "slots" | "node" | "turn"
+  until?: string
 }
 
 export interface WorkInput {
