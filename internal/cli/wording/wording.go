@@ -164,17 +164,6 @@ func Duration(d time.Duration) string {
 	return d.String()
 }
 
-// Megabytes formats a number of bytes.
-func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
-
-// Bytes formats a number of bytes in kB below 1 MB, and otherwise in MB.
-func Bytes(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return Megabytes(n)
-}
-
 // PerSecond formats the rate of n in the time d.
 func PerSecond(n int, d time.Duration) string {
 	return fmt.Sprintf("%.0f a second", float64(n)/max(d.Seconds(), 1e-3))

@@ -187,6 +187,7 @@ export interface Finding {
   check: string
   ok: boolean
   says: string
+  warning?: boolean
 }
 
 export interface HTTPInput {
