@@ -93,6 +93,10 @@ var layers = []layer{
 		why:  "the JSON's shapes are linked into the client: they know neither rules nor the server",
 	},
 	{
+		path: "internal/bytesize",
+		why:  "the text of a number of bytes is a pure function of the number",
+	},
+	{
 		path: "internal/spelling",
 		why:  "the search for a similar word is a pure function of the words",
 	},
@@ -189,7 +193,7 @@ var layers = []layer{
 		why: "marks are arithmetic under a lock: the store decides where the index is",
 	},
 	{
-		path: "internal/store/pebblestore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/pebblestore/marker"},
+		path: "internal/store/pebblestore", may: []string{"internal/bytesize", "internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/pebblestore/marker"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
 		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
@@ -204,7 +208,7 @@ var layers = []layer{
 		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
-		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/sparselog"},
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/sparselog"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
@@ -271,7 +275,7 @@ var layers = []layer{
 		why: "the shared parts of server tests know no server, so that each package can use them",
 	},
 	{
-		path: "internal/redischeck", may: []string{"internal/wire", "internal/task", "internal/store/redisstore"},
+		path: "internal/redischeck", may: []string{"internal/bytesize", "internal/wire", "internal/task", "internal/store/redisstore"},
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
 	{
@@ -409,7 +413,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/console",
-		may:  []string{"client", "internal/cli/exit", "internal/cli/wording", "internal/usage", "internal/wire"},
+		may:  []string{"internal/bytesize", "client", "internal/cli/exit", "internal/cli/wording", "internal/usage", "internal/wire"},
 		tech: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"},
 		why:  "streams are read and written for any command",
 	},
@@ -447,7 +451,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
+			"internal/bytesize", "client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
 			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
 		tech: []string{"github.com/alecthomas/kong"},

@@ -38,9 +38,22 @@ type Info struct {
 	// error of the last attempt that has ended.
 	Attempts  int
 	LastError string
+	// WaitsFor is the reason why the task does not start, with a stable word and a
+	// sentence. Its Reason is empty unless the task is scheduled, and is due or held.
+	WaitsFor client.WaitsFor
 	// Reason is a stable word that gives the cause if the task is dead,
 	// cancelled or expired.
 	Reason string
+}
+
+// infoOf returns t with the reason why it does not start.
+func (n *Node) infoOf(t *task.Task) Info {
+	i := infoOf(t)
+	if w := n.core.WaitsFor(t); w != nil {
+		until, _ := time.Parse(time.RFC3339, w.Until) // an empty Until is the zero time
+		i.WaitsFor = client.WaitsFor{Reason: w.Reason, Until: until, Detail: w.Detail}
+	}
+	return i
 }
 
 func infoOf(t *task.Task) Info {

@@ -293,7 +293,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 	if err != nil {
 		return Info{}, translate(c.Target().Name, err)
 	}
-	return infoOf(t.Task), nil
+	return n.infoOf(t.Task), nil
 }
 
 // applied applies one change. Its error is the error of the store.
@@ -376,7 +376,7 @@ func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 	if err != nil {
 		return Info{}, translate(name, err)
 	}
-	return infoOf(t), nil
+	return n.infoOf(t), nil
 }
 
 // schedule implements Scheduler.
@@ -418,9 +418,12 @@ type Stats struct {
 	// them that still run after the Timeout of their task.
 	Running, Hanging int
 	// LateP50, LateP99 and LateMax are the median, the 99th percentile and the
-	// maximum of the lateness: the time from the due time of a task to the start
-	// of its handler.
-	LateP50, LateP99, LateMax time.Duration
+	// maximum of the lateness of this process. It counts from the due time of a
+	// task, or from the end of the last pause or limit that held the task back, to
+	// the start of its handler. WaitedP50, WaitedP99 and WaitedMax are the same of
+	// the time before, for which pauses and limits delayed the tasks.
+	LateP50, LateP99, LateMax       time.Duration
+	WaitedP50, WaitedP99, WaitedMax time.Duration
 }
 
 // Stats returns the counts. It takes a few microseconds.
@@ -430,6 +433,7 @@ func (n *Node) Stats() Stats {
 		Delivered: s.Delivered, Failed: s.Failed, Snoozed: s.Deferred, Dead: s.Dead, Interrupted: s.Interrupted,
 		Running: s.Running, Hanging: s.Hanging,
 		LateP50: s.Late.P50, LateP99: s.Late.P99, LateMax: s.Late.Max,
+		WaitedP50: s.Waited.P50, WaitedP99: s.Waited.P99, WaitedMax: s.Waited.Max,
 	}
 }
 

@@ -246,7 +246,7 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 // infoOfClient returns t as a Node shows it. A Node has no state "held".
 func infoOfClient(t *client.Task) Info {
 	i := Info{
-		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, Reason: t.Reason,
+		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, WaitsFor: t.WaitsFor, Reason: t.Reason,
 		Attempts: t.AttemptsStarted,
 	}
 	if t.State == client.Held {

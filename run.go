@@ -81,7 +81,7 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	})
 	o := n.outcome(attempt, ctx, t, e)
-	o.StartedAt, o.Late, o.Latency = task.FloorMillis(began), began.Sub(t.Due.Time()), time.Since(start)
+	o.StartedAt, o.Late, o.Waited, o.Latency = task.FloorMillis(began), d.Late(began), d.Waited, time.Since(start)
 	return o
 }
 

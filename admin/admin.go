@@ -41,7 +41,7 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	core := node.Of(n)
 	server := api.New(api.Config{
 		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
-		Runs:      core.Runs,
+		WaitsFor:  core.WaitsFor,
 		Page:      page.Handler(),
 		Backup:    core.Backup(),
 		Examine:   core.Examine(),

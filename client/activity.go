@@ -16,14 +16,14 @@ type History struct {
 	Node       string          // the server that replied, in a shared store
 	Step       time.Duration   // length of a step
 	Since      time.Time       // the figures are complete from this time on
-	LateBounds []time.Duration // upper bounds of the buckets of HistoryStep.Late; the last bucket has none
+	LateBounds []time.Duration // upper bounds of the buckets of HistoryStep.Late and Waited; the last bucket has none
 	Steps      []HistoryStep   // earliest first; a step without attempts and overdue tasks is missing
 }
 
 // HistoryStep has the figures of one step.
 type HistoryStep struct {
 	At                                   time.Time // beginning of the step
-	Late                                 []uint32  // number of attempts by lateness
+	Late, Waited                         []uint32  // number of attempts by both delays: see Live
 	Delivered, Failed, Deferred, Refused uint32
 	Interrupted                          uint32 // stopped with the server
 	LostLeases                           uint32 // the server lost the task during the attempt, so it is sent again
@@ -66,9 +66,9 @@ type EndedAttempt struct {
 	Outcome                string // "delivered", "failed", "deferred", "refused", "interrupted" or "lost_lease"
 	Status                 int    // zero: no reply came
 	Error                  string
-	Late, Latency          time.Duration
-	Dead                   bool   // the task died
-	Reason                 string // of its death
+	Late, Waited, Latency  time.Duration // see Attempt
+	Dead                   bool          // the task died
+	Reason                 string        // of its death
 }
 
 // Attempts returns recent attempts of the server that replies. The server keeps
@@ -97,7 +97,7 @@ func (h History) MarshalJSON() ([]byte, error) {
 	}
 	for _, s := range h.Steps {
 		w.Steps = append(w.Steps, wire.HistoryStep{
-			At: instant(s.At), Late: s.Late, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
+			At: instant(s.At), Late: s.Late, Waited: s.Waited, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
 			Interrupted: s.Interrupted, LostLeases: s.LostLeases, Dead: s.Dead, Overdue: s.Overdue,
 		})
 	}
@@ -113,7 +113,7 @@ func (h *History) UnmarshalJSON(data []byte) error {
 		}
 		for _, s := range w.Steps {
 			v.Steps = append(v.Steps, HistoryStep{
-				At: d.instant(s.At), Late: s.Late, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
+				At: d.instant(s.At), Late: s.Late, Waited: s.Waited, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
 				Interrupted: s.Interrupted, LostLeases: s.LostLeases, Dead: s.Dead, Overdue: s.Overdue,
 			})
 		}
@@ -125,7 +125,7 @@ func (h *History) UnmarshalJSON(data []byte) error {
 func (a EndedAttempt) MarshalJSON() ([]byte, error) {
 	return marshal(wire.EndedAttempt{
 		At: instant(a.At), Namespace: a.Namespace, Queue: a.Queue, Task: a.Task, Number: a.Number, Destination: a.Destination, Outcome: a.Outcome,
-		Status: a.Status, Error: a.Error, LateMS: inMS(a.Late), LatencyMS: inMS(a.Latency), Dead: a.Dead, Reason: a.Reason,
+		Status: a.Status, Error: a.Error, LateMS: inMS(a.Late), WaitedMS: inMS(a.Waited), LatencyMS: inMS(a.Latency), Dead: a.Dead, Reason: a.Reason,
 	})
 }
 
@@ -134,7 +134,7 @@ func (a *EndedAttempt) UnmarshalJSON(data []byte) error {
 	return read(data, a, func(d *decoder, w wire.EndedAttempt) EndedAttempt {
 		return EndedAttempt{
 			At: d.instant(w.At), Namespace: w.Namespace, Queue: w.Queue, Task: w.Task, Number: w.Number, Destination: w.Destination, Outcome: w.Outcome,
-			Status: w.Status, Error: w.Error, Late: milliseconds(w.LateMS), Latency: milliseconds(w.LatencyMS), Dead: w.Dead, Reason: w.Reason,
+			Status: w.Status, Error: w.Error, Late: milliseconds(w.LateMS), Waited: milliseconds(w.WaitedMS), Latency: milliseconds(w.LatencyMS), Dead: w.Dead, Reason: w.Reason,
 		}
 	})
 }

@@ -84,6 +84,8 @@ type Finding struct {
 	Check string // name of the check: "fit", "memory"
 	OK    bool
 	Says  string // for humans: the result, and the remedy if OK is false
+
+	Warning bool // OK is false, but the server works
 }
 
 // ExamineStore makes a server check its store and its TLS files. On a shared

@@ -156,7 +156,7 @@ func (l Live) MarshalJSON() ([]byte, error) {
 	totals := wire.AttemptTotals(l.Attempts)
 	w := wire.Live{
 		Now: instant(l.Now), At: instant(l.At), Running: l.Running, Slots: l.Slots, Attempts: &totals, Suspended: l.Suspended,
-		Late:   &wire.Lateness{Count: l.Late.Count, P50MS: inMS(l.Late.P50), P90MS: inMS(l.Late.P90), P99MS: inMS(l.Late.P99), MaxMS: inMS(l.Late.Max)},
+		Late: l.Late.wire(), Waited: l.Waited.wire(),
 		Queues: make([]wire.LiveQueue, len(l.Queues)), Destinations: make([]wire.LiveDestination, len(l.Destinations)),
 	}
 	for i, q := range l.Queues {
@@ -173,16 +173,23 @@ func (l Live) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
+func (l Lateness) wire() *wire.Lateness {
+	return &wire.Lateness{Count: l.Count, P50MS: inMS(l.P50), P90MS: inMS(l.P90), P99MS: inMS(l.P99), MaxMS: inMS(l.Max)}
+}
+
+func lateness(w *wire.Lateness) Lateness {
+	if w == nil {
+		return Lateness{}
+	}
+	return Lateness{Count: w.Count, P50: milliseconds(w.P50MS), P90: milliseconds(w.P90MS), P99: milliseconds(w.P99MS), Max: milliseconds(w.MaxMS)}
+}
+
 // UnmarshalJSON reads live data as the API writes it.
 func (l *Live) UnmarshalJSON(data []byte) error { return read(data, l, (*decoder).live) }
 
 func (d *decoder) live(w wire.Live) Live {
 	l := Live{Now: d.instant(w.Now), At: d.instant(w.At), Running: w.Running, Slots: w.Slots, Suspended: w.Suspended}
-	if late := w.Late; late != nil {
-		l.Late = Lateness{
-			Count: late.Count, P50: milliseconds(late.P50MS), P90: milliseconds(late.P90MS), P99: milliseconds(late.P99MS), Max: milliseconds(late.MaxMS),
-		}
-	}
+	l.Late, l.Waited = lateness(w.Late), lateness(w.Waited)
 	if w.Attempts != nil {
 		l.Attempts = AttemptTotals(*w.Attempts)
 	}

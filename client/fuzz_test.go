@@ -20,7 +20,7 @@ func FuzzJSONRoundTrip(f *testing.F) {
 		`{"http":{"body_base64":"AP8="},"due_at":"2030-01-01T00:00:00Z","finished_at":"9999-12-31T23:59:59.999Z","version":18446744073709551615}`,
 		`{"http":{"body":null},"retry":{"max_attempts":-1,"min_backoff":"-1ns"},"expire_after":"-1ns","on_dead":"nobody"}`,
 		`{"cron":"0 9 * * *","timezone":"UTC","misfire":"skip","paused":true,"task":{"http":{"url":"http://x/","body":"text"}},"name":"a","next_at":"2030-01-01T00:00:00Z","last_skipped":{"from":"2030-01-01T00:00:00Z","until":"2030-01-01T00:00:00Z","why":"overlap"}}`,
-		`{"name":"a","work":{"kind":"close-order","args":{"order":  42}},"limited_by":"runner"}`,
+		`{"name":"a","work":{"kind":"close-order","args":{"order":  42}},"waits_for":{"reason":"rate","until":"2030-01-01T00:00:00.000Z","detail":"d"}}`,
 		`{"every":"90s","task":{"work":{"kind":"close-order","args":["<"]}},"http":{"body":1},"queue":"a"}`,
 		`{"every":"90s","catchup_window":"0s","task":{"delay":"1s","http":{"url":""}},"at":"2030-01-01T00:00:00Z","local":"2030-01-01T01:00:00.5+01:00"}`,
 	} {

@@ -22,15 +22,16 @@ type Live struct {
 	At           time.Time     // time of the sample, at most a second ago
 	Running      int           // attempts under way, in all namespaces
 	Slots        int           // highest number of attempts under way
-	Late         Lateness      // over the last minute
+	Late         Lateness      // of the server, over the last minute
+	Waited       Lateness      // how long receivers, limits, pauses and suspensions delayed the same attempts
 	Attempts     AttemptTotals // since the server started
 	Suspended    []string      // namespaces that are suspended: none of their tasks start
 	Queues       []LiveQueue   // queues with running or overdue tasks
 	Destinations []LiveDestination
 }
 
-// Lateness measures the time from the due time to the first byte of the
-// attempt.
+// Lateness describes a delay of attempts. That of the server counts from the due
+// time, or from the end of the last reason that held the attempt back.
 type Lateness struct {
 	Count              uint64
 	P50, P90, P99, Max time.Duration

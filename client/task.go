@@ -106,7 +106,7 @@ type State string
 // The states.
 const (
 	Scheduled State = "scheduled" // waits for its due time
-	Held      State = "held"      // scheduled, and held for the reason in HeldBy
+	Held      State = "held"      // scheduled, and held for the reason in WaitsFor
 	Running   State = "running"   // an attempt is under way
 	Delivered State = "delivered"
 	Cancelled State = "cancelled"
@@ -132,8 +132,7 @@ type Task struct {
 
 	ID              string // new for each task that gets the name, and never reused; the webhook-id of every attempt
 	State           State
-	HeldBy          string    // of a held task: "suspended" (its namespace), "purge" or "pause"
-	LimitedBy       string    // "runner": the task is due, but the server that replied has no handler for its kind, or sends no requests; empty: no such limit
+	WaitsFor        WaitsFor  // why it does not start; zero: it is not scheduled, or it is not due and not held
 	Reason          string    // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time // the latest requested due time; retries do not move it
 	NextAt          time.Time // start of the next attempt; zero: none follows, or one is under way
@@ -157,6 +156,13 @@ type Task struct {
 // ETag returns the entity tag for IfMatch.
 func (t *Task) ETag() string { return `"` + t.ID + "." + strconv.FormatUint(t.Version, 10) + `"` }
 
+// WaitsFor is the reason that a task does not start.
+type WaitsFor struct {
+	Reason string    // a stable word, such as "pause", "rate", "breaker" or "runner"; docs/api.md lists them
+	Until  time.Time // when the reason ends by itself; another one can follow; zero: never, or unknown
+	Detail string    // a sentence for people
+}
+
 // Attempt is one request made for a task, or one call of its handler.
 type Attempt struct {
 	Number    int
@@ -165,5 +171,6 @@ type Attempt struct {
 	Error     string // why no reply came, or why the reply is a failure
 	Reply     string // first 512 bytes of the reply
 	Latency   time.Duration
-	Late      time.Duration // time from the due time to the start
+	Late      time.Duration // lateness of the server: from the due time to the start, without Waited
+	Waited    time.Duration // how long receivers, limits, pauses and suspensions delayed the start, and the time to connect
 }

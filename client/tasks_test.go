@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Every field of a spec arrives, and is returned as it was sent.
@@ -177,11 +179,13 @@ func TestATaskHasEitherHTTPOrWork(t *testing.T) {
 	}
 }
 
-func TestADueTaskNamesTheMissingRunner(t *testing.T) {
+func TestATaskNamesTheReasonWhyItDoesNotStart(t *testing.T) {
 	ok := must[*client.Task](t)
-	c := serve(t).client()
+	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	waits := &wire.WaitsFor{Reason: "breaker", Until: wire.FormatTime(until), Detail: "its breaker is open"}
+	c := serve(t, func(c *api.Config) { c.WaitsFor = func(*task.Task) *wire.WaitsFor { return waits } }).client()
 	ok(c.Tasks.Create(t.Context(), client.Spec{Name: "a", At: time.Now().Add(-time.Hour), Work: client.Work{Kind: "close-order"}}))
-	if got := ok(c.Tasks.Get(t.Context(), "a")); got.LimitedBy != "runner" || got.State != client.Scheduled {
+	if got := ok(c.Tasks.Get(t.Context(), "a")); got.WaitsFor != (client.WaitsFor{Reason: "breaker", Until: until, Detail: waits.Detail}) || got.State != client.Scheduled {
 		t.Errorf("%+v", got)
 	}
 	coming, err := c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{})

@@ -37,7 +37,7 @@ type UpcomingItem struct {
 	Schedule         string // the schedule that created it, or will create it; empty: none
 	Instant          bool   // it is an instant, not a task
 	Attempt          int    // number of the next attempt, from 2 on; zero: it is the first
-	Held             string // why it will not start when it is due: as Task.HeldBy, and "pause" for an instant of a paused schedule
+	Held             string // why it will not start when it is due: as Task.WaitsFor.Reason, and "pause" for an instant of a paused schedule
 }
 
 // Upcoming returns what is due next. It includes at most 1000 paused schedules.

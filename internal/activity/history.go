@@ -18,14 +18,15 @@ const step = task.Millis(Step / time.Millisecond)
 // in each step have a history of an hour.
 const maxPast = 10_000
 
-// LateBounds are the upper bounds of the buckets of lateness, in milliseconds.
+// LateBounds are the upper bounds of the buckets of both delays, in milliseconds.
 // The last bucket has no bound.
 var LateBounds = [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000}
 
 // Figures count the attempts that ended in a step.
 type Figures struct {
-	At          task.Millis // the beginning of the step
-	Late        [len(LateBounds) + 1]uint32
+	At          task.Millis                 // the beginning of the step
+	Late        [len(LateBounds) + 1]uint32 // by task.Outcome.Late
+	Waited      [len(LateBounds) + 1]uint32 // by task.Outcome.Waited
 	Delivered   uint32
 	Failed      uint32
 	Deferred    uint32 // the receiver asked for a later attempt
@@ -39,6 +40,7 @@ type Figures struct {
 // add counts one attempt.
 func (f *Figures) add(o *task.Outcome, after *task.Task) {
 	f.Late[lateBucket(o.Late)]++
+	f.Waited[lateBucket(o.Waited)]++
 	if after != nil && after.State == task.Dead {
 		f.Dead++
 	}

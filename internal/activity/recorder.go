@@ -36,7 +36,7 @@ type Attempt struct {
 	Outcome                string // one of Outcomes
 	Status                 int    // zero means that no reply came
 	Error, Detail          string // Detail is for operators only
-	Late, Latency          time.Duration
+	Late, Waited, Latency  time.Duration
 	Died                   bool   // the task is dead now
 	Reason                 string // of its death
 }
@@ -105,7 +105,7 @@ func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task
 	a := Attempt{
 		EndedAt: now, Namespace: strings.Clone(claimed.Namespace), Queue: strings.Clone(claimed.Queue), Name: strings.Clone(claimed.Name),
 		Destination: strings.Clone(claimed.Request.Destination), Number: claimed.Attempts, Outcome: outcomeOf(o.Verdict, after),
-		Status: o.Status, Error: strings.Clone(o.Error), Detail: strings.Clone(o.Detail), Late: o.Late, Latency: o.Latency,
+		Status: o.Status, Error: strings.Clone(o.Error), Detail: strings.Clone(o.Detail), Late: o.Late, Waited: o.Waited, Latency: o.Latency,
 	}
 	if after != nil && after.State == task.Dead {
 		a.Died, a.Reason = true, strings.Clone(after.Reason)

@@ -121,7 +121,7 @@ func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err
 // of returns the part of l that v sees.
 func (v view) of(l wire.Live, current *settings.Settings) wire.Live {
 	if !v.operator {
-		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil
+		l.Running, l.Slots, l.Late, l.Waited, l.Attempts = 0, 0, nil, nil, nil
 	}
 	for _, n := range current.List(settings.NamespaceKind, "") {
 		if n := n.(*settings.NamespaceSettings); n.Suspended && (v.namespace == "" || v.namespace == n.Name) {

@@ -68,11 +68,9 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	now := s.now()
-	if hold := holdOf(r.settings, now, t); hold != settings.NotHeld {
-		shown.State, shown.HeldBy = held, string(hold)
-	} else if t.State == task.Scheduled && t.Due <= now && !s.cfg.Runs(t.Request.Kind) {
-		shown.LimitedBy = limitedByRunner
+	shown.WaitsFor = s.cfg.WaitsFor(t)
+	if holdOf(r.settings, s.now(), t) != settings.NotHeld {
+		shown.State = held
 	}
 	showRequest(&shown.HTTP, &shown.Work, t.Request, r.blind())
 	if r.blind() {
@@ -84,9 +82,6 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	}
 	return shown
 }
-
-// limitedByRunner is the limited_by of a task that this server does not run.
-const limitedByRunner = "runner"
 
 // showRequest sets the request of a task, or its work, with the body if it is
 // loaded. A blind caller sees neither the headers nor the body.
@@ -152,6 +147,7 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 			Reply:     a.Reply,
 			LatencyMS: float64(a.Latency.Microseconds()) / 1000,
 			LateMS:    a.Late.Milliseconds(),
+			WaitedMS:  a.Waited.Milliseconds(),
 		}
 	}
 	return shown

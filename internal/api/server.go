@@ -90,9 +90,9 @@ type Config struct {
 	Backup func(context.Context, io.Writer) error
 	// Examine examines the disk or the servers of the store. Default: the route replies 501.
 	Examine func(context.Context) []wire.Finding
-	// Runs reports whether this server runs tasks of a kind. "" stands for requests.
-	// It must return quickly. Default: it sends requests and has no handlers.
-	Runs func(kind string) bool
+	// WaitsFor returns why a task does not start, or nil if it need not start yet.
+	// It must return quickly. Default: nil for all tasks.
+	WaitsFor func(*task.Task) *wire.WaitsFor
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
 	// Page serves the web page below /ui/. Default: there is no page.
@@ -135,8 +135,8 @@ func (c Config) withDefaults() Config {
 	if c.Trusted == nil {
 		c.Trusted = c.Now
 	}
-	if c.Runs == nil {
-		c.Runs = func(kind string) bool { return kind == "" }
+	if c.WaitsFor == nil {
+		c.WaitsFor = func(*task.Task) *wire.WaitsFor { return nil }
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

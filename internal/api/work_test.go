@@ -8,7 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // closeOrder is a task of a kind that is overdue.
@@ -119,46 +118,6 @@ func TestUpcomingShowsTheKindInPlaceOfTheURL(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "close-order report" {
 		t.Error(got)
-	}
-}
-
-func TestADueTaskThatThisServerDoesNotRunIsLimitedByRunner(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		runs func(kind string) bool
-		want map[string]string // limited_by of each task
-	}{
-		{"default", nil, map[string]string{"a": "runner", "call": "", "later": "", "held": ""}},
-		{"handler", func(kind string) bool { return kind == "close-order" }, map[string]string{"a": "", "call": "runner", "later": "", "held": ""}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := serve(t, func(cfg *api.Config) { cfg.Runs = c.runs })
-			s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
-			s.do("PUT", "/v1/tasks/call", `{"at": "2020-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`).want(201, nil)
-			s.do("PUT", "/v1/tasks/later", `{"delay": "1h", "work": {"kind": "other"}}`).want(201, nil)
-			s.do("PUT", "/v1/tasks/held", `{"at": "2020-01-01T00:00:00Z", "queue": "paused", "work": {"kind": "other"}}`).want(201, nil)
-			s.do("POST", "/v1/queues/paused/pause", "").want(201, nil)
-			var list wire.TaskList
-			s.do("GET", "/v1/tasks?state=scheduled", "").want(200, &list)
-			if len(list.Tasks) != len(c.want) {
-				t.Errorf("state=scheduled lists %d tasks", len(list.Tasks))
-			}
-			for _, got := range list.Tasks {
-				if got.LimitedBy != c.want[got.Name] {
-					t.Errorf("%s is limited by %q", got.Name, got.LimitedBy)
-				}
-			}
-		})
-	}
-	s := serve(t)
-	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
-	settle := s.claim("a")
-	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != "running" || got.LimitedBy != "" {
-		t.Errorf("a running task: %+v", got)
-	}
-	settle(task.Success)
-	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != "delivered" || got.LimitedBy != "" {
-		t.Errorf("a finished task: %+v", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)
-	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld\t") || strings.Contains(got, "later") {
+	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld (pause)\t") || strings.Contains(got, "later") {
 		t.Errorf("%s", got)
 	}
 	if got := q.must("queue", "ls"); !strings.Contains(got, "mail\tpaused\t1\t0\t0\t5/s") {

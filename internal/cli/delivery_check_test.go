@@ -42,7 +42,7 @@ func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 		}
 		p.must("queue", "pause", queue)
 		trial := start(t, append([]string{"--server", p.url}, args...)...)
-		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused: resume it with foliot queue resume "+queue); {
+		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused; foliot queue resume "+queue); {
 			line = trial.line(t, trial.stderr)
 		}
 		go func() { // read the output, because the pipes have no buffer

@@ -28,7 +28,7 @@ import (
 type cli struct {
 	connect.Flags
 
-	Version versionFlag `group:"global" help:"Print the version."`
+	Version versionFlag `short:"V" group:"global" help:"Print the version."`
 	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
 
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`

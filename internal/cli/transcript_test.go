@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/medium/memory"
+	"github.com/foliot/foliot/internal/node"
 )
 
 // A transcript is a file in testdata with the commands and output of a session:
@@ -64,11 +66,16 @@ type session struct {
 
 func newSession(t *testing.T) *session {
 	t.Helper()
-	store := memstore.New(memstore.Config{})
-	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	log := slog.New(slog.DiscardHandler)
+	n, err := node.Open(t.Context(), memory.Medium{}, medium.Config{Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Connect(node.Config{})
+	srv := httptest.NewServer(api.New(api.Config{Log: log, WaitsFor: n.WaitsFor}, n.Store))
 	t.Cleanup(func() {
 		srv.Close()
-		if err := store.Close(); err != nil {
+		if err := n.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -125,6 +125,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
 		Number: a.task.Attempts,
+		Waited: a.Waited,
 		Live:   func() error { return d.live(a) },
 	}))
 }

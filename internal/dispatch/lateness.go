@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Lateness is how long after their due times attempts began. Values are exact
-// to 6 % upwards.
+// Lateness describes how long attempts were delayed: by this node
+// (task.Outcome.Late), or by obstacles (Waited). Values are exact to 6 % upwards.
 type Lateness struct {
 	Count              uint64
 	P50, P90, P99, Max time.Duration
 }
 
-// LastMinute returns the lateness of the attempts that ended in the last
-// minute, or a little longer. It costs some ten microseconds.
-func (d *Dispatcher) LastMinute() Lateness {
+// LastMinute returns both delays of the attempts that ended in the last minute,
+// or a little longer. It costs some twenty microseconds.
+func (d *Dispatcher) LastMinute() (late, waited Lateness) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.count.minute.summary(d.monotonic())
+	now := d.monotonic()
+	return d.count.minute.summary(now), d.count.minuteWaited.summary(now)
 }
 
 // histogram counts durations in buckets: sixteen for each power of two of

@@ -36,6 +36,14 @@ func (d *Dispatcher) Queues() []planner.QueueState {
 	return list
 }
 
+// WaitsFor returns why a due task of a lane does not start: see
+// planner.Planner.WaitsFor.
+func (d *Dispatcher) WaitsFor(l task.Lane) (planner.Limit, time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.planner.WaitsFor(l, d.tickLocked())
+}
+
 // Near returns the number of timers for the lanes, queues and destinations that
 // wait, and the time until which tasks are read ahead. It does not take mu.
 func (d *Dispatcher) Near() (timers int, until task.Millis) {

@@ -34,27 +34,29 @@ type Stats struct {
 
 	Breakers int // destinations with a breaker that is open or half-open
 
-	Late Lateness
+	Late, Waited Lateness
 }
 
 // counters holds the numbers of Stats.
 type counters struct {
 	Stats
-	late   histogram // the lateness of all attempts
-	minute window    // the lateness of the attempts of the last minute
+	late, waited         histogram // of all attempts
+	minute, minuteWaited window    // of the attempts of the last minute
 }
 
 func (c *counters) stats() Stats {
 	s := c.Stats
-	s.Late = c.late.summary()
+	s.Late, s.Waited = c.late.summary(), c.waited.summary()
 	return s
 }
 
-// sent counts the lateness of an attempt that has ended.
+// sent counts the delays of an attempt that has ended.
 func (c *counters) sent(monotonic time.Duration, o task.Outcome) {
 	if o.Verdict != task.Unsent {
 		c.late.record(o.Late)
 		c.minute.record(monotonic, o.Late)
+		c.waited.record(o.Waited)
+		c.minuteWaited.record(monotonic, o.Waited)
 	}
 }
 

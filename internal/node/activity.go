@@ -37,7 +37,7 @@ func (n *Node) History(namespace string, from task.Millis) wire.History {
 	}
 	for i, f := range steps {
 		h.Steps[i] = wire.HistoryStep{
-			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Delivered: f.Delivered, Failed: f.Failed, Deferred: f.Deferred, Refused: f.Refused,
+			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Waited: f.Waited[:], Delivered: f.Delivered, Failed: f.Failed, Deferred: f.Deferred, Refused: f.Refused,
 			Interrupted: f.Interrupted, LostLeases: f.LostLeases, Dead: f.Dead, Overdue: f.Overdue,
 		}
 	}
@@ -52,7 +52,7 @@ func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList
 	for i, a := range kept {
 		list.Attempts[i] = wire.EndedAttempt{
 			At: wire.FormatTime(a.EndedAt.Time()), Namespace: a.Namespace, Queue: a.Queue, Task: a.Name, Number: a.Number, Destination: a.Destination,
-			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: msOf(a.Late), LatencyMS: msOf(a.Latency), Dead: a.Died, Reason: a.Reason,
+			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: msOf(a.Late), WaitedMS: msOf(a.Waited), LatencyMS: msOf(a.Latency), Dead: a.Died, Reason: a.Reason,
 		}
 		if detailed && a.Detail != "" {
 			list.Attempts[i].Error += " (" + a.Detail + ")"

@@ -13,9 +13,10 @@ import (
 func (n *Node) Live() wire.Live {
 	now := n.Now()
 	s := n.dispatch.Stats()
+	late, waited := n.dispatch.LastMinute()
 	l := wire.Live{
 		At: wire.FormatTime(now), Running: s.Running, Slots: n.dispatch.Slots(),
-		Late: lateness(n.dispatch.LastMinute()),
+		Late: lateness(late), Waited: lateness(waited),
 		Attempts: &wire.AttemptTotals{
 			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,
 		},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -54,11 +55,11 @@ func (r *report) master(m *redisstore.Examined, level redisstore.Durability, exp
 	}
 	switch {
 	case m.Limit == 0:
-		r.add("memory", true, "%s: %s used, no limit", m.Addr, megabytes(m.Used))
+		r.add("memory", true, "%s: %s used, no limit", m.Addr, bytesize.Text(m.Used))
 	case m.Crowded():
-		r.add("memory", false, "%s: %s of %s used: above 85 %% the store accepts no new tasks; give this Redis more memory, or add masters", m.Addr, megabytes(m.Used), megabytes(m.Limit))
+		r.add("memory", false, "%s: %s of %s used: above 85 %% the store accepts no new tasks; give this Redis more memory, or add masters", m.Addr, bytesize.Text(m.Used), bytesize.Text(m.Limit))
 	default:
-		r.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
+		r.add("memory", true, "%s: %s of %s used", m.Addr, bytesize.Text(m.Used), bytesize.Text(m.Limit))
 	}
 	for _, risk := range m.Risks {
 		r.add("risk", false, "%s: %s", m.Addr, risk)
@@ -193,5 +194,3 @@ func Losses(f *redisstore.Found) string {
 	}
 	return strings.Join(all[:min(len(all), shown)], "; ") + more
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

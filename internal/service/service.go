@@ -147,6 +147,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Page:          cfg.Page,
 		Backup:        s.Backup(),
 		Examine:       s.examine(),
+		WaitsFor:      s.WaitsFor,
 		Live:          s.Live,
 		History:       s.History,
 		Attempts:      s.RecentAttempts,

@@ -41,7 +41,8 @@ type Outcome struct {
 	Detail        string        // for operators only, because it can have addresses of the internal network
 	StartedAt     Millis        // when the request began to be written
 	Latency       time.Duration // from StartedAt to the reply's end, or to the error
-	Late          time.Duration // from the due time to the start; more precise than StartedAt, which has whole milliseconds
+	Late          time.Duration // the lateness of the node: see Delivery.Late
+	Waited        time.Duration // how long obstacles delayed it, which includes the time to connect
 	ReceiverDelay time.Duration // the time before the claim for which only the receiver delayed the task, by its breaker or its Retry-After
 	RetryAfter    time.Duration // of a Deferral, or of a Failure that is Exact
 	Exact         bool          // set if a handler decided on RetryAfter, so the task waits exactly that long
@@ -54,9 +55,19 @@ type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
 
+	// Waited is the time between the due time and the claim for which obstacles
+	// delayed the task: receivers, limits, pauses and suspensions.
+	Waited time.Duration
+
 	// Live is called right before the request is written, on any goroutine. If it
 	// returns an error, the lease is lost and the request must not be sent.
 	Live func() error
+}
+
+// Late returns the lateness of an attempt that starts at start: the time since
+// the task was due, without the time in which obstacles delayed it.
+func (d *Delivery) Late(start time.Time) time.Duration {
+	return start.Sub(d.Task.Due.Time()) - d.Waited
 }
 
 // The reasons of dead tasks, in addition to those of a Refusal.
@@ -96,6 +107,7 @@ func (o Outcome) attempt(number int) Attempt {
 		Detail:    o.Detail,
 		Latency:   o.Latency,
 		Late:      o.Late,
+		Waited:    o.Waited,
 		Reply:     o.Reply,
 	}
 }

@@ -124,7 +124,8 @@ type Attempt struct {
 	Error     string        // "" for a 2xx
 	Detail    string        // for operators only; mostly ""
 	Latency   time.Duration // from the start to the reply's end, or to the error
-	Late      time.Duration // from the due time to the start
+	Late      time.Duration // see Outcome
+	Waited    time.Duration // see Outcome
 	Reply     string        // the reply's first bytes, at most MaxReplyKept
 }
 

@@ -27,11 +27,12 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	}
 	x := exchange{Delivery: d, ctx: ctx, deadline: began.Add(timeoutOf(d.Task)), trace: trace}
 	o := s.run(&x)
+	o.Late, o.Waited = d.Late(wall), d.Waited
 	if !x.sent.IsZero() {
-		began, wall = x.sent, wall.Add(x.sent.Sub(began))
+		connected := x.sent.Sub(began)
+		began, wall, o.Waited = x.sent, wall.Add(connected), o.Waited+connected
 	}
 	o.StartedAt = task.FloorMillis(wall)
-	o.Late = wall.Sub(d.Task.Due.Time())
 	o.Latency = time.Since(began)
 	end(o)
 	return o

@@ -344,10 +344,11 @@ func TestCloseEndsDialsUnderWay(t *testing.T) {
 	}
 }
 
-func TestLatenessEndsWhenTheRequestIsWritten(t *testing.T) {
+func TestTheTimeToConnectIsNotTheLatenessOfTheSender(t *testing.T) {
 	var arrived time.Time
 	server := serve(t, func(http.ResponseWriter, *http.Request) { arrived = time.Now() })
-	d := delivery(t, server.URL)
+	d, began := delivery(t, server.URL), time.Now()
+	d.Waited = 10 * time.Millisecond
 	d.Task.Due = task.FloorMillis(time.Now()) - 40
 	var ready time.Time
 	d.Live = func() error {
@@ -357,11 +358,15 @@ func TestLatenessEndsWhenTheRequestIsWritten(t *testing.T) {
 		return nil
 	}
 	o := newSender(t, Config{}).Deliver(t.Context(), d)
-	if written := d.Task.Due.Time().Add(o.Late); written.Before(ready.Round(0)) || written.After(arrived.Round(0)) {
-		t.Errorf("late by %v: written at %v, not between %v (connected) and %v (arrived)", o.Late, written, ready, arrived)
+	all := o.Late + o.Waited
+	if written := d.Task.Due.Time().Add(all); written.Before(ready.Round(0)) || written.After(arrived.Round(0)) {
+		t.Errorf("late by %v: written at %v, not between %v (connected) and %v (arrived)", all, written, ready, arrived)
 	}
-	if cut := o.StartedAt.Sub(d.Task.Due); o.Late < cut || o.Late >= cut+time.Millisecond {
-		t.Errorf("late by %v, but %v by the start in milliseconds", o.Late, cut)
+	if connecting := o.Waited - d.Waited; connecting <= 0 || connecting > arrived.Sub(began) {
+		t.Errorf("connected in %v, and the request arrived after %v", connecting, arrived.Sub(began))
+	}
+	if cut := o.StartedAt.Sub(d.Task.Due); all < cut || all >= cut+time.Millisecond {
+		t.Errorf("late by %v, but %v by the start in milliseconds", all, cut)
 	}
 }
 

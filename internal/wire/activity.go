@@ -6,14 +6,15 @@ type History struct {
 	Node         string        `json:"node,omitempty" doc:"The server that replies, if others share its store. They have histories of their own."`
 	Step         string        `json:"step" example:"10s"`
 	Since        string        `json:"since" format:"date-time" doc:"The figures are complete from this time on: the server started, or an hour has passed."`
-	LateBoundsMS []int64       `json:"late_bounds_ms" nullable:"false" doc:"The upper bounds of the buckets of late. The last bucket has no bound."`
+	LateBoundsMS []int64       `json:"late_bounds_ms" nullable:"false" doc:"The upper bounds of the buckets of late and waited. The last bucket has no bound."`
 	Steps        []HistoryStep `json:"steps" nullable:"false" doc:"The earliest first. A step without attempts and overdue tasks is missing."`
 }
 
 // HistoryStep has the figures of one step.
 type HistoryStep struct {
 	At          string   `json:"at" format:"date-time" doc:"The beginning of the step."`
-	Late        []uint32 `json:"late" nullable:"false" doc:"The number of attempts by lateness."`
+	Late        []uint32 `json:"late" nullable:"false" doc:"The number of attempts by lateness: see late of GET /v1/live."`
+	Waited      []uint32 `json:"waited" nullable:"false" doc:"The number of attempts by the time for which receivers, limits, pauses and suspensions delayed them."`
 	Delivered   uint32   `json:"delivered,omitempty"`
 	Failed      uint32   `json:"failed,omitempty"`
 	Deferred    uint32   `json:"deferred,omitempty" doc:"The receiver asked for a later attempt."`
@@ -43,6 +44,7 @@ type EndedAttempt struct {
 	Status      int     `json:"status" doc:"The status of the reply; 0: no reply."`
 	Error       string  `json:"error,omitempty"`
 	LateMS      float64 `json:"late_ms"`
+	WaitedMS    float64 `json:"waited_ms"`
 	LatencyMS   float64 `json:"latency_ms"`
 	Dead        bool    `json:"dead,omitempty" doc:"true: the task died."`
 	Reason      string  `json:"reason,omitempty" doc:"The reason of its death: a stable code."`

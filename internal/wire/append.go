@@ -115,8 +115,14 @@ func (t *Task) appendTo(b []byte) []byte {
 	t.TaskInput.members(&o)
 	o.text("id", t.ID)
 	o.text("state", t.State)
-	o.optional("held_by", t.HeldBy)
-	o.optional("limited_by", t.LimitedBy)
+	if w := t.WaitsFor; w != nil {
+		o.key("waits_for")
+		waits := beginObject(o.b)
+		waits.text("reason", w.Reason)
+		waits.optional("until", w.Until)
+		waits.text("detail", w.Detail)
+		o.b = waits.end()
+	}
 	o.optional("reason", t.Reason)
 	o.text("due_at", t.DueAt)
 	o.optional("next_at", t.NextAt)
@@ -258,6 +264,7 @@ func appendAttempts(b []byte, all []Attempt) []byte {
 		latency, _ := json.Marshal(a.LatencyMS) // a number of milliseconds is finite
 		o.b = append(o.b, latency...)
 		o.integer("late_ms", a.LateMS)
+		o.integer("waited_ms", a.WaitedMS)
 		return o.end()
 	})
 }

@@ -42,6 +42,8 @@ type Finding struct {
 	Check string `json:"check" example:"fit"`
 	OK    bool   `json:"ok"`
 	Says  string `json:"says" doc:"A sentence for people, with the remedy if ok is false."`
+
+	Warning bool `json:"warning,omitempty" doc:"true: ok is false, but the server works."`
 }
 
 // Shard is a shard of a shared store.

@@ -7,15 +7,15 @@ type Live struct {
 	At           string            `json:"at" format:"date-time" doc:"The time of the sample. All viewers get the same sample for a second."`
 	Running      int               `json:"running,omitempty" doc:"The attempts under way in all namespaces."`
 	Slots        int               `json:"slots,omitempty" doc:"The maximum of running."`
-	Late         *Lateness         `json:"late,omitempty"`
+	Late         *Lateness         `json:"late,omitempty" doc:"The lateness of this server: from the due time of an attempt, or from the end of the last reason that held it back (waits_for), to its start."`
+	Waited       *Lateness         `json:"waited,omitempty" doc:"How long receivers, limits, pauses and suspensions delayed the same attempts. It includes the time to connect."`
 	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
 	Suspended    []string          `json:"suspended,omitempty" doc:"The suspended namespaces: no attempt of them starts."`
 	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"The queues with running or overdue tasks, and those that a pause, a purge or a suspension holds."`
 	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"The destinations with running or overdue tasks, or with a breaker that is not closed."`
 }
 
-// Lateness is the time between the due time and the first byte of an attempt,
-// over the last minute.
+// Lateness describes a delay of the attempts of the last minute.
 type Lateness struct {
 	Count uint64  `json:"count"`
 	P50MS float64 `json:"p50_ms"`

@@ -134,8 +134,7 @@ type Task struct {
 
 	ID              string    `json:"id" doc:"Never used twice: a new task with the same name has another id. It is the webhook-id of every attempt."`
 	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, but its queue is paused or being purged, or its namespace is suspended."`
-	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"The reason that a held task waits. suspended: the operator has suspended the namespace."`
-	LimitedBy       string    `json:"limited_by,omitempty" enum:"runner" doc:"The reason that a scheduled task waits although it is due. runner: the server that replies does not run tasks of its kind, or does not send requests."`
+	WaitsFor        *WaitsFor `json:"waits_for,omitempty" doc:"The reason that a held task, or a scheduled task that is due, does not start."`
 	Reason          string    `json:"reason,omitempty" doc:"The reason that the task is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was requested last. Retries do not move it."`
 	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it."`
@@ -155,6 +154,13 @@ type Task struct {
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
+// WaitsFor is the reason that a task does not start.
+type WaitsFor struct {
+	Reason string `json:"reason" enum:"suspended,purge,pause,runner,breaker,retry_after,per_destination,unsent,concurrency,rate,kind,quarantine,slots,node,turn" doc:"suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task, and only that one knows the reason. turn: nothing holds it back, but other tasks are first."`
+	Until  string `json:"until,omitempty" format:"date-time" doc:"When the reason ends by itself. Another one can follow. Absent: never, or unknown."`
+	Detail string `json:"detail" doc:"A sentence for people. Its words may change."`
+}
+
 // Attempt is one HTTP request of a task.
 type Attempt struct {
 	Number    int     `json:"number"`
@@ -163,7 +169,8 @@ type Attempt struct {
 	Error     string  `json:"error,omitempty"`
 	Reply     string  `json:"reply,omitempty" doc:"The first 512 bytes of the reply."`
 	LatencyMS float64 `json:"latency_ms" doc:"The time from the start to the end of the reply, or to the error."`
-	LateMS    int64   `json:"late_ms" doc:"The time from the due time to the start."`
+	LateMS    int64   `json:"late_ms" doc:"The lateness of the server: the time from the due time to the start, without waited_ms."`
+	WaitedMS  int64   `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
 }
 
 // TaskList is one page of tasks.

@@ -26,7 +26,7 @@ func TestATaskOfAKindShowsItsKindAndItsArguments(t *testing.T) {
 	b.await(shows("kind/close-order"))
 
 	visit("#/task/call-1")
-	b.await(shows("this server has no handler for the kind close-order: runner"))
+	b.await(shows("this process does not run tasks to kind/close-order"))
 	b.click("main", "Copy as…")
 	b.await(`document.querySelector('dialog .copied')?.textContent.match(/add --kind close-order .*--args '…'/) != null`)
 	b.click("dialog", "Close")

@@ -11,7 +11,7 @@ export interface Absence {
 
 export interface Attempt {
   error?: string
-  /** The time from the due time to the start. */
+  /** The lateness of the server: the time from the due time to the start, without waited_ms. */
   late_ms: number
   /** The time from the start to the end of the reply, or to the error. */
   latency_ms: number
@@ -21,6 +21,8 @@ export interface Attempt {
   started_at: string
   /** The status of the reply; 0: no reply. */
   status: number
+  /** How long receivers, limits, pauses and suspensions delayed the start, and the time to connect. */
+  waited_ms: number
 }
 
 export interface BackfillInput {
@@ -509,8 +511,6 @@ export interface Task {
   finished_at?: string
   /** Only in a request with at: the first attempt starts no earlier, but expire_after counts from at. An export writes it for a task that waits for a retry. No reply has it. */
   first_attempt_at?: string
-  /** The reason that a held task waits. suspended: the operator has suspended the namespace. */
-  held_by?: "suspended" | "purge" | "pause"
   /** true: the namespace hides the body, the headers and the replies from this token. */
   hidden?: boolean
   /** The request to send. A task has exactly one of http and work. */
@@ -521,8 +521,6 @@ export interface Task {
   instant?: string
   /** Labels for filters. A key has at most 128 bytes, a value 256. */
   labels?: Record<string, string>
-  /** The reason that a scheduled task waits although it is due. runner: the server that replies does not run tasks of its kind, or does not send requests. */
-  limited_by?: "runner"
   /** Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved. */
   name: string
   /** The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it. */
@@ -550,6 +548,8 @@ export interface Task {
   under_way?: boolean
   /** Counts changes by clients, not attempts. */
   version: number
+  /** The reason that a held task, or a scheduled task that is due, does not start. */
+  waits_for?: WaitsFor
   /** The call of a handler, in place of http. */
   work?: WorkInput
 }
@@ -663,6 +663,15 @@ export interface UpcomingItem {
   /** The name of the schedule that created the task, or will create it. */
   schedule?: string
   url?: string
+}
+
+export interface WaitsFor {
+  /** A sentence for people. Its words may change. */
+  detail: string
+  /** suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task, and only that one knows the reason. turn: nothing holds it back, but other tasks are first. */
+  reason: "suspended" | "purge" | "pause" | "runner" | "breaker" | "retry_after" | "per_destination" | "unsent" | "concurrency" | "rate" | "kind" | "quarantine" | "slots" | "node" | "turn"
+  /** When the reason ends by itself. Another one can follow. Absent: never, or unknown. */
+  until?: string
 }
 
 export interface WorkInput {

@@ -63,7 +63,7 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 	if !me.Now.IsZero() { // an older server sends no time
 		f.ahead = time.Until(me.Now)
 	}
-	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "STATUS", "ERROR"})}
+	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})}
 	for first, failed := true, false; ; first = false {
 		asked := time.Now()
 		list, err := api.Admin.Attempts(ctx, client.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
@@ -159,7 +159,7 @@ func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
-		if err := p.table.Add(at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), status, orDash(attemptError(a))); err != nil {
+		if err := p.table.Add(at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, orDash(attemptError(a))); err != nil {
 			return err
 		}
 	}

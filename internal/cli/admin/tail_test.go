@@ -63,7 +63,7 @@ func TestTailContinuesAfterAnError(t *testing.T) {
 			fmt.Fprintf(w, `{"now": %q, "scope": "read"}`, time.Now().UTC().Format(time.RFC3339Nano))
 			return
 		}
-		list := `{"at":"2030-01-01T00:00:00.000Z","namespace":"default","queue":"q","task":"a","number":1,"outcome":"delivered","status":204,"late_ms":2}`
+		list := `{"at":"2030-01-01T00:00:00.000Z","namespace":"default","queue":"q","task":"a","number":1,"outcome":"delivered","status":204,"late_ms":2,"waited_ms":60000}`
 		switch n := requests.Add(1); {
 		case n == 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -84,8 +84,8 @@ func TestTailContinuesAfterAnError(t *testing.T) {
 	if err := (&Tail{Last: 10}).follow(ctx, &console.Console{Out: out, Err: &notes}, api, time.Millisecond); err != nil {
 		t.Error(err)
 	}
-	want := "2030-01-01T00:00:00.000Z\ta\tdelivered\t2.0 ms\t204\t-\n" +
-		"2030-01-01T00:00:01.000Z\tshop/b\tfailed\t0.0 ms\t-\tcannot connect; the task is dead: attempts_exhausted\n"
+	want := "2030-01-01T00:00:00.000Z\ta\tdelivered\t2.0 ms\t1m0s\t204\t-\n" +
+		"2030-01-01T00:00:01.000Z\tshop/b\tfailed\t0.0 ms\t0.0 ms\t-\tcannot connect; the task is dead: attempts_exhausted\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -26,7 +26,7 @@ type Top struct {
 // Help shows examples below the usage line.
 func (Top) Help() string {
 	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
-fail. On a terminal it redraws until Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
+fail. On a terminal it redraws until you press q or Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
 
 LIMITED BY is the reason why the overdue tasks of a queue wait: rate, concurrency, destination (its breaker, a delay that it asked
 for, or its limit), or slots (foliot serve --concurrency). BREAKER open means that the destination has failed repeatedly and gets
@@ -59,6 +59,11 @@ func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client)
 		return v.show(live)
 	}
 	defer v.close()
+	if v.screen {
+		quitting, restore := quitByKey(ctx, con.In)
+		defer restore()
+		ctx = quitting
+	}
 	for {
 		for live, err := range api.Admin.WatchLive(ctx) {
 			switch {
@@ -75,6 +80,41 @@ func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client)
 		}
 		if !console.Pause(ctx, c.Every) {
 			return nil
+		}
+	}
+}
+
+// quitByKey returns a context that ends when the user presses q or Ctrl-C. Until
+// restore is called, the terminal in is in raw mode, in which Ctrl-C is a key. If
+// in is no terminal, it is not read.
+func quitByKey(ctx context.Context, in io.Reader) (quitting context.Context, restore func()) {
+	quitting, quit := context.WithCancel(ctx)
+	f, ok := in.(*os.File)
+	if !ok {
+		return quitting, quit
+	}
+	before, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return quitting, quit
+	}
+	go awaitQuit(f, quit) // ends with the process, which follows the command
+	return quitting, func() {
+		quit()
+		_ = term.Restore(int(f.Fd()), before) // it was set a moment ago
+	}
+}
+
+// awaitQuit reads keys until one of them means the end, and then calls quit.
+func awaitQuit(in io.Reader, quit func()) {
+	const ctrlC, ctrlD = '\x03', '\x04'
+	for key := make([]byte, 1); ; {
+		if _, err := io.ReadFull(in, key); err != nil {
+			return
+		}
+		switch key[0] {
+		case 'q', 'Q', ctrlC, ctrlD:
+			quit()
+			return
 		}
 	}
 }
@@ -147,7 +187,7 @@ func (v *topView) draw(err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(v.con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
+	fmt.Fprint(v.con.Out, clearScreen, strings.ReplaceAll(wording.PrintableLines(strings.Join(lines, "\n")), "\n", "\r\n")) // raw mode adds no \r
 }
 
 // topScreen returns the text of the screen, from the last two results. height
@@ -157,8 +197,8 @@ func topScreen(live, before *client.Live, height int) string {
 	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
 	if live.Slots > 0 {
 		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
-		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %s\n",
-			wording.Millis(live.Late.P50), wording.Millis(live.Late.P99), wording.Millis(live.Late.Max), wording.Count(live.Late.Count, "attempt"))
+		fmt.Fprintf(&b, "\nlateness of the last minute: %s over %s\nwaited for receivers, limits and pauses: %s\n",
+			wording.Lateness(live.Late), wording.Count(live.Late.Count, "attempt"), wording.Lateness(live.Waited))
 		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
 	} else {
 		b.WriteString("\nlateness and attempts are figures of the whole server: only an operator's token can read them\n")

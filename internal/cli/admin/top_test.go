@@ -80,6 +80,7 @@ func TestTopShowsWhatIsOverdueAndWhy(t *testing.T) {
 	live := &client.Live{
 		At: at, Running: 7, Slots: 1024,
 		Late:     client.Lateness{Count: 3, P50: 1500 * time.Microsecond, P99: 9 * time.Millisecond, Max: 2 * time.Second},
+		Waited:   client.Lateness{Count: 3, P99: 10 * time.Minute, Max: 11 * time.Minute},
 		Attempts: client.AttemptTotals{Delivered: 300, Failed: 5, Dead: 1},
 		Queues: []client.LiveQueue{
 			{Namespace: "default", Queue: "mail", Running: 5, Overdue: 12, Oldest: 90 * time.Second, LimitedBy: "rate"},
@@ -91,6 +92,7 @@ func TestTopShowsWhatIsOverdueAndWhy(t *testing.T) {
 	}
 	const want = `foliot  2026-11-20T20:00:00.000Z   running 7 of 1024
 lateness of the last minute: p50 1.5 ms, p99 9.0 ms, max 2s over 3 attempts
+waited for receivers, limits and pauses: p50 0.0 ms, p99 10m0s, max 11m0s
 attempts: 300 delivered, 5 failed, 0 deferred, 0 refused; 1 task dead   (100 delivered, 0 failed a second)
 
 QUEUE         RUNNING  OVERDUE  OLDEST  LIMITED BY

@@ -5,7 +5,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/bytesize"
 )
 
 // byteProgress shows the progress of a copy. Only one goroutine must use it.
@@ -48,7 +48,7 @@ func (p *byteProgress) At(bytes int64) {
 	}
 	if now := time.Now(); now.Sub(p.printed) >= plainEvery {
 		p.printed = now
-		p.con.Notef("%s %s", p.verb, wording.Megabytes(bytes))
+		p.con.Notef("%s %s", p.verb, bytesize.Text(bytes))
 	}
 }
 

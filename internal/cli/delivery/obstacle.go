@@ -40,7 +40,7 @@ func FindObstacle(ctx context.Context, api *client.Client, name string, due time
 	}
 	o := obstacleOf(t)
 	if o.Why == "" && time.Since(due) >= unstartedFor {
-		o.Why = unstarted(ctx, api, t)
+		o.Why = unstarted(t)
 	}
 	return o
 }
@@ -60,14 +60,10 @@ func obstacleOf(t *client.Task) Obstacle {
 		return ended("it is %s%s%s", t.State, lastFailure(t), denialAdvice(t))
 	case len(t.Attempts) > 0:
 		return Obstacle{Why: "an attempt failed" + lastFailure(t) + "; note that the server calls " + t.HTTP.URL + " from its own machine", Failed: true}
-	case t.HeldBy == "pause":
-		return waits("the queue %s is paused: resume it with foliot queue resume %s", t.Queue, t.Queue)
-	case t.HeldBy == "suspended":
-		return waits("the namespace is suspended: an operator can resume it with foliot namespace set NAME --no-suspended")
-	case t.HeldBy != "":
-		return waits("the queue %s is on hold because of a %s", t.Queue, t.HeldBy)
+	case t.WaitsFor.Reason == turn:
+		return Obstacle{}
 	}
-	return Obstacle{}
+	return Obstacle{Why: t.WaitsFor.Detail}
 }
 
 // lastFailure returns a colon and the result of t's last attempt, or "" if t
@@ -92,23 +88,34 @@ func denialAdvice(t *client.Task) string {
 }
 
 // unstarted returns why t, which is due, has had no attempt yet.
-func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
+func unstarted(t *client.Task) string {
 	if t.State == client.Running {
 		return "an attempt is running, and its request has not arrived: note that the server calls " + t.HTTP.URL + " from its own machine"
 	}
-	live, err := api.Admin.Live(ctx)
-	if err != nil {
-		return exit.OneLine(exit.WithOp(err, "read the server's live data"), nil)
-	}
-	for _, q := range live.Queues {
-		if q.Queue == t.Queue && q.LimitedBy != "" {
-			return fmt.Sprintf("the queue %s is limited by %s; foliot top shows more", wording.Qualified(q.Namespace, q.Queue), q.LimitedBy)
-		}
-	}
-	if live.Slots > 0 && live.Running >= live.Slots {
-		return fmt.Sprintf("all %d slots of the server are in use; foliot serve --concurrency sets their number", live.Slots)
-	}
 	return "the task is due, and the server has not started an attempt: foliot doctor lists the problems of the server"
+}
+
+// turn is the reason of a task that nothing holds back.
+const turn = "turn"
+
+// StateOf returns the state of t, with the reason if anything holds it back.
+func StateOf(t *client.Task) string {
+	if by := t.WaitsFor.Reason; by != "" && by != turn {
+		return string(t.State) + " (" + by + ")"
+	}
+	return string(t.State)
+}
+
+// Waits returns why t does not start, or "" if it need not start yet.
+func Waits(t *client.Task) string {
+	w := t.WaitsFor
+	if w.Reason == "" {
+		return ""
+	}
+	if !w.Until.IsZero() {
+		w.Reason += " until " + wording.Instant(w.Until)
+	}
+	return w.Reason + ": " + w.Detail
 }
 
 // NotDelivered returns the error of a command whose task was not delivered.

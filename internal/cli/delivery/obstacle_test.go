@@ -17,8 +17,8 @@ func TestTheReasonOfAMissingCallbackIsNamed(t *testing.T) {
 	}{
 		{client.Task{Spec: url, State: client.Scheduled}, "", false, false},
 		{client.Task{Spec: url, State: client.Running}, "", false, false},
-		{client.Task{Spec: url, State: client.Held, HeldBy: "suspended"}, "foliot namespace set NAME --no-suspended", false, false},
-		{client.Task{Spec: url, State: client.Held, HeldBy: "purge"}, "the queue mail is on hold because of a purge", false, false},
+		{client.Task{Spec: url, State: client.Held, WaitsFor: client.WaitsFor{Reason: "purge", Detail: "the queue mail is being purged"}}, "the queue mail is being purged", false, false},
+		{client.Task{Spec: url, State: client.Scheduled, WaitsFor: client.WaitsFor{Reason: "turn", Detail: "others are first"}}, "", false, false},
 		{client.Task{Spec: url, State: client.Scheduled, Attempts: refused}, "an attempt failed: cannot connect to 127.0.0.1:9000: connection refused; note that the server calls http://127.0.0.1:9000/ from its own machine", true, false},
 		{client.Task{Spec: url, State: client.Dead, Attempts: []client.Attempt{{Status: 410}}}, "it is dead: status 410", true, true},
 		{client.Task{Spec: url, State: client.Cancelled}, "it is cancelled", true, true},

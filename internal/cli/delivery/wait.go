@@ -28,7 +28,13 @@ const (
 func Wait(ctx context.Context, con *console.Console, api *client.Client, t *client.Task) error {
 	id := t.ID
 	var silentSince time.Time // first request without an answer; zero if the server answers
+	waits := ""
 	for !t.State.Ended() {
+		if now := t.WaitsFor.Reason; now != waits && now != turn {
+			if waits = now; now != "" {
+				con.Notef("%s waits for %s", wording.Printable(t.Name), wording.Printable(Waits(t)))
+			}
+		}
 		asked := time.Now()
 		next, err := poll(ctx, api, t.Name)
 		switch {
@@ -93,5 +99,9 @@ func AttemptLine(a client.Attempt) string {
 	if a.Status != 0 {
 		result = fmt.Sprintf("status %d", a.Status)
 	}
-	return fmt.Sprintf("attempt %d, %s, %d ms late, took %.1f ms", a.Number, result, a.Late.Milliseconds(), float64(a.Latency.Microseconds())/1000)
+	waited := ""
+	if a.Waited >= time.Millisecond {
+		waited = ", waited " + wording.Millis(a.Waited)
+	}
+	return fmt.Sprintf("attempt %d, %s, %d ms late%s, took %.1f ms", a.Number, result, a.Late.Milliseconds(), waited, float64(a.Latency.Microseconds())/1000)
 }

@@ -40,7 +40,7 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := printing(&out)
-		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}})
+		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}, Waited: client.Lateness{Count: c.count, P99: time.Hour, Max: time.Hour}})
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
 		}
@@ -166,5 +166,61 @@ func TestDoctorWarnsBeforeTheCertificateExpires(t *testing.T) {
 	var out bytes.Buffer
 	if printing(&out).certificate(nil, now); out.Len() > 0 {
 		t.Errorf("without TLS: %q", out.String())
+	}
+}
+
+// Three queues of two namespaces wait for it, and other tasks wait for a rate.
+func TestADestinationThatIsDownIsOneLine(t *testing.T) {
+	var out bytes.Buffer
+	f := printing(&out)
+	live := &client.Live{
+		Destinations: []client.LiveDestination{
+			{Namespace: "a", Destination: "down.test:443", Breaker: "open", Overdue: 5},
+			{Namespace: "b", Destination: "down.test:443", Breaker: "half-open", Overdue: 2},
+			{Namespace: "b", Destination: "up.test:443", Breaker: "closed", Overdue: 9},
+		},
+		Queues: []client.LiveQueue{
+			{Namespace: "a", Queue: "x", Overdue: 4, Oldest: time.Hour, LimitedBy: "destination"},
+			{Namespace: "a", Queue: "y", Overdue: 1, Oldest: time.Hour, LimitedBy: "destination"},
+			{Namespace: "b", Queue: "x", Overdue: 2, Oldest: time.Hour, LimitedBy: "destination"},
+			{Namespace: "b", Queue: "slow", Overdue: 9, Oldest: time.Hour, LimitedBy: "rate"},
+		},
+	}
+	f.live(live)
+	f.overdue(live, false)
+	want := "BAD  breaker      down.test:443 failed repeatedly, so its breaker is not closed: 7 due tasks of a, b wait and use no attempts\n" +
+		"BAD  overdue      9 tasks of b/slow, the oldest for 1h0m0s; waiting for: rate\n"
+	if out.String() != want || f.bad != 2 {
+		t.Errorf("%s", out.String())
+	}
+}
+
+func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/v1/queues" {
+			fmt.Fprint(w, `{"queues": [{"name": "q", "counts": {"dead": 5}}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"tasks": [{"http": {"url": "http://a.test/1"}}, {"http": {"url": "http://a.test/2"}}, {"work": {"kind": "k"}}]}`)
+	}))
+	defer srv.Close()
+	api, err := client.New(srv.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	var out bytes.Buffer
+	f := printing(&out)
+	f.namespace = "shop"
+	if err := f.dead(t.Context(), api); err != nil {
+		t.Fatal(err)
+	}
+	const rest = ": foliot dead ls shows the reasons\n"
+	want := "WARN dead         2 dead tasks of the namespace shop to a.test" + rest +
+		"WARN dead         1 dead task of the namespace shop to the kind k" + rest +
+		"WARN dead         2 more of the namespace shop" + rest
+	if out.String() != want || f.bad != 0 {
+		t.Errorf("%d bad:\n%s", f.bad, out.String())
 	}
 }

@@ -28,10 +28,18 @@ func NewReport(show func(wire.Finding) error, why func(error) string) *Report {
 // Line returns a finding as a line of text.
 func Line(found wire.Finding) string {
 	word := "ok  "
-	if !found.OK {
+	switch {
+	case found.Warning:
+		word = "WARN"
+	case !found.OK:
 		word = "BAD "
 	}
 	return fmt.Sprintf("%s %-12s %s", word, found.Check, wording.Printable(found.Says))
+}
+
+// warn adds a finding that is not ok, but does not make the examination fail.
+func (f *Report) warn(check, format string, args ...any) {
+	f.err = errors.Join(f.err, f.show(wire.Finding{Check: check, Warning: true, Says: fmt.Sprintf(format, args...)}))
 }
 
 func (f *Report) add(check string, ok bool, format string, args ...any) {

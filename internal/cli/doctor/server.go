@@ -6,6 +6,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +30,8 @@ const (
 	// certificateShare: programs renew such certificates.
 	certificateBound = 14 * 24 * time.Hour
 	certificateShare = 5
+	// listedDead is how many dead tasks are read to name their destinations.
+	listedDead = 1000
 	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
@@ -140,17 +145,27 @@ func (f *Report) clock(at, began time.Time, trip time.Duration) {
 }
 
 func (f *Report) live(l *client.Live) {
-	f.lateness(l.Late)
+	f.lateness(l.Late, l.Waited)
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
 	}
 	if len(l.Suspended) > 0 {
 		f.add("suspended", true, "these namespaces are suspended, and deliver and fire nothing: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
 	}
+	type broken struct {
+		overdue int
+		users   []string
+	}
+	hosts := map[string]broken{}
 	for _, d := range l.Destinations {
 		if d.Breaker != "" && d.Breaker != "closed" {
-			f.add("breaker", false, "%s failed repeatedly: %s; its tasks wait and use no attempts", wording.Qualified(d.Namespace, d.Destination), d.Breaker)
+			b := hosts[d.Destination]
+			hosts[d.Destination] = broken{b.overdue + d.Overdue, append(b.users, d.Namespace)}
 		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		b := hosts[host]
+		f.add("breaker", false, "%s failed repeatedly, so its breaker is not closed: %s of %s wait and use no attempts", host, wording.Count(b.overdue, "due task"), strings.Join(b.users, ", "))
 	}
 }
 
@@ -158,6 +173,12 @@ func (f *Report) live(l *client.Live) {
 // tasks of its own shards.
 func (f *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
+	behindBreakers := map[string]int{} // by namespace: due tasks that the finding breaker counts
+	for _, d := range l.Destinations {
+		if d.Breaker != "closed" {
+			behindBreakers[d.Namespace] += d.Overdue
+		}
+	}
 	for _, q := range l.Queues {
 		queue := wording.Qualified(q.Namespace, q.Queue)
 		switch held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"; {
@@ -171,7 +192,10 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 		case q.Oldest <= overdueBound:
 			continue
 		}
-		overdue++
+		if overdue++; q.LimitedBy == "destination" && q.Overdue <= behindBreakers[q.Namespace] {
+			behindBreakers[q.Namespace] -= q.Overdue
+			continue
+		}
 		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	where := ""
@@ -183,7 +207,7 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 	}
 }
 
-func (f *Report) lateness(l client.Lateness) {
+func (f *Report) lateness(l, waited client.Lateness) {
 	inTime, advice := true, ""
 	switch {
 	case l.Count == 0:
@@ -192,9 +216,12 @@ func (f *Report) lateness(l client.Lateness) {
 		advice = fmt.Sprintf("; too few attempts to judge: %d", l.Count)
 	case l.P99 > lateBound:
 		inTime = false
-		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a paused or limited queue, a lack of free slots, or a busy machine: foliot top shows which", lateBound)
+		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk or Redis, or a busy machine: foliot top shows more", lateBound)
 	}
-	f.add("lateness", inTime, "in the last minute: p50 %s, p99 %s, max %s over %s%s", wording.Millis(l.P50), wording.Millis(l.P99), wording.Millis(l.Max), wording.Count(l.Count, "attempt"), advice)
+	f.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
+	if waited.Max > lateBound {
+		f.add("waited", true, "in the last minute, receivers, limits and pauses delayed the same attempts: %s", wording.Lateness(waited))
+	}
 }
 
 func orWord(s, word string) string {
@@ -218,8 +245,31 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		f.add("dead", true, "no task of %s is dead", f.where())
 		return nil
 	}
-	f.add("dead", true, "dead tasks of %s: %d; foliot dead ls shows the reasons", f.where(), dead)
+	byHost, listed := map[string]int{}, 0
+	for t, err := range api.Tasks.List(ctx, client.Query{Filter: client.Filter{States: []client.State{client.Dead}}}) {
+		if err != nil {
+			return f.notCounted(err)
+		}
+		byHost[hostOf(t)]++
+		if listed++; listed == listedDead {
+			break
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		f.warn("dead", "%s of %s to %s: foliot dead ls shows the reasons", wording.Count(byHost[host], "dead task"), f.where(), host)
+	}
+	if more := dead - int64(listed); more > 0 {
+		f.warn("dead", "%d more of %s: foliot dead ls shows the reasons", more, f.where())
+	}
 	return nil
+}
+
+// hostOf returns the destination of a task for people.
+func hostOf(t *client.Task) string {
+	if u, err := url.Parse(t.HTTP.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the kind " + t.Work.Kind
 }
 
 // notCounted returns err if the store is unavailable. Otherwise it adds the
@@ -252,6 +302,6 @@ func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable
 	if more := len(found) - namedProblems; more > 0 {
 		rest = fmt.Sprintf(", and others in %d more namespaces", more)
 	}
-	f.add("dead", true, "dead tasks: %s%s; foliot dead ls --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
+	f.warn("dead", "dead tasks: %s%s; foliot dead ls --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
 	return nil
 }

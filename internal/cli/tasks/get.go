@@ -19,7 +19,7 @@ type Get struct {
 
 // Help shows examples below the usage line.
 func (Get) Help() string {
-	return `Shows a task with its state, due time, request and last 20 attempts. Retries do not change the due time: if a retry is
+	return `Shows a task with its state, the reason why it does not start, its due time, request and last 20 attempts. Retries do not change the due time: if a retry is
 planned, a line of its own shows its time.
 
 Examples:
@@ -52,18 +52,13 @@ func describe(t *client.Task) (r console.Rows) {
 	if t.Reason != "" && t.Reason != state {
 		state += " (" + t.Reason + ")"
 	}
-	if t.HeldBy != "" {
-		state += " (" + heldWords(t.HeldBy) + ")"
-	}
-	if t.LimitedBy != "" {
-		state += " (" + limitWords(t.LimitedBy) + ")"
-	}
 	if t.CancelRequested {
 		state += ", cancel requested"
 	}
 	r.Add("name", t.Name)
 	r.Add("id", t.ID)
 	r.Add("state", state)
+	r.Add("waits for", delivery.Waits(t))
 	r.Add("due", wording.Instant(t.DueAt))
 	if !t.NextAt.Equal(t.DueAt) {
 		r.Add("next attempt", wording.InstantOr(t.NextAt, ""))
@@ -84,26 +79,4 @@ func describe(t *client.Task) (r console.Rows) {
 		r.Add("attempt", wording.Instant(a.StartedAt)+" "+delivery.AttemptLine(a))
 	}
 	return r
-}
-
-// heldWords describes why a task is held. A newer server may have reasons that
-// this version does not know; they are shown unchanged.
-func heldWords(by string) string {
-	switch by {
-	case "suspended":
-		return "the namespace is suspended"
-	case "purge":
-		return "the queue is being purged"
-	case "pause":
-		return "the queue is paused"
-	}
-	return by
-}
-
-// limitWords describes why a due task waits, like heldWords.
-func limitWords(by string) string {
-	if by == "runner" {
-		return "the server does not run tasks of this kind"
-	}
-	return by
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/delivery"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
@@ -111,7 +112,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 var listHeading = []string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}
 
 func listRow(con *console.Console, t *client.Task) []string {
-	return []string{t.Name, string(t.State), con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), con.Instant(t.NextAt)}
+	return []string{t.Name, delivery.StateOf(t), con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), con.Instant(t.NextAt)}
 }
 
 // taskTable prints tasks as rows, or as objects with -o json.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -59,7 +60,7 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return fmt.Errorf("backup to %s: %w", c.File, err)
 	}
-	con.Notef("%s%s in %.1f s: %s", wording.Bytes(size), c.contents(), time.Since(began).Seconds(), c.File)
+	con.Notef("%s%s in %.1f s: %s", bytesize.Text(size), c.contents(), time.Since(began).Seconds(), c.File)
 	return nil
 }
 

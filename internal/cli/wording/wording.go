@@ -128,6 +128,11 @@ func URLOrKind(url, kind string) string {
 	return "kind " + kind
 }
 
+// Lateness formats a delay of attempts.
+func Lateness(l client.Lateness) string {
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", Millis(l.P50), Millis(l.P99), Millis(l.Max))
+}
+
 // Millis formats d in milliseconds below a second, and otherwise in seconds and
 // minutes: "1.4s", "4m54s".
 func Millis(d time.Duration) string {
@@ -157,17 +162,6 @@ func Duration(d time.Duration) string {
 		return ""
 	}
 	return d.String()
-}
-
-// Megabytes formats a number of bytes.
-func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
-
-// Bytes formats a number of bytes in kB below 1 MB, and otherwise in MB.
-func Bytes(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return Megabytes(n)
 }
 
 // PerSecond formats the rate of n in the time d.

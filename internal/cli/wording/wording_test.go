@@ -61,11 +61,3 @@ func TestALongLatenessIsNotInMilliseconds(t *testing.T) {
 		}
 	}
 }
-
-func TestASmallNumberOfBytesIsNotZero(t *testing.T) {
-	for in, want := range map[int64]string{15_900: "15.9 kB", 2_500_000: "2.5 MB"} {
-		if got := Bytes(in); got != want {
-			t.Errorf("%d: got %q, want %q", in, got, want)
-		}
-	}
-}

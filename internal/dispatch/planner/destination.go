@@ -36,17 +36,24 @@ type destinationKey struct{ namespace, destination string }
 // nothing about the receiver.
 const doubtAfter = 3
 
-// blocked reports whether l must wait for its destination. Tasks that were run
-// by hand do not wait for a breaker, for which each counts as a probe, nor for
-// a delay that the receiver asked for.
-func (t *destination) blocked(l *lane, now time.Duration) bool {
-	if now < t.rested || !t.runs {
-		return true
+// blocks returns why l must wait for its destination, and the end of that wait;
+// zero means unknown. Tasks that were run by hand do not wait for a breaker, for
+// which each counts as a probe, nor for a delay that the receiver asked for.
+func (t *destination) blocks(l *lane, now time.Duration) (by Limit, until time.Duration) {
+	switch {
+	case !t.runs:
+		return LimitRunner, 0
+	case now < t.rested:
+		return LimitUnsent, t.rested
+	case l.urgent():
+	case now < t.retryAt:
+		return LimitRetryAfter, t.retryAt
+	case t.breaker.open && now < t.breaker.until:
+		return LimitBreaker, t.breaker.until
+	case t.breaker.open && t.breaker.probe != 0:
+		return LimitBreaker, 0
 	}
-	if l.urgent() {
-		return false
-	}
-	return now < t.retryAt || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
+	return NoLimit, 0
 }
 
 // maxStartDelay is the longest time between the end of a receiver's delay and

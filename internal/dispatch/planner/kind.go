@@ -1,5 +1,7 @@
 package planner
 
+import "github.com/foliot/foliot/internal/task"
+
 // MaxLimitedKinds is the maximum number of kinds that can have a limit.
 const MaxLimitedKinds = 63
 
@@ -29,9 +31,13 @@ func newKinds(limits map[string]int) map[string]*kind {
 	return kinds
 }
 
-// kindOf returns the kind with that name, and reports whether this process has
-// a handler for it.
-func (pl *Planner) kindOf(name string) (k *kind, runs bool) {
+// runs reports whether this process runs tasks to a destination: it sends requests,
+// or has a handler of the kind. It returns the kind if there is one.
+func (pl *Planner) runs(destination string) (k *kind, runs bool) {
+	name := task.KindOf(destination)
+	if name == "" {
+		return nil, destination == "" || pl.slots.all > 0
+	}
 	if k = pl.kinds[name]; k == nil {
 		return &kind{bit: unlimited}, false // its lanes never start
 	}

@@ -54,6 +54,10 @@ type lane struct {
 	reading    bool          // a read from its cursor is under way
 	firing     bool          // it is in Planner.firing
 
+	opened     time.Duration // see waited
+	readySince time.Duration // when it last became ready
+	rests      bool          // it is blocked by LimitUnsent, which is no obstacle: see waited
+
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
 	state     laneState

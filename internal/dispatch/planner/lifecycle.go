@@ -69,10 +69,9 @@ func (pl *Planner) namespaceOf(name string) *namespace {
 func (pl *Planner) destinationOf(key destinationKey) *destination {
 	t := pl.destinations[key]
 	if t == nil {
-		t = &destination{key: key, number: pl.next(), class: unknown, runs: key.destination == "" || pl.slots.all > 0}
-		if name := task.KindOf(key.destination); name != "" {
+		t = &destination{key: key, number: pl.next(), class: unknown}
+		if t.kind, t.runs = pl.runs(key.destination); t.kind != nil {
 			t.class = handler
-			t.kind, t.runs = pl.kindOf(name)
 		}
 		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)
 		t.update.lanes = func() []*lane { return t.lanes }

@@ -231,7 +231,7 @@ func (pl *Planner) countStartable(s *LimitLease, now task.Millis) int {
 	switch {
 	case s.destination != nil:
 		for _, l := range s.destination.lanes {
-			if l.busy() && !l.destination.blocked(l, pl.monotonic) && !count(l) {
+			if by, _ := l.destination.blocks(l, pl.monotonic); l.busy() && by == NoLimit && !count(l) {
 				break
 			}
 		}

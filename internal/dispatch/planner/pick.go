@@ -13,6 +13,7 @@ type Pick struct {
 	Key           task.Key
 	Due           task.Millis
 	ReceiverDelay time.Duration // how long only the receiver has delayed the task: see task.Outcome
+	Waited        time.Duration // see waited
 
 	lane  *lane
 	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
@@ -35,6 +36,16 @@ func (p *Pick) Lane() task.Lane { return p.lane.name }
 
 // first returns the lane that is served next, or nil if there is none.
 func (pl *Planner) first() *lane {
+	l := pl.search()
+	if pl.short && l != nil {
+		pl.slotSince = pl.monotonic
+	}
+	pl.short = l == nil && pl.startable.size+pl.quarantine.queues.size > 0
+	return l
+}
+
+// search is first without a record of the result.
+func (pl *Planner) search() *lane {
 	left := pl.left()
 	if l := pl.quarantine.first(&left); l != nil {
 		return l
@@ -111,6 +122,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 		Key:           task.Key{Namespace: l.name.Namespace, Name: it.name},
 		Due:           it.due,
 		ReceiverDelay: t.delayedFor(max(q.free, pl.storeFailedAt), pl.monotonic),
+		Waited:        pl.waited(l, now.Sub(it.due)),
 		lane:          l, class: t.class, picked: pl.monotonic,
 	}
 	pl.forget(l, it)
@@ -276,10 +288,19 @@ func (pl *Planner) replace(l *lane, now task.Millis) {
 	pl.place(l, now)
 }
 
-// full reports whether l has as many attempts under way as the limits allow.
-func (pl *Planner) full(l *lane) bool {
-	limit, o := l.queue.settings.PerDestination, l.queueDestination
-	return l.running >= pl.slots.most(l.destination.class) || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
+// blocks returns why l must wait, not counting reasons that also concern other
+// lanes of its queue, and the end of that wait; zero means unknown.
+func (pl *Planner) blocks(l *lane) (by Limit, until time.Duration) {
+	if by, until = l.destination.blocks(l, pl.monotonic); by != NoLimit {
+		return by, until
+	}
+	switch limit, o := l.queue.settings.PerDestination, l.queueDestination; {
+	case limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic)):
+		return LimitPerDestination, 0
+	case l.running >= pl.slots.most(l.destination.class):
+		return LimitSlots, 0
+	}
+	return NoLimit, 0
 }
 
 // place sets the state, the rank and the wake-up of l after any change.
@@ -288,7 +309,7 @@ func (pl *Planner) place(l *lane, now task.Millis) {
 		pl.placeSchedules(l, now)
 		return
 	}
-	was, wake := l.busy(), task.Millis(0)
+	before, was, wake := l.state, l.busy(), task.Millis(0)
 	l.emptied = 0
 	switch {
 	case l.order.len() == 0:
@@ -298,10 +319,17 @@ func (pl *Planner) place(l *lane, now task.Millis) {
 		if (l.queue.lease != nil || l.queueDestination.lease != nil) && !pl.dueSoon(l, now) {
 			wake = wake.Add(-requestAhead)
 		}
-	case l.destination.blocked(l, pl.monotonic) || pl.full(l):
-		l.state = blocked
 	default:
 		l.state = ready
+		if by, _ := pl.blocks(l); by != NoLimit {
+			l.state, l.rests = blocked, by == LimitUnsent
+		}
+	}
+	if l.state == ready && before != ready {
+		l.readySince = pl.monotonic
+	}
+	if before == blocked && l.state != blocked && !l.rests {
+		l.opened = pl.monotonic
 	}
 	if is := l.busy(); is != was {
 		by := 1

@@ -54,6 +54,8 @@ type Planner struct {
 	checked task.Millis // when rounds were begun last
 
 	slots            slots
+	short            bool          // when it last looked, no ready lane had a slot
+	slotSince        time.Duration // when a ready lane had a slot again
 	quarantine       quarantineSlot
 	startable        waitTree[*namespace] // namespaces that can start a task
 	namespaces       map[string]*namespace

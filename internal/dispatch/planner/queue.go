@@ -50,6 +50,8 @@ type queue struct {
 	wakeup       Wakeup // set for the next token, or for the end of a pause
 
 	free    time.Duration // when the queue was last released, or added to the Planner; not valid while it is held or stopped
+	opened  time.Duration // see waited
+	closed  bool          // a limit or a setting stops its due tasks
 	held    bool          // only tasks that were run by hand are claimed and kept
 	stopped bool          // its namespace is suspended: no task is claimed or kept, and no schedule is fired
 	bucket  bucket
@@ -144,14 +146,7 @@ func (pl *Planner) served(l *lane, now task.Millis) {
 // first returns the lane of q that is served next, or nil if there is none.
 // Tasks that were run by hand go first. It changes left to what is left to q.
 func (q *queue) first(left *cost) *lane {
-	for c, n := range q.tried {
-		if class(c).doubtful() && int32(n/3) >= left.slots[c] {
-			left.slots[c] = 0
-		}
-	}
-	if int32(q.running) >= left.slots[share] {
-		left.slots[share] = 0
-	}
+	q.narrow(left)
 	if s := q.bands[task.RunNow].lanes.first(left); s != nil {
 		return s.owner
 	}
@@ -166,6 +161,18 @@ func (q *queue) first(left *cost) *lane {
 		return nil
 	}
 	return best.lanes.first(left).owner
+}
+
+// narrow changes left, the slots left to q, to the slots left to each of its lanes.
+func (q *queue) narrow(left *cost) {
+	for c, n := range q.tried {
+		if class(c).doubtful() && int32(n/3) >= left.slots[c] {
+			left.slots[c] = 0
+		}
+	}
+	if int32(q.running) >= left.slots[share] {
+		left.slots[share] = 0
+	}
 }
 
 // reposition places q in its namespace and in quarantine after any change of
@@ -184,9 +191,14 @@ func (pl *Planner) reposition(q *queue) {
 			next = at
 		}
 	}
+	closed := q.held || q.needsToken() && !open
 	if q.stopped || q.full(pl.monotonic) {
-		need, open, next = neverFits, false, 0
+		need, open, next, closed = neverFits, false, 0, true
 	}
+	if q.closed && !closed {
+		q.opened = pl.monotonic
+	}
+	q.closed = closed
 	for c, n := range q.tried {
 		if class(c).doubtful() && need.slots[c] != never {
 			need.slots[c] = max(need.slots[c], int32(n/3))

@@ -44,6 +44,18 @@ const (
 	LimitSlots       Limit = "slots" // the server has no slot left for it
 )
 
+// The limits of a single task, in addition to those of its queue. The first four
+// stand in place of LimitDestination.
+const (
+	LimitBreaker        Limit = "breaker"         // the breaker of its destination is not closed
+	LimitRetryAfter     Limit = "retry_after"     // its receiver asked for a delay
+	LimitPerDestination Limit = "per_destination" // the queue allows no more attempts at its destination
+	LimitUnsent         Limit = "unsent"          // for a local reason, the last request to its destination was not sent
+	LimitKind           Limit = "kind"            // its handler runs as often as its own limit allows
+	LimitQuarantine     Limit = "quarantine"      // another task in quarantine runs
+	LimitTurn           Limit = "turn"            // nothing else holds it back: other tasks are first
+)
+
 // Holds reports whether l holds all tasks of its queue, except those that were
 // run by hand.
 func (l Limit) Holds() bool { return l == LimitSuspended || l == LimitPurge || l == LimitPause }
@@ -147,16 +159,10 @@ func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 
 // limitOf returns the reason why tasks of q wait, and the end of that reason.
 func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
+	if by, until := pl.heldBy(task.Lane{Namespace: q.key.namespace, Queue: q.key.name, Priority: task.Normal}, now); by != NoLimit {
+		return by, until
+	}
 	switch at := q.token(pl.monotonic); {
-	case q.stopped:
-		return LimitSuspended, time.Time{}
-	case q.settings.PurgeBefore != 0:
-		return LimitPurge, time.Time{}
-	case q.settings.PausedAt(task.FloorMillis(now)):
-		if q.settings.PausedUntil == 0 {
-			return LimitPause, time.Time{}
-		}
-		return LimitPause, q.settings.PausedUntil.Time()
 	case q.busy == 0:
 		return NoLimit, time.Time{}
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:

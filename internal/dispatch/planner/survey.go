@@ -192,7 +192,8 @@ func (pl *Planner) checkQueue(q *queue, now task.Millis) {
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended {
 		pl.refresh(q, now)
 	}
-	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.released() {
+	justOpened := q.opened != 0 && pl.monotonic-q.opened < rememberLane // its tasks are being read: see waited
+	if len(q.lanes) > 0 || justOpened || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.released() {
 		return
 	}
 	pl.arm(&q.wakeup, 0, 0)

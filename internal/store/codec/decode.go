@@ -303,6 +303,8 @@ func attemptField(a *task.Attempt) func(field) error {
 			a.Reply = f.text()
 		case attemptDetail:
 			a.Detail = f.text()
+		case attemptWaited:
+			a.Waited = f.duration()
 		}
 		return nil
 	}

@@ -83,6 +83,7 @@ const (
 	attemptLate      = 6
 	attemptReply     = 7
 	attemptDetail    = 8
+	attemptWaited    = 9
 )
 
 // The fields of a lease.
@@ -181,7 +182,8 @@ func appendAttempt(dst []byte, a *task.Attempt) []byte {
 	dst = appendDuration(dst, attemptLatency, a.Latency)
 	dst = appendDuration(dst, attemptLate, a.Late)
 	dst = appendString(dst, attemptReply, a.Reply)
-	return appendString(dst, attemptDetail, a.Detail)
+	dst = appendString(dst, attemptDetail, a.Detail)
+	return appendDuration(dst, attemptWaited, a.Waited)
 }
 
 func appendLease(dst []byte, l *task.Lease) []byte {

@@ -46,7 +46,7 @@ func drawTask(t *rapid.T) *task.Task {
 	for range rapid.IntRange(0, 3).Draw(t, "history") {
 		r.History = append(r.History, task.Attempt{
 			Number: count.Draw(t, "number"), StartedAt: millis.Draw(t, "started"), Status: count.Draw(t, "status"),
-			Error: text.Draw(t, "error"), Latency: length.Draw(t, "latency"), Late: length.Draw(t, "late"), Reply: text.Draw(t, "reply"),
+			Error: text.Draw(t, "error"), Latency: length.Draw(t, "latency"), Late: length.Draw(t, "late"), Waited: length.Draw(t, "waited"), Reply: text.Draw(t, "reply"),
 			Detail: text.Draw(t, "detail"),
 		})
 	}

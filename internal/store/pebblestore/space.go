@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/bytesize"
 )
 
 // Space is the room on a file system.
@@ -27,13 +29,12 @@ func (s Space) short(n int64) bool { return int64(s.Free) < s.Reserve()/n }
 
 // String describes the space, and the remedy if it is too small.
 func (s Space) String() string {
-	const mb = 1e6
 	remedy := ""
 	if !s.Accepts() {
 		remedy = ": free some space, or enlarge the disk"
 	}
-	return fmt.Sprintf("%.1f MB free of %.1f MB; below %.1f MB a server accepts no new tasks%s",
-		float64(s.Free)/mb, float64(s.Total)/mb, float64(s.Reserve())/mb, remedy)
+	return fmt.Sprintf("%s free of %s; below %s a server accepts no new tasks%s",
+		bytesize.Text(int64(s.Free)), bytesize.Text(int64(s.Total)), bytesize.Text(s.Reserve()), remedy)
 }
 
 // Space returns the space of the file system that holds the directory. It costs

@@ -22,6 +22,9 @@ func (s *Store) Standing() store.Standing {
 	return st
 }
 
+// Owns reports whether this node owns the shard of a task, without I/O.
+func (s *Store) Owns(key task.Key) bool { return s.own.Shard(s.shard(key)) != nil }
+
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	leave, err := s.enter(ctx)

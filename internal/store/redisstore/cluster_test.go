@@ -61,6 +61,12 @@ func TestNodesReportTheirNamesAndShards(t *testing.T) {
 			t.Errorf("%+v", sh)
 		}
 	}
+	for i := range 20 { // one of them knows why the task waits
+		key := task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}
+		if a.Owns(key) == b.Owns(key) {
+			t.Errorf("%s is owned by both nodes or by none", key.Name)
+		}
+	}
 	if s := a.Standing(); s != (store.Standing{Node: "a", Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
 		t.Errorf("%+v", s)
 	}

@@ -47,6 +47,7 @@ var (
 type deliveries struct {
 	config   Config
 	late     *prometheus.HistogramVec
+	waited   *prometheus.HistogramVec
 	took     *prometheus.HistogramVec
 	attempts *prometheus.CounterVec
 	dead     *prometheus.CounterVec
@@ -56,9 +57,9 @@ type deliveries struct {
 
 // queue holds the series of one queue.
 type queue struct {
-	late, took prometheus.Observer
-	outcomes   [len(outcomeNames)]prometheus.Counter
-	reasons    [len(reasonNames)]prometheus.Counter
+	late, waited, took prometheus.Observer
+	outcomes           [len(outcomeNames)]prometheus.Counter
+	reasons            [len(reasonNames)]prometheus.Counter
 }
 
 func newDeliveries(r prometheus.Registerer, config Config) deliveries {
@@ -68,7 +69,11 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 		queues: new(children[task.QueueKey, queue]),
 		late: prometheus.NewHistogramVec(native(prometheus.HistogramOpts{
 			Name: "foliot_lateness_seconds", Buckets: lateBuckets,
-			Help: "From the due time of an attempt to its first byte sent. For a retry, from the time it was due again. Without a connection, to the start of the attempt.",
+			Help: "Lateness of this server: from the due time of an attempt to its start. If receivers, limits, pauses or suspensions held it back, from the end of the last of these. For a retry, from the time it was due again.",
+		}), labels),
+		waited: prometheus.NewHistogramVec(native(prometheus.HistogramOpts{
+			Name: "foliot_waited_seconds", Buckets: lateBuckets,
+			Help: "How long receivers, limits, pauses and suspensions delayed the start of an attempt, and the time to connect. Lateness and this time add up to the time from the due time to the first byte sent.",
 		}), labels),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "foliot_attempt_duration_seconds", Buckets: tookBuckets,
@@ -83,7 +88,7 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 			Help: "Tasks that died, by reason.",
 		}, append(labels, "reason")),
 	}
-	r.MustRegister(d.late, d.took, d.attempts, d.dead)
+	r.MustRegister(d.late, d.waited, d.took, d.attempts, d.dead)
 	home := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
 	d.queues.add(home, func() *queue { return d.resolve(home) }) // exposed as zero from the start
 	return d
@@ -105,6 +110,7 @@ func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Ta
 	q.outcomes[outcomeOf(o.Verdict, after)].Inc()
 	if o.Verdict != task.Unsent {
 		q.late.Observe(o.Late.Seconds())
+		q.waited.Observe(o.Waited.Seconds())
 		q.took.Observe(o.Latency.Seconds())
 	}
 	if after != nil {
@@ -192,8 +198,9 @@ func (d *deliveries) apart(key task.QueueKey) task.QueueKey {
 // that the first event of a kind counts as an increase.
 func (d *deliveries) resolve(key task.QueueKey) *queue {
 	q := &queue{
-		late: d.late.WithLabelValues(key.Namespace, key.Queue),
-		took: d.took.WithLabelValues(key.Namespace, key.Queue),
+		late:   d.late.WithLabelValues(key.Namespace, key.Queue),
+		waited: d.waited.WithLabelValues(key.Namespace, key.Queue),
+		took:   d.took.WithLabelValues(key.Namespace, key.Queue),
 	}
 	for i, name := range outcomeNames {
 		q.outcomes[i] = d.attempts.WithLabelValues(key.Namespace, key.Queue, name)

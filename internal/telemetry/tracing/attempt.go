@@ -79,6 +79,7 @@ func outcomeAttributes(o task.Outcome) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		attribute.String("foliot.outcome", outcome),
 		attribute.Float64("foliot.late_seconds", o.Late.Seconds()),
+		attribute.Float64("foliot.waited_seconds", o.Waited.Seconds()),
 	}
 	if o.Status != 0 {
 		list = append(list, attribute.Int("http.response.status_code", o.Status))

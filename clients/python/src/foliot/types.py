@@ -17,13 +17,15 @@ class Absence(TypedDict):
 
 class _Attempt(TypedDict):
     late_ms: int
-    """The time from the due time to the start."""
+    """The lateness of the server: the time from the due time to the start, without waited_ms."""
     latency_ms: float
     """The time from the start to the end of the reply, or to the error."""
     number: int
     started_at: str
     status: int
     """The status of the reply; 0: no reply."""
+    waited_ms: int
+    """How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."""
 
 
 class Attempt(_Attempt, total=False):
@@ -588,8 +590,6 @@ class Task(_Task, total=False):
     """The time when the task finished or died."""
     first_attempt_at: str
     """Only in a request with at: the first attempt starts no earlier, but expire_after counts from at. An export writes it for a task that waits for a retry. No reply has it."""
-    held_by: Literal["suspended", "purge", "pause"]
-    """The reason that a held task waits. suspended: the operator has suspended the namespace."""
     hidden: bool
     """true: the namespace hides the body, the headers and the replies from this token."""
     http: HTTPInput
@@ -598,8 +598,6 @@ class Task(_Task, total=False):
     """The instant of the schedule. Absent: a trigger created the task."""
     labels: dict[str, str]
     """Labels for filters. A key has at most 128 bytes, a value 256."""
-    limited_by: Literal["runner"]
-    """The reason that a scheduled task waits although it is due. runner: the server that replies does not run tasks of its kind, or does not send requests."""
     next_at: str
     """The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it."""
     on_dead: str
@@ -614,6 +612,8 @@ class Task(_Task, total=False):
     """The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request."""
     under_way: bool
     """In the reply to a DELETE, PUT or PATCH: an attempt of the old version may be under way, or may still begin. Absent in the reply to a cancel (200): no attempt starts."""
+    waits_for: WaitsFor
+    """The reason that a held task, or a scheduled task that is due, does not start."""
     work: WorkInput
     """The call of a handler, in place of http."""
 
@@ -739,6 +739,18 @@ class UpcomingItem(_UpcomingItem, total=False):
     schedule: str
     """The name of the schedule that created the task, or will create it."""
     url: str
+
+
+class _WaitsFor(TypedDict):
+    detail: str
+    """A sentence for people. Its words may change."""
+    reason: Literal["suspended", "purge", "pause", "runner", "breaker", "retry_after", "per_destination", "unsent", "concurrency", "rate", "kind", "quarantine", "slots", "node", "turn"]
+    """suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task, and only that one knows the reason. turn: nothing holds it back, but other tasks are first."""
+
+
+class WaitsFor(_WaitsFor, total=False):
+    until: str
+    """When the reason ends by itself. Another one can follow. Absent: never, or unknown."""
 
 
 class _WorkInput(TypedDict):

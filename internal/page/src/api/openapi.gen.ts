@@ -16,6 +16,7 @@ export interface Attempt {
   reply?: string
   started_at: string
   status: number
+  waited_ms: number
 }
 
 export interface AttemptList {
@@ -175,6 +176,7 @@ export interface EndedAttempt {
   reason?: string
   status: number
   task: string
+  waited_ms: number
 }
 
 export interface Examination {
@@ -185,6 +187,7 @@ export interface Finding {
   check: string
   ok: boolean
   says: string
+  warning?: boolean
 }
 
 export interface HTTPInput {
@@ -227,6 +230,7 @@ export interface HistoryStep {
   lost_leases?: number
   overdue?: number
   refused?: number
+  waited: Array<number>
 }
 
 export interface Identity {
@@ -265,6 +269,7 @@ export interface Live {
   running?: number
   slots?: number
   suspended?: Array<string> | null
+  waited?: Lateness
 }
 
 export interface LiveDestination {
@@ -578,13 +583,11 @@ export interface Task {
   expire_after?: string
   finished_at?: string
   first_attempt_at?: string
-  held_by?: "suspended" | "purge" | "pause"
   hidden?: boolean
   http?: HTTPInput
   id: string
   instant?: string
   labels?: Record<string, string>
-  limited_by?: "runner"
   name: string
   next_at?: string
   on_dead?: string
@@ -599,6 +602,7 @@ export interface Task {
   traceparent?: string
   under_way?: boolean
   version: number
+  waits_for?: WaitsFor
   work?: WorkInput
 }
 
@@ -686,6 +690,12 @@ export interface UpcomingItem {
   queue: string
   schedule?: string
   url?: string
+}
+
+export interface WaitsFor {
+  detail: string
+  reason: "suspended" | "purge" | "pause" | "runner" | "breaker" | "retry_after" | "per_destination" | "unsent" | "concurrency" | "rate" | "kind" | "quarantine" | "slots" | "node" | "turn"
+  until?: string
 }
 
 export interface WorkInput {

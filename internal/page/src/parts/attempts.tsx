@@ -43,8 +43,9 @@ export function Attempts({ of: { list, missed, problem, loaded } }: { of: Recent
       {loaded && list.length === 0 && <NoAttempts />}
       {last && (
         <>
-          <p class="dim">{missed ? plural(list.length, 'recent attempt') : <>The last {plural(list.length, 'attempt')}</>}, since <Time at={last.at} mode="full" />. {missed && 'There were more: the server keeps at most 100 deliveries and 100 other attempts of a namespace in a second. '}Lateness is the time from the due time to the start of an attempt.</p>
-          <Lateness of={list} />
+          <p class="dim">{missed ? plural(list.length, 'recent attempt') : <>The last {plural(list.length, 'attempt')}</>}, since <Time at={last.at} mode="full" />. {missed && 'There were more: the server keeps at most 100 deliveries and 100 other attempts of a namespace in a second. '}Lateness is that of the server: the time from the due time to the start of an attempt, without the time for which receivers, limits and pauses delayed it.</p>
+          <Delays title="Lateness" of={list.map((a) => a.late_ms)} />
+          <Delays title="Waited for receivers, limits and pauses" of={list.map((a) => a.waited_ms)} />
           <h3>By outcome</h3>
           <Table caption="Recent attempts by outcome" rows={byOutcome(list)} columns={missed ? outcomes.filter((c) => c.title !== 'Share') : outcomes} id={(o) => o.outcome} keys={false} />
           <AttemptTables of={list} place="destination" />
@@ -54,12 +55,12 @@ export function Attempts({ of: { list, missed, problem, loaded } }: { of: Recent
   )
 }
 
-function Lateness({ of }: { of: EndedAttempt[] }) {
-  const late = of.map((a) => a.late_ms).sort((a, b) => a - b)
+function Delays({ title, of }: { title: string; of: number[] }) {
+  const late = of.sort((a, b) => a - b)
   const figures = [['p50', at(late, 0.5)], ['p90', at(late, 0.9)], ['p99', at(late, 0.99)], ['largest', late.at(-1)!]] as const
   return (
     <>
-      <h3>Lateness</h3>
+      <h3>{title}</h3>
       <div class="figures">{figures.map(([words, ms]) => <div class="figure" key={words}><b>{span(ms)}</b><span>{words}</span></div>)}</div>
     </>
   )
@@ -100,6 +101,7 @@ const columns: Column<EndedAttempt>[] = [
   { title: 'Ended', cell: (a) => <Time at={a.at} /> },
   { title: 'Attempt', number: true, cell: (a) => a.number },
   { title: 'Late', number: true, cell: (a) => <span class="nowrap">{span(a.late_ms)}</span> },
+  { title: 'Waited', number: true, cell: (a) => <span class="nowrap">{span(a.waited_ms)}</span> },
   { title: 'Latency', number: true, cell: (a) => <span class="nowrap">{span(a.latency_ms)}</span> },
   { title: 'Reply', cell: (a) => <ErrorText of={a} /> },
 ]

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { Task } from '../api/openapi.gen'
 import { Icon } from './icon'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'wait' | 'plain'
@@ -19,3 +20,6 @@ export function Badge({ tone, children }: { tone: Tone; children: ComponentChild
 export function State({ of, reason }: { of: string; reason?: string }) {
   return <Badge tone={tones[of] ?? 'plain'}>{of.replace('_', ' ')}{reason && reason !== of ? `: ${reason.replaceAll('_', ' ')}` : ''}</Badge>
 }
+
+// stateReason returns the word next to the state: what holds the task back, or how it ended.
+export const stateReason = (t: Task): string | undefined => (t.waits_for?.reason === 'turn' ? undefined : t.waits_for?.reason) ?? t.reason

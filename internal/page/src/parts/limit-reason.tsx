@@ -87,7 +87,7 @@ export function LimitText(p: LimitProps): ComponentChildren {
 }
 
 // wait estimates how long a rate needs for some tasks, in milliseconds.
-export const wait = (tasks: number, rate: number): number => (tasks / rate) * 1000
+const wait = (tasks: number, rate: number): number => (tasks / rate) * 1000
 
 // Destinations says which destinations hold back the oldest tasks of a queue.
 function Destinations(p: LimitProps) {
@@ -148,6 +148,6 @@ export function NextTest({ at }: { at?: string }) {
   return <>{nextTest(at, now)}</>
 }
 
-export function nextTest(at: string | undefined, now: number): string {
+function nextTest(at: string | undefined, now: number): string {
   return at && Date.parse(at) > now + 1000 ? `The next test attempt is ${relative(at, now)}.` : 'The next due task tests it.'
 }

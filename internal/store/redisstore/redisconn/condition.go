@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/bytesize"
 )
 
 // condition is the state of a master when it last answered.
@@ -216,5 +218,5 @@ func (c condition) crowded(addr string) string {
 	if c.derived {
 		of = " (maxmemory is 0: this is half of the machine's memory)"
 	}
-	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory%s; new tasks are accepted only below %.0f %%", addr, c.used>>20, c.limit>>20, of, 100*crowdedAt)
+	return fmt.Sprintf("the Redis at %s uses %s of %s of memory%s; new tasks are accepted only below %.0f %%", addr, bytesize.Text(c.used), bytesize.Text(c.limit), of, 100*crowdedAt)
 }

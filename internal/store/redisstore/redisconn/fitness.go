@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/internal/bytesize"
 )
 
 // ErrUnfit means that a server would lose tasks, or use memory without a limit.
@@ -105,8 +107,8 @@ const (
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
-		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s%s",
-			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20)), c.unlessEmbedded(", or pass --redis-memory")))
+		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %s, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s%s",
+			bytesize.Text(how.limit), 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20)), c.unlessEmbedded(", or pass --redis-memory")))
 	}
 	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
 		all = append(all, fmt.Sprintf("min-replicas-to-write is 0 and the durability is %s, so a master that was replaced during a network split may still accept writes, and these writes are lost: %s, also on the replicas%s",

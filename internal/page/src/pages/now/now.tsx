@@ -98,7 +98,7 @@ function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number
     ['attempts failed in the last hour' + (shared() ? ' on this server' : ''), known(failed), link('now'), goToFailures],
     ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
     ['attempts running' + (live.slots ? ` (server, limit ${count(live.slots)})` : all), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)]] as [string, string][] : []),
+    ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)], ['waited for receivers, limits and pauses, p99' + all, span(live.waited?.p99_ms ?? 0)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">

@@ -5,7 +5,7 @@ import { bytes, count, plural } from '../../format/number'
 import { plain, ruleOf, ruleTextOf, zoneOfRule } from '../../format/rule'
 import { span } from '../../format/time'
 import { wall } from '../../format/wall'
-import { Badge, State } from '../../parts/badge'
+import { Badge, State, stateReason } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Masked } from '../../parts/masked'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
@@ -105,7 +105,7 @@ function LastTasks({ of: s }: { of: Schedule }) {
   const columns: Column<Task>[] = [
     { title: 'Task', cell: (t) => t.name },
     { title: 'Instant', cell: (t) => <span>{!t.instant && 'triggered '}<Time at={t.instant ?? t.created_at} zone={zone} /></span> },
-    { title: 'State', cell: (t) => <span><State of={t.state} reason={t.held_by ?? t.reason} /></span> },
+    { title: 'State', cell: (t) => <span><State of={t.state} reason={stateReason(t)} /></span> },
     { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
     { title: 'Last reply', cell: (t) => reply(t) },
     { title: 'Late', number: true, cell: (t) => <span class="nowrap">{t.attempts.length > 0 && span(t.attempts.at(-1)!.late_ms)}</span> },

@@ -9,7 +9,7 @@ import type { Why } from './why'
 // ended explains how a task ended, with the remedy if it was not delivered.
 export function ended(t: Task): Why {
   const last = t.attempts.at(-1)
-  if (t.state === 'delivered') return { tone: 'good', text: last ? `Attempt ${last.number} delivered it, ${span(last.late_ms)} after it was due. The ${last.status ? `receiver replied with status ${last.status}` : 'handler returned'} after ${span(last.latency_ms)}.` : 'It was delivered.' }
+  if (t.state === 'delivered') return { tone: 'good', text: last ? `Attempt ${last.number} delivered it, ${span(last.late_ms + last.waited_ms)} after it was due. The ${last.status ? `receiver replied with status ${last.status}` : 'handler returned'} after ${span(last.latency_ms)}.` : 'It was delivered.' }
   if (t.state === 'cancelled') return { tone: 'info', text: t.reason === 'purged' ? `It was cancelled by a purge of its queue ${t.queue}.` : 'It was cancelled. No attempt starts any more.', remedy: 'To send it anyway, create it again: Copy as has the command.' }
   if (t.state === 'expired') return { tone: 'warn', text: `It expired: no attempt started within ${span(millis(t.expire_after ?? '0s'))} after it was due.`, remedy: 'Its queue was paused or full, its destination failed, or the server was down. Create it again if it is still useful.', to: { text: 'Open the queue', href: link('queues', t.queue) } }
   return dead(t)

@@ -125,7 +125,7 @@ function AttemptDetail({ of: a }: { of: Attempt }) {
     <>
       <p class="actions">
         <Badge tone={toneOf(a)}>{!long ? text : a.status ? `status ${a.status}` : 'failed'}</Badge>
-        <span>late {span(a.late_ms)}</span>
+        <span>late {span(a.late_ms)}{a.waited_ms > 0 && `, waited ${span(a.waited_ms)}`}</span>
         {!lost(a) && <span>{a.status ? 'replied' : 'ended'} after {span(a.latency_ms)}</span>}
       </p>
       {long && <p>{text}</p>}

@@ -1,16 +1,14 @@
 import { useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { searchAudit } from '../../api/audit'
-import { cluster, getQueue, getSchedule, listAudit, listAttempts, readyz, type AuditEntry, type Problem, type Task as Record } from '../../api/openapi.gen'
+import { getQueue, getSchedule, listAudit, readyz, type AuditEntry, type Problem, type Task as Record } from '../../api/openapi.gen'
 import type { Pages } from '../../api/pages'
 import { Refusal } from '../../api/call'
-import { readBacklog } from '../../api/queues'
 import { foliot } from '../../format/command'
 import { plain } from '../../format/time'
-import { State } from '../../parts/badge'
+import { State, stateReason } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
-import { failures } from '../../api/attempts'
 import { Empty, ProblemNote } from '../../parts/notice'
 import { lastOf, useCredentials } from '../../parts/reply'
 import { Facts, Head, Panel } from '../../parts/panel'
@@ -24,10 +22,8 @@ import { readTask, type TaskRead } from './read'
 import { Request } from './request'
 import { notes, why, type Context } from './why'
 import { useData, type Data } from '../../state/data'
-import { useLive } from '../../state/live'
 import { link } from '../../state/route'
-import { currentNamespace } from '../../state/current-namespace'
-import { forbidden, operator, requestNamespace, shared } from '../../state/session'
+import { forbidden, requestNamespace } from '../../state/session'
 import { frozen } from '../../state/settings'
 
 // Task shows one task: why it has not been sent, its request, and its history.
@@ -46,7 +42,7 @@ export function Task({ name }: { name: string }) {
   if (!name) return <><Head title="Task" /><Empty title="No task is selected."><a href={link('tasks')}>Open Tasks</a> and select one.</Empty></>
   return (
     <>
-      <Head title={name} about={data.value && <State of={data.value.task.state} reason={data.value.task.held_by ?? data.value.task.reason} />}>
+      <Head title={name} about={data.value && <State of={data.value.task.state} reason={stateReason(data.value.task)} />}>
         {data.value && <Buttons read={data.value} reload={reload} />}
       </Head>
       <ProblemNote problem={data.problem} />
@@ -94,24 +90,13 @@ function TaskDetails({ read }: { read: TaskRead }) {
 // Reason says in one sentence why the task has not been sent, or how it ended.
 function Reason({ task }: { task: Record }) {
   const now = useNow()
-  const live = useLive()
   const unfinished = !task.finished_at
-  const queue = useData((signal) => getQueue({ queue: task.queue }, undefined, signal), [task.queue], 5000)
   const schedule = useData(async (signal) => (task.schedule && unfinished ? await getSchedule({ name: task.schedule }, undefined, signal) : null), [task.schedule, unfinished])
-  const nodes = useData(async (signal) => (operator.value && unfinished && shared() ? await cluster({}, undefined, signal) : null), [unfinished], 5000)
   const ready = useData((signal) => (unfinished ? readyz({}, undefined, signal).then(() => null, unready) : Promise.resolve(null)), [unfinished], 5000)
   const due = task.state === 'scheduled' && Date.parse(task.next_at ?? task.due_at) < now - 3000
-  const waits = useData(async (signal) => {
-    if (!due) return null
-    const [backlog, last] = await Promise.all([readBacklog(task.queue, currentNamespace(), signal), listAttempts({ queue: task.queue, outcome: failures, limit: 100 }, undefined, signal)])
-    return { backlog, failures: last.attempts }
-  }, [task.queue, due], 5000)
   const dead = task.state === 'dead'
   const credentials = useCredentials(task.queue, dead || (task.state === 'scheduled' && !due) ? lastOf(task) : undefined)
-  const context: Context = {
-    now, live, queue: queue.value, schedule: schedule.value, cluster: nodes.value, unready: ready.value,
-    namespace: currentNamespace(), backlog: waits.value?.backlog ?? null, failures: waits.value?.failures ?? [],
-  }
+  const context: Context = { now, schedule: schedule.value, unready: ready.value }
   const w = { ...why(task, context), ...credentials }
   const more = notes(task, context)
   const last = lastOf(task)

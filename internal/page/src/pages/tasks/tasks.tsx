@@ -5,7 +5,7 @@ import { readPages, type Pages } from '../../api/pages'
 import { foliot } from '../../format/command'
 import { taskCalls } from '../../format/destination'
 import { plural } from '../../format/number'
-import { State } from '../../parts/badge'
+import { State, stateReason } from '../../parts/badge'
 import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Command } from '../../parts/command'
 import { ChangeOneByOne } from '../../parts/change-one-by-one'
@@ -21,7 +21,7 @@ import { link, route } from '../../state/route'
 
 const columns: Column<Task>[] = [
   { title: 'Name', cell: (t) => t.name },
-  { title: 'State', cell: (t) => <State of={t.state} reason={t.held_by ?? t.reason} /> },
+  { title: 'State', cell: (t) => <State of={t.state} reason={stateReason(t)} /> },
   { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
   { title: 'Due', cell: (t) => <Time at={t.next_at ?? t.due_at} /> },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },

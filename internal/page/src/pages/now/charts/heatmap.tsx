@@ -53,6 +53,7 @@ interface Row {
   from: number
   attempts: number
   late: number
+  waited: number
   delivered: number
   failed: number
   overdue: number
@@ -62,6 +63,7 @@ const columnsOfTable: Column<Row>[] = [
   { title: 'From', cell: (r) => clock(r.from) },
   { title: 'Attempts', number: true, cell: (r) => count(r.attempts) },
   { title: 'Over 100 ms late', number: true, cell: (r) => count(r.late) },
+  { title: 'Waited over 100 ms', number: true, cell: (r) => count(r.waited) },
   { title: 'Delivered', number: true, cell: (r) => count(r.delivered) },
   { title: 'Failed or refused', number: true, cell: (r) => count(r.failed) },
   { title: 'Max overdue tasks', number: true, cell: (r) => count(r.overdue) },
@@ -70,11 +72,13 @@ const columnsOfTable: Column<Row>[] = [
 // HistoryTable has the figures of the pictures, in steps of five minutes.
 export function HistoryTable({ history }: { history: History }) {
   const rows = new Map<number, Row>()
+  const long = (delays: number[]) => delays.reduce((n, c, i) => n + ((history.late_bounds_ms[i - 1] ?? 0) >= 100 ? c : 0), 0)
   for (const s of history.steps) {
     const from = Math.floor(Date.parse(s.at) / 3e5) * 3e5
-    const row = rows.get(from) ?? { from, late: 0, attempts: 0, delivered: 0, failed: 0, overdue: 0 }
+    const row = rows.get(from) ?? { from, late: 0, waited: 0, attempts: 0, delivered: 0, failed: 0, overdue: 0 }
     row.attempts += attempts(s.late)
-    row.late += s.late.reduce((n, c, i) => n + ((history.late_bounds_ms[i - 1] ?? 0) >= 100 ? c : 0), 0)
+    row.late += long(s.late)
+    row.waited += long(s.waited)
     row.delivered += s.delivered ?? 0
     row.failed += (s.failed ?? 0) + (s.refused ?? 0)
     row.overdue = Math.max(row.overdue, s.overdue ?? 0)

@@ -1,0 +1,2 @@
+// Package bytesize writes numbers of bytes for people.
+package bytesize

@@ -1,0 +1,1 @@
+function o(t="",n){if(n)return"kind/"+n;try{let r=new URL(t);return`${r.hostname.replace(/\.$/,"")}:${r.port||(r.protocol==="https:"?"443":"80")}`}catch{return t}}var i=t=>t.startsWith("kind/")?t.slice(5):"",s=(t="",n)=>n?"kind "+n:t,p=t=>o(t.http?.url,t.work?.kind),e=t=>s(t.http?.url,t.work?.kind);export{o as a,i as b,s as c,p as d,e};
