@@ -9,7 +9,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/foliot/foliot/internal/store/pebblestore/marker"
@@ -49,14 +48,14 @@ func (a access) problem(path string, self int, keep Secrecy) (problem, remedy st
 		allowed, mode = 0o700, "600"
 	}
 	excess := a.mode.Perm() &^ allowed & 0o077
-	remedy = "chmod " + mode + " " + shellWord(path)
+	remedy = "chmod " + mode + " " + usage.ShellWord(path)
 	switch {
 	case a.owner != self && a.owner != 0 && self != 0:
 		recursive := ""
 		if keep == SecretDir {
 			recursive = "-R "
 		}
-		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + shellWord(path) + " && " + remedy
+		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + usage.ShellWord(path) + " && " + remedy
 	case excess == 0:
 		return "", ""
 	case excess&0o022 != 0:
@@ -133,7 +132,7 @@ func rootProblem(dir string, owner, self int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s belongs to %s, but this process runs as root, and %s could not open its files. Run the command as that user, with `sudo -u %s`, or give the directory to root with `chown -R root %s`",
-		dir, userName(owner), userName(owner), userName(owner), shellWord(dir))
+		dir, userName(owner), userName(owner), userName(owner), usage.ShellWord(dir))
 }
 
 // placeProblem returns why this process cannot write to the directory dir or
@@ -182,11 +181,11 @@ func placeRemedy(dir, self string, missing, hidden bool) string {
 	command := ""
 	switch {
 	case missing:
-		command = "install -d -m 700 -o " + self + " " + shellWord(dir)
+		command = "install -d -m 700 -o " + self + " " + usage.ShellWord(dir)
 	case isFresh(dir), marker.Marked(dir):
-		command = "chown -R " + self + " " + shellWord(dir)
+		command = "chown -R " + self + " " + usage.ShellWord(dir)
 	case hidden:
-		command = "test -e " + shellWord(marker.Of(dir)) + " && chown -R " + self + " " + shellWord(dir)
+		command = "test -e " + usage.ShellWord(marker.Of(dir)) + " && chown -R " + self + " " + usage.ShellWord(dir)
 		return "If it is a store, its tasks stay in it: run `" + command + "` as root. Otherwise name another directory"
 	default:
 		return "Name another directory"
@@ -215,7 +214,7 @@ func Placed(flag string, err error) error {
 		// Only a store of this user may get another owner for its files: other
 		// users need their own stores, and other programs their files.
 		if dir := filepath.Dir(denied.Path); marker.Marked(dir) && ownerOf(dir) == os.Geteuid() {
-			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), shellWord(dir))
+			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), usage.ShellWord(dir))
 		}
 		return usage.Errorf(flag, "%v: this process runs as %s, so run the command as the user that owns the store", err, userName(os.Geteuid()))
 	}
@@ -270,18 +269,4 @@ func userName(id int) string {
 		return u.Username
 	}
 	return number
-}
-
-// shellWord quotes s so that a shell reads it as one word.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
-	}
-	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
