@@ -7,10 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
@@ -138,8 +136,8 @@ func (s *Server) Durability() string { return s.Node.Store.Durability() }
 
 // Run serves until ctx ends, and then stops in an orderly way. If a
 // part failed, it returns an error and waits for no other part, because that
-// could take forever.
-func (s *Server) Run(ctx context.Context) error {
+// could take forever. A signal on hangup reloads the TLS files.
+func (s *Server) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	defer runtime.KeepAlive(s)
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
@@ -149,7 +147,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { served <- s.http.Serve() }()
 	keeping, stopKeeping := context.WithCancel(working)
 	defer stopKeeping()
-	kept := s.keep(keeping)
+	kept := s.keep(keeping, hangup)
 
 	select {
 	case <-ctx.Done():
@@ -179,17 +177,23 @@ func (s *Server) Run(ctx context.Context) error {
 
 // keep starts the background work until ctx ends: the maintenance of the node
 // and the check of the certificates. wait waits for both.
-func (s *Server) keep(ctx context.Context) (wait func()) {
+func (s *Server) keep(ctx context.Context, hangup <-chan os.Signal) (wait func()) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
-	if s.certs != nil {
-		hangup := make(chan os.Signal, 1)
-		signal.Notify(hangup, syscall.SIGHUP)
-		working.Go(func() {
+	working.Go(func() {
+		if s.certs != nil {
 			s.certs.Watch(ctx, hangup)
-			signal.Stop(hangup)
-		})
-	}
+			return
+		}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				s.log.Info("SIGHUP has no effect: the server has no TLS files to reload, and reads other settings only at its start")
+			}
+		}
+	})
 	return working.Wait
 }
 

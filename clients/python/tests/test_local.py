@@ -38,7 +38,7 @@ class Local(unittest.TestCase):
         calls: list[tuple[type[Exception], str, Callable[[], object]]] = [
             (TypeError, "not JSON serializable", lambda: client.tasks.create(task(b"x"))),
             (TypeError, "not JSON serializable", lambda: client.tasks.put("x", task(b"x"))),
-            (TypeError, "not JSON serializable", lambda: client.schedules.put("x", {"every": "1m", "task": task(b"x")})),
+            (TypeError, "not JSON serializable", lambda: client.schedules.put("x", {"every": "1m", "task": {"http": {"url": URL, "body": b"x"}}})),
             (ValueError, "not JSON compliant", lambda: client.tasks.create(task(float("nan")))),
             (ValueError, "Circular", lambda: client.tasks.create(task(circular))),
             (TypeError, "move x: pass at or delay", lambda: client.tasks.move("x")),
