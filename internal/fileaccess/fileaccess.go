@@ -79,7 +79,7 @@ func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// Read returns the content of a file, and an error if other users have more access
+// Read returns the content of a text file, and an error if other users have more access
 // to it than keep allows. It checks the file that it reads, after following links.
 func Read(path string, keep Secrecy) ([]byte, error) {
 	f, err := os.Open(path)
@@ -94,6 +94,9 @@ func Read(path string, keep Secrecy) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if data, err = usage.Text(data); err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return data, keep.Check(path, info)
 }
