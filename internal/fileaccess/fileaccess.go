@@ -228,11 +228,21 @@ func Placed(flag string, err error) error {
 // cannot be used, or if other users may read or write it. A missing directory is
 // accepted, because the store creates it only for this user.
 //
-// CheckDataDir closes an empty directory of this user, such as the root of a new
-// volume, to other users, as initdb does. Files in the directory need no check,
-// because other users cannot reach them. A directory of another program is
-// accepted here: the store refuses it, and its mode must not change.
+// Files in the directory need no check, because other users cannot reach them.
+// CheckDataDir accepts an empty directory that CloseDataDir can close. It also
+// accepts a directory of another program, which the store refuses.
 func CheckDataDir(flag, dir string) error {
+	return checkDataDir(flag, dir, func(dir string) bool { self := os.Geteuid(); return self == 0 || self == ownerOf(dir) })
+}
+
+// CloseDataDir does the same checks. It closes an empty directory of this user,
+// such as the root of a new volume, to other users, as initdb does. The mode of
+// a directory of another program does not change.
+func CloseDataDir(flag, dir string) error {
+	return checkDataDir(flag, dir, func(dir string) bool { return os.Chmod(dir, 0o700) == nil })
+}
+
+func checkDataDir(flag, dir string, closed func(dir string) bool) error {
 	if err := CheckPlace(flag, dir); err != nil {
 		return err
 	}
@@ -247,7 +257,7 @@ func CheckDataDir(flag, dir string) error {
 	switch fresh := isFresh(dir); {
 	case err == nil, !fresh && !marker.Marked(dir):
 		return nil
-	case fresh && os.Chmod(dir, 0o700) == nil:
+	case fresh && closed(dir):
 		return nil
 	}
 	return usage.Errorf(flag, "%v, or name a new directory below it", err)

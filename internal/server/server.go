@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/service"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -41,17 +42,9 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
-	first, err := readBootstrap(cfg.BootstrapToken)
-	if err != nil {
+	var first string
+	if first, s.certs, err = Check(cfg, log); err != nil {
 		return nil, err
-	}
-	if err := cfg.CheckUnopened(first != ""); err != nil {
-		return nil, err
-	}
-	if cfg.TLS.Cert != "" {
-		if s.certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
-			return nil, err
-		}
 	}
 	if s.listener, err = net.Listen("tcp", cfg.Addr); err != nil {
 		return nil, httpserver.ListenError("--listen", cfg.Addr, err)
@@ -84,6 +77,30 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
+// Check does all checks of Open before the store is opened, and changes nothing:
+// an invalid or missing file is an error that names its flag. It returns the
+// first token and the certificates of the server, if cfg names their files.
+func Check(cfg config.Config, log *slog.Logger) (first string, certs *httpserver.Certificates, err error) {
+	if first, err = readBootstrap(cfg.BootstrapToken); err != nil {
+		return "", nil, err
+	}
+	if err := cfg.CheckUnopened(first != ""); err != nil {
+		return "", nil, err
+	}
+	if cfg.TLS.Cert != "" {
+		if certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
+			return "", nil, err
+		}
+	}
+	switch {
+	case cfg.Redis != nil:
+		err = cfg.Redis.Configure(new(redisstore.Config)) // which reads the files of the URL
+	case !cfg.InMemory():
+		err = fileaccess.CheckDataDir("--data", cfg.Dir)
+	}
+	return first, certs, err
+}
+
 // openNode opens the store. An error names the flag of the store, or gives
 // advice about its servers.
 func (s *Server) openNode(ctx context.Context) (err error) {
@@ -94,7 +111,7 @@ func (s *Server) openNode(ctx context.Context) (err error) {
 			return err
 		}
 	case !s.cfg.InMemory():
-		if err := fileaccess.CheckDataDir("--data", s.cfg.Dir); err != nil {
+		if err := fileaccess.CloseDataDir("--data", s.cfg.Dir); err != nil {
 			return err
 		}
 	}
