@@ -262,7 +262,7 @@ var (
 	decimal   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 )
 
-// isAmbiguous refuses a value whose meaning depends on the parser. A tag makes
+// isAmbiguous refuses a value if its meaning depends on the parser. A tag makes
 // it clear that a number of JSON is one, and that a text is one.
 func (d *decoder) isAmbiguous(n *yaml.Node, path string) bool {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
