@@ -436,7 +436,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/delivery",
-		may:  []string{"client", "internal/cli/console", "internal/cli/exit", "internal/cli/wording"},
+		may:  []string{"client", "internal/cli/console", "internal/cli/exit", "internal/cli/wording", "internal/usage"},
 		why:  "one task is followed through the client, for any command",
 	},
 	{

@@ -7,7 +7,8 @@ import (
 )
 
 // Patch changes fields of a task. A zero field leaves the task's field as it
-// is. Set and Reset make fields that change it.
+// is. Set and Reset make fields that change it, and the server refuses a Patch
+// without any.
 //
 //	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
 type Patch struct {

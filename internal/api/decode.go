@@ -320,7 +320,7 @@ func (r *reader) textMap() (map[string]string, error) {
 }
 
 func (r *reader) instant() (task.Millis, error) {
-	s, err := r.Text()
+	s, err := r.textSuchAs("2030-01-02T15:04:05Z")
 	if err != nil {
 		return 0, err
 	}
@@ -329,11 +329,19 @@ func (r *reader) instant() (task.Millis, error) {
 }
 
 func (r *reader) duration() (time.Duration, error) {
-	s, err := r.Text()
+	s, err := r.textSuchAs("30s")
 	if err != nil {
 		return 0, err
 	}
 	return parseDuration("", s)
+}
+
+// textSuchAs reads a string. The error of another value shows an example.
+func (r *reader) textSuchAs(example string) (string, error) {
+	if r.Next() != '"' {
+		return "", r.Mismatch(`a string such as "` + example + `"`)
+	}
+	return r.Text()
 }
 
 func (r *reader) priority() (task.Priority, error) {

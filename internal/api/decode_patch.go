@@ -164,9 +164,12 @@ func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, erro
 
 // textEdits reads changes of a map of strings. null removes a key.
 func (r *reader) textEdits() (map[string]*string, error) {
-	m := map[string]*string{}
+	var m map[string]*string // nil if there is none
 	err := r.Object(func(key []byte) (err error) {
 		name := string(key)
+		if m == nil {
+			m = map[string]*string{}
+		}
 		if r.Null() {
 			m[name] = nil
 			return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -9,6 +10,35 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
 )
+
+// Scripts that rotate logs or certificates send SIGHUP to all servers.
+func TestSIGHUPWithoutTLSIsALogLineAndStopsOtherCommandsInOrder(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	for range 2 {
+		p.signal(syscall.SIGHUP)
+		p.await("SIGHUP has no effect: the server has no TLS files to reload")
+		p.must("ls")
+	}
+	listen := &process{t: t, cmd: foliotCommand(t, "listen", anyPort)}
+	stderr, err := listen.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen.stderr = bufio.NewReader(stderr)
+	if err := listen.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(listen.kill)
+	listen.await("receiving callbacks")
+	listen.signal(syscall.SIGHUP)
+	if code, log := listen.exit(); code != exit.OK {
+		t.Errorf("foliot listen ended with %d, want as after SIGTERM:\n%s", code, log)
+	}
+	p.signal(terminate)
+	if code, log := p.exit(); code != exit.OK || !strings.Contains(log, "msg=stopped") {
+		t.Errorf("it ended with %d:\n%s", code, log)
+	}
+}
 
 func TestSIGHUPReloadsTheCertificate(t *testing.T) {
 	a := servertest.NewAuthority(t)

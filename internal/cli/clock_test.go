@@ -151,7 +151,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	n.Node.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Run(ctx) }()
+	go func() { ended <- n.Run(ctx, nil) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

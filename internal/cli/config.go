@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -23,8 +25,8 @@ type configCmd struct {
 // Help shows examples below the usage line.
 func (configCmd) Help() string {
 	return `Prints the configuration that foliot serve would use with the same flags, variables and file. The output is a configuration file,
-with the origin of each value. Values that foliot serve would refuse are errors here too, so use this command to check a file
-before a restart. Values that contain a secret are not shown.
+with the origin of each value. Values and files that foliot serve would refuse are errors here too, so use this command, as
+the user of the server, to check a file before a restart. Values that contain a secret are not shown.
 
 Examples:
 
@@ -42,6 +44,9 @@ func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config
 	from := config.OriginsOf(parsed, file)
 	cfg, err := c.Resolve()
 	if err != nil {
+		return from.Locate(err)
+	}
+	if _, _, err := server.Check(cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return from.Locate(err)
 	}
 	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -43,6 +45,9 @@ Examples:
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Ignore(syscall.SIGHUP) // which stops all other commands
+	signal.Notify(hangup, syscall.SIGHUP)
 	from := config.OriginsOf(parsed, file)
 	cfg, err := c.Resolve()
 	if err != nil {
@@ -64,7 +69,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.C
 		return err
 	}
 	c.printAddresses(con, cfg, s)
-	return s.Run(ctx)
+	return s.Run(ctx, hangup)
 }
 
 // serveReply is the output of -o json, printed when the server is ready.

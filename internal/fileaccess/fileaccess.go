@@ -9,7 +9,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/foliot/foliot/internal/store/pebblestore/marker"
@@ -49,14 +48,14 @@ func (a access) problem(path string, self int, keep Secrecy) (problem, remedy st
 		allowed, mode = 0o700, "600"
 	}
 	excess := a.mode.Perm() &^ allowed & 0o077
-	remedy = "chmod " + mode + " " + shellWord(path)
+	remedy = "chmod " + mode + " " + usage.ShellWord(path)
 	switch {
 	case a.owner != self && a.owner != 0 && self != 0:
 		recursive := ""
 		if keep == SecretDir {
 			recursive = "-R "
 		}
-		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + shellWord(path) + " && " + remedy
+		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + usage.ShellWord(path) + " && " + remedy
 	case excess == 0:
 		return "", ""
 	case excess&0o022 != 0:
@@ -80,7 +79,7 @@ func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// Read returns the content of a file, and an error if other users have more access
+// Read returns the content of a text file, and an error if other users have more access
 // to it than keep allows. It checks the file that it reads, after following links.
 func Read(path string, keep Secrecy) ([]byte, error) {
 	f, err := os.Open(path)
@@ -95,6 +94,9 @@ func Read(path string, keep Secrecy) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if data, err = usage.Text(data); err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return data, keep.Check(path, info)
 }
@@ -133,7 +135,7 @@ func rootProblem(dir string, owner, self int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s belongs to %s, but this process runs as root, and %s could not open its files. Run the command as that user, with `sudo -u %s`, or give the directory to root with `chown -R root %s`",
-		dir, userName(owner), userName(owner), userName(owner), shellWord(dir))
+		dir, userName(owner), userName(owner), userName(owner), usage.ShellWord(dir))
 }
 
 // placeProblem returns why this process cannot write to the directory dir or
@@ -182,11 +184,11 @@ func placeRemedy(dir, self string, missing, hidden bool) string {
 	command := ""
 	switch {
 	case missing:
-		command = "install -d -m 700 -o " + self + " " + shellWord(dir)
+		command = "install -d -m 700 -o " + self + " " + usage.ShellWord(dir)
 	case isFresh(dir), marker.Marked(dir):
-		command = "chown -R " + self + " " + shellWord(dir)
+		command = "chown -R " + self + " " + usage.ShellWord(dir)
 	case hidden:
-		command = "test -e " + shellWord(marker.Of(dir)) + " && chown -R " + self + " " + shellWord(dir)
+		command = "test -e " + usage.ShellWord(marker.Of(dir)) + " && chown -R " + self + " " + usage.ShellWord(dir)
 		return "If it is a store, its tasks stay in it: run `" + command + "` as root. Otherwise name another directory"
 	default:
 		return "Name another directory"
@@ -215,7 +217,7 @@ func Placed(flag string, err error) error {
 		// Only a store of this user may get another owner for its files: other
 		// users need their own stores, and other programs their files.
 		if dir := filepath.Dir(denied.Path); marker.Marked(dir) && ownerOf(dir) == os.Geteuid() {
-			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), shellWord(dir))
+			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), usage.ShellWord(dir))
 		}
 		return usage.Errorf(flag, "%v: this process runs as %s, so run the command as the user that owns the store", err, userName(os.Geteuid()))
 	}
@@ -226,11 +228,21 @@ func Placed(flag string, err error) error {
 // cannot be used, or if other users may read or write it. A missing directory is
 // accepted, because the store creates it only for this user.
 //
-// CheckDataDir closes an empty directory of this user, such as the root of a new
-// volume, to other users, as initdb does. Files in the directory need no check,
-// because other users cannot reach them. A directory of another program is
-// accepted here: the store refuses it, and its mode must not change.
+// Files in the directory need no check, because other users cannot reach them.
+// CheckDataDir accepts an empty directory that CloseDataDir can close. It also
+// accepts a directory of another program, which the store refuses.
 func CheckDataDir(flag, dir string) error {
+	return checkDataDir(flag, dir, func(dir string) bool { self := os.Geteuid(); return self == 0 || self == ownerOf(dir) })
+}
+
+// CloseDataDir does the same checks. It closes an empty directory of this user,
+// such as the root of a new volume, to other users, as initdb does. The mode of
+// a directory of another program does not change.
+func CloseDataDir(flag, dir string) error {
+	return checkDataDir(flag, dir, func(dir string) bool { return os.Chmod(dir, 0o700) == nil })
+}
+
+func checkDataDir(flag, dir string, closed func(dir string) bool) error {
 	if err := CheckPlace(flag, dir); err != nil {
 		return err
 	}
@@ -245,7 +257,7 @@ func CheckDataDir(flag, dir string) error {
 	switch fresh := isFresh(dir); {
 	case err == nil, !fresh && !marker.Marked(dir):
 		return nil
-	case fresh && os.Chmod(dir, 0o700) == nil:
+	case fresh && closed(dir):
 		return nil
 	}
 	return usage.Errorf(flag, "%v, or name a new directory below it", err)
@@ -270,18 +282,4 @@ func userName(id int) string {
 		return u.Username
 	}
 	return number
-}
-
-// shellWord quotes s so that a shell reads it as one word.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
-	}
-	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

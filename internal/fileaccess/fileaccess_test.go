@@ -57,16 +57,6 @@ func TestAccessOfOtherUsersToAFile(t *testing.T) {
 	}
 }
 
-func TestARemedyCanBePasted(t *testing.T) {
-	for path, want := range map[string]string{
-		"/etc/foliot/key.pem": "/etc/foliot/key.pem", "a b": "'a b'", "$(x)": "'$(x)'", "it's": `'it'\''s'`, "-rf": "'./-rf'", "": "''",
-	} {
-		if got := shellWord(path); got != want {
-			t.Errorf("%q: %s, want %s", path, got, want)
-		}
-	}
-}
-
 func TestADirectoryThatCannotBeUsedIsReportedWithItsOwner(t *testing.T) {
 	dir, self := t.TempDir(), userName(os.Geteuid())
 	file := filepath.Join(dir, "file")

@@ -21,7 +21,7 @@ const anyPort = "127.0.0.1:0"
 // makeToken creates an operator's token in a directory.
 func makeToken(t *testing.T, dir string) string {
 	t.Helper()
-	if err := fileaccess.CheckDataDir("--data", dir); err != nil { // restricts the access to the directory
+	if err := fileaccess.CloseDataDir("--data", dir); err != nil { // restricts the access to the directory
 		t.Fatal(err)
 	}
 	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})

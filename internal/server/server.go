@@ -7,10 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
@@ -18,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/service"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -43,17 +42,9 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
-	first, err := readBootstrap(cfg.BootstrapToken)
-	if err != nil {
+	var first string
+	if first, s.certs, err = Check(cfg, log); err != nil {
 		return nil, err
-	}
-	if err := cfg.CheckUnopened(first != ""); err != nil {
-		return nil, err
-	}
-	if cfg.TLS.Cert != "" {
-		if s.certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
-			return nil, err
-		}
 	}
 	if s.listener, err = net.Listen("tcp", cfg.Addr); err != nil {
 		return nil, httpserver.ListenError("--listen", cfg.Addr, err)
@@ -86,6 +77,30 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
+// Check does all checks of Open before the store is opened, and changes nothing:
+// an invalid or missing file is an error that names its flag. It returns the
+// first token and the certificates of the server, if cfg names their files.
+func Check(cfg config.Config, log *slog.Logger) (first string, certs *httpserver.Certificates, err error) {
+	if first, err = readBootstrap(cfg.BootstrapToken); err != nil {
+		return "", nil, err
+	}
+	if err := cfg.CheckUnopened(first != ""); err != nil {
+		return "", nil, err
+	}
+	if cfg.TLS.Cert != "" {
+		if certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
+			return "", nil, err
+		}
+	}
+	switch {
+	case cfg.Redis != nil:
+		err = cfg.Redis.Configure(new(redisstore.Config)) // which reads the files of the URL
+	case !cfg.InMemory():
+		err = fileaccess.CheckDataDir("--data", cfg.Dir)
+	}
+	return first, certs, err
+}
+
 // openNode opens the store. An error names the flag of the store, or gives
 // advice about its servers.
 func (s *Server) openNode(ctx context.Context) (err error) {
@@ -96,7 +111,7 @@ func (s *Server) openNode(ctx context.Context) (err error) {
 			return err
 		}
 	case !s.cfg.InMemory():
-		if err := fileaccess.CheckDataDir("--data", s.cfg.Dir); err != nil {
+		if err := fileaccess.CloseDataDir("--data", s.cfg.Dir); err != nil {
 			return err
 		}
 	}
@@ -138,8 +153,8 @@ func (s *Server) Durability() string { return s.Node.Store.Durability() }
 
 // Run serves until ctx ends, and then stops in an orderly way. If a
 // part failed, it returns an error and waits for no other part, because that
-// could take forever.
-func (s *Server) Run(ctx context.Context) error {
+// could take forever. A signal on hangup reloads the TLS files.
+func (s *Server) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	defer runtime.KeepAlive(s)
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
@@ -149,7 +164,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { served <- s.http.Serve() }()
 	keeping, stopKeeping := context.WithCancel(working)
 	defer stopKeeping()
-	kept := s.keep(keeping)
+	kept := s.keep(keeping, hangup)
 
 	select {
 	case <-ctx.Done():
@@ -179,17 +194,23 @@ func (s *Server) Run(ctx context.Context) error {
 
 // keep starts the background work until ctx ends: the maintenance of the node
 // and the check of the certificates. wait waits for both.
-func (s *Server) keep(ctx context.Context) (wait func()) {
+func (s *Server) keep(ctx context.Context, hangup <-chan os.Signal) (wait func()) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
-	if s.certs != nil {
-		hangup := make(chan os.Signal, 1)
-		signal.Notify(hangup, syscall.SIGHUP)
-		working.Go(func() {
+	working.Go(func() {
+		if s.certs != nil {
 			s.certs.Watch(ctx, hangup)
-			signal.Stop(hangup)
-		})
-	}
+			return
+		}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				s.log.Info("SIGHUP has no effect: the server has no TLS files to reload, and reads other settings only at its start")
+			}
+		}
+	})
 	return working.Wait
 }
 

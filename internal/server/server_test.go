@@ -40,7 +40,7 @@ func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Run(ctx) }()
+	go func() { ended <- n.Run(ctx, nil) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

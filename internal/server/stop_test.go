@@ -23,7 +23,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Run(ctx) }()
+	go func() { ended <- n.Run(ctx, nil) }()
 	url := "http://" + n.listener.Addr().String()
 	kept, fresh := &http.Client{Transport: new(http.Transport)}, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	get := func(c *http.Client, path string) *http.Response {
@@ -87,7 +87,7 @@ func TestAFailedStoreStopsTheServer(t *testing.T) {
 	defer n.Node.Close()
 	defer n.http.HTTP.Close()
 	n.Node.Fatal <- errors.New("the disk is gone")
-	if err := n.Run(t.Context()); err == nil || err.Error() != "the disk is gone" {
+	if err := n.Run(t.Context(), nil); err == nil || err.Error() != "the disk is gone" {
 		t.Errorf("run returned %v", err)
 	}
 }

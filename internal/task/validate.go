@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,9 @@ func (s *Spec) Validate(now Millis) error {
 // Validate checks the fields of a patch that can be checked without the task.
 // Apply checks the merged task again.
 func (c *Patch) Validate(now Millis) error {
+	if c.isEmpty() {
+		return &FieldError{"", "required", "missing: a patch must change at least one field"}
+	}
 	seen := make(map[string]bool, len(c.Headers))
 	for name := range c.Headers {
 		lower := strings.ToLower(name)
@@ -48,6 +52,13 @@ func (c *Patch) Validate(now Millis) error {
 		return nil
 	}
 	return c.When.validate(now)
+}
+
+// isEmpty reports whether c changes no field.
+func (c *Patch) isEmpty() bool {
+	changes := *c
+	changes.Key, changes.If, changes.Only = Key{}, Precondition{}, nil
+	return reflect.ValueOf(changes).IsZero()
 }
 
 func (w When) validate(now Millis) error {

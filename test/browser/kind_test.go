@@ -28,7 +28,7 @@ func TestATaskOfAKindShowsItsKindAndItsArguments(t *testing.T) {
 	visit("#/task/call-1")
 	b.await(shows("this process does not run tasks to kind/close-order"))
 	b.click("main", "Copy as…")
-	b.await(`document.querySelector('dialog .copied')?.textContent.match(/add --kind close-order .*--args '…'/) != null`)
+	b.await(`document.querySelector('dialog .copied')?.textContent.match(/add --kind close-order .*'--args=…'/) != null`)
 	b.click("dialog", "Close")
 	b.click("main", "Edit")
 	b.fill("Content of the arguments", `{"order": 7}`)

@@ -32,8 +32,11 @@ func TestThePythonPackageWorksAsInstalled(t *testing.T) {
 	program, want := example(t, "python", "python")
 	save(t, filepath.Join(project, "program.py"), program)
 	checkTypes(t, project)
-	if got := command(t, project, serve(t), venv, "-u", "program.py"); got != want {
-		t.Errorf("the program of the README prints\n%s\nand not\n%s", got, want)
+	env := serve(t)
+	for range 2 { // a reader runs it again, on the same server
+		if got := command(t, project, env, venv, "-u", "program.py"); got != want {
+			t.Errorf("the program of the README prints\n%s\nand not\n%s", got, want)
+		}
 	}
 	version := command(t, project, nil, venv, "-c", "import foliot; from importlib.metadata import version, requires; print(foliot.__version__, version('foliot'), requires('foliot'))")
 	words := strings.Fields(version)

@@ -20,6 +20,8 @@ type surface struct {
 func surfaceOf(doc *openapi.Document) (surface, error) {
 	s := surface{map[string]openapi.Schema{}, map[string]openapi.Schema{}}
 	tagged := map[string]bool{}
+	replies := surface{map[string]openapi.Schema{}, map[string]openapi.Schema{}}
+	replies.add(doc, openapi.Schema{Ref: "Problem"})
 	s.add(doc, openapi.Schema{Ref: "Problem"})
 	for _, path := range doc.Paths {
 		for _, op := range path {
@@ -33,6 +35,7 @@ func surfaceOf(doc *openapi.Document) (surface, error) {
 			for _, reply := range op.Responses {
 				for _, c := range reply.Content {
 					s.addContent(doc, c)
+					replies.addContent(doc, c)
 					if _, ok := reply.Headers["ETag"]; ok && c.Schema != nil {
 						tagged[c.Schema.Name()] = true
 					}
@@ -46,6 +49,9 @@ func surfaceOf(doc *openapi.Document) (surface, error) {
 	for name, schema := range s.schemas {
 		if len(schema.Properties) == 0 {
 			return s, fmt.Errorf("the schema %s has no fields", name)
+		}
+		if _, shared := replies.schemas[name]; !shared {
+			s.schemas[name] = schema.Widen()
 		}
 	}
 	return s, nil
@@ -73,7 +79,7 @@ func (s surface) addQuery(op openapi.Operation) {
 		}
 	}
 	if len(query.Properties) > 0 {
-		s.queries[strings.ToUpper(op.OperationID[:1])+op.OperationID[1:]+"Query"] = query
+		s.queries[strings.ToUpper(op.OperationID[:1])+op.OperationID[1:]+"Query"] = query.Widen()
 	}
 }
 
@@ -128,6 +134,7 @@ func python(s surface) []byte {
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict
 `)
 	for _, name := range slices.Sorted(maps.Keys(s.schemas)) {

@@ -55,6 +55,27 @@ type Schema struct {
 	Properties           map[string]Schema
 	Required             []string
 	AdditionalProperties json.RawMessage
+	Format, Pattern      string
+	Input                bool // only requests have it: a client encodes values of other types too
+}
+
+// isTime and isDuration report what the text of a request means.
+func (s Schema) isTime() bool     { return s.Input && s.Format == "date-time" }
+func (s Schema) isDuration() bool { return s.Input && strings.HasPrefix(s.Pattern, "^[-+]?(0|") }
+
+// Widen returns s as a part of a request.
+func (s Schema) Widen() Schema {
+	s.Input = true
+	if s.Items != nil {
+		items := s.Items.Widen()
+		s.Items = &items
+	}
+	fields := map[string]Schema{}
+	for name, field := range s.Properties {
+		fields[name] = field.Widen()
+	}
+	s.Properties = fields
+	return s
 }
 
 // Read reads a document.

@@ -85,6 +85,12 @@ func pythonType(s Schema) string {
 }
 
 func pythonKind(kind string, s Schema) string {
+	switch {
+	case kind == "string" && s.isTime():
+		return "str | datetime"
+	case kind == "string" && s.isDuration():
+		return "str | timedelta"
+	}
 	switch kind {
 	case "array":
 		element := "Any"

@@ -39,7 +39,15 @@ func (t TypeScript) typeOf(s Schema, indent string) string {
 func (t TypeScript) kindOf(kind string, s Schema, indent string) string {
 	switch kind {
 	case "integer", "number":
+		if s.Input {
+			return "number | bigint"
+		}
 		return "number"
+	case "string":
+		if s.isTime() {
+			return "string | Date"
+		}
+		return kind
 	case "array":
 		element := "unknown"
 		if s.Items != nil {

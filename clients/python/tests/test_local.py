@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from foliot import Client, RetryPolicy
@@ -37,9 +38,12 @@ class Local(unittest.TestCase):
         calls: list[tuple[type[Exception], str, Callable[[], object]]] = [
             (TypeError, "not JSON serializable", lambda: client.tasks.create(task(b"x"))),
             (TypeError, "not JSON serializable", lambda: client.tasks.put("x", task(b"x"))),
-            (TypeError, "not JSON serializable", lambda: client.schedules.put("x", {"every": "1m", "task": task(b"x")})),
+            (TypeError, "not JSON serializable", lambda: client.schedules.put("x", {"every": "1m", "task": {"http": {"url": URL, "body": b"x"}}})),
             (ValueError, "not JSON compliant", lambda: client.tasks.create(task(float("nan")))),
             (ValueError, "Circular", lambda: client.tasks.create(task(circular))),
+            (TypeError, "move x: pass at or delay", lambda: client.tasks.move("x")),
+            (ValueError, "it has no time zone", lambda: client.tasks.move("x", at=datetime(2030, 1, 2))),
+            (ValueError, "it has no time zone", lambda: client.tasks.page(due_before=datetime(2030, 1, 2))),
             (ValueError, "invalid header name", lambda: client.tasks.publish(URL, headers={"X Shop": "a"})),
             (ValueError, "invalid header name", lambda: client.tasks.publish(URL, headers={"X-\u65e5": "a"})),
             (TypeError, "invalid body", lambda: client.tasks.publish(URL, bad[0])),

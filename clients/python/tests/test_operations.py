@@ -8,7 +8,7 @@ import time
 import unittest
 import unittest.mock
 import urllib.request
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from foliot import Client, ProblemError, ReplacedError
@@ -50,6 +50,25 @@ class Operations(unittest.TestCase):
         self.assertEqual(tasks.wait("order-1", timeout=30)["state"], "delivered")
         self.assertIn({"order": 42}, [json.loads(body) for body in self.bodies])
 
+    def test_datetimes_and_timedeltas_are_times_and_durations(self) -> None:
+        tasks, due = self.client.tasks, datetime(2030, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=1)))
+        text = "2030-01-02T02:04:05.000Z"
+        self.assertEqual(tasks.put("typed", {"at": due, "timeout": timedelta(seconds=3), "http": self.http})["timeout"], "3s")
+        self.assertEqual(tasks.get("typed", wait=timedelta(milliseconds=1))["due_at"], text)
+        self.assertEqual([task["name"] for task in tasks.list(due_after=due - timedelta(seconds=1), due_before=due + timedelta(seconds=1))], ["typed"])
+        self.assertEqual(tasks.move("typed", delay=timedelta(hours=1.5)).get("delay"), "1h30m0s")
+        self.assertEqual(tasks.move("typed", at=due)["due_at"], text)
+        self.assertEqual(tasks.move_many({"at": due}, prefix="typed")["changed"], 1)
+        self.assertEqual([result["status"] for result in tasks.create_batch([{"at": due, "http": self.http}])], [201])
+        self.assertEqual(tasks.publish(self.http["url"], b"x", at=due)["due_at"], text)
+        self.assertEqual(tasks.publish(self.http["url"], b"x", delay=timedelta(days=1)).get("delay"), "24h0m0s")
+        self.assertTrue(self.client.queues.pause("typed", for_=timedelta(minutes=1))["paused"])
+
+    def test_a_call_that_asks_for_nothing_is_refused(self) -> None:
+        self.client.tasks.put("idle", {"delay": "1h", "http": self.http})
+        with self.assertRaisesRegex(ProblemError, "a patch must change at least one field"):
+            self.client.tasks.patch("idle", {})
+
     def test_wait_ends_with_its_timeout(self) -> None:
         task = self.client.tasks.create({"delay": "1h", "http": self.http})
         with self.assertRaises(TimeoutError):
@@ -82,7 +101,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(raised.exception.status, 412)
         self.assertEqual(tasks.patch("order-2", {"labels": {"shop": "b"}}, if_match=etag).get("labels"), {"shop": "b"})
         with self.assertRaises(ProblemError) as raised:
-            tasks.patch("order-2", {"labels": {}}, if_match=etag)
+            tasks.patch("order-2", {"priority": "low"}, if_match=etag)
         self.assertEqual(raised.exception.code, "precondition_failed")
         at = "2035-01-02T03:04:05.678Z"
         self.assertEqual(tasks.move("order-2", at=at)["due_at"], at)

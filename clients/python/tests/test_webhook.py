@@ -7,6 +7,7 @@ import math
 import time
 import unittest
 from email.message import Message
+from typing import Any
 
 from foliot import Client, WebhookError, verify_webhook
 
@@ -112,6 +113,12 @@ class Webhooks(unittest.TestCase):
             verify_webhook(SECRET, twice, b"x")
         self.assertEqual(verify_webhook(SECRET, {**good, "webhook-signature": "v2,abc " + signature}, b"x").id, "task-1")
         self.assertEqual(verify_webhook(SECRET, {name.upper(): value for name, value in good.items()}, b"x").id, "task-1")
+
+    def test_a_parsed_body_is_an_error_that_asks_for_the_raw_bytes(self) -> None:
+        parsed: Any = ({"order": 42}, "text", None)
+        for body in parsed:
+            with self.assertRaisesRegex(TypeError, "expected the raw bytes"):
+                verify_webhook(SECRET, signed(b"x"), body)
 
     def test_a_missing_or_invalid_secret_is_an_error_of_the_program_not_of_the_callback(self) -> None:
         for bad in ([], "", "whsec_", "whsec_short", SECRET[6:], [SECRET, "whsec_%%%"], SECRET.replace("=", ""), SECRET + "=", SECRET.replace("c=", "d="), SECRET + "\n", "whsec_\u65e5"):

@@ -107,7 +107,7 @@ export class Connection {
       if (value !== undefined) headers.set(name, value)
     }
     if (c.json !== undefined) headers.set('Content-Type', 'application/json')
-    const body = c.json === undefined ? c.body ?? undefined : JSON.stringify(c.json)
+    const body = c.json === undefined ? c.body ?? undefined : encode(c.json)
     if (body !== undefined && typeof body !== 'string' && !ArrayBuffer.isView(body)) throw new TypeError('invalid body: expected a string or a Uint8Array')
     // The API never redirects: a redirect comes from another server, which must not get the token.
     return { url: this.base + c.path + queryOf(c.query), init: { method: c.method, headers, body: body as BodyInit | undefined, redirect: 'manual' } }
@@ -184,10 +184,29 @@ function queryOf(query: object | undefined): string {
   const values = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
     for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined) values.append(name, String(one))
+      if (one !== undefined) values.append(name, plain(one))
     }
   }
   return values.size > 0 ? '?' + values : ''
+}
+
+const digits = `bigint ${crypto.randomUUID()} `
+const quotedDigits = new RegExp(`"${digits}(-?\\d+)"`, 'g')
+
+/** Encodes a value as JSON. A Date becomes a time in RFC 3339, and a BigInt a number with all its digits. */
+export function encode(value: unknown): string {
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, key, member: unknown) {
+    if (this[key] instanceof Date) return plain(this[key])
+    return typeof member === 'bigint' ? digits + member : member
+  })
+  return text.includes(digits) ? text.replace(quotedDigits, '$1') : text
+}
+
+/** Returns a value as text for a query or a header. */
+export function plain(value: unknown): string {
+  if (!(value instanceof Date)) return String(value)
+  if (Number.isNaN(value.getTime())) throw new TypeError('invalid Date: it has no time')
+  return value.toISOString()
 }
 
 /** Returns the path of the record with a name. A server reads "." and ".." as parts of the path. */

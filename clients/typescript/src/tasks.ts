@@ -1,4 +1,4 @@
-import { below, type Call, type Connection, conditional, conditions, pages } from './connection.js'
+import { below, type Call, type Connection, conditional, conditions, encode, pages, plain } from './connection.js'
 import { FoliotError, ProblemError, ReplacedError, TransportError } from './errors.js'
 import type { CallOptions, ConditionOptions, KeyOptions } from './options.js'
 import { busy, milliseconds, sleep } from './retry.js'
@@ -14,12 +14,12 @@ export interface Publication {
   /** Headers for the receiver. */
   headers?: Record<string, string>
   /** The due time. Without at and delay the task is due at once. */
-  at?: string
+  at?: string | Date
   delay?: string
   name?: string
   queue?: string
   /** The number of attempts after a failed one. Default: attempts go on until the queue's max_age is over. */
-  retries?: number
+  retries?: number | bigint
 }
 
 const maxBatch = 1000
@@ -117,7 +117,9 @@ export class Tasks {
   }
 
   /** Moves a task to another due time. */
-  move(name: string, to: { at: string } | { delay: string }, options: ConditionOptions = {}): Promise<Task> {
+  async move(name: string, to: { at: string | Date } | { delay: string }, options: ConditionOptions = {}): Promise<Task> {
+    const { at, delay }: TaskPatch = to ?? {}
+    if ((at ?? delay) === undefined) throw new TypeError(`move ${name}: pass { at } or { delay }`)
     return this.patch(name, to, options)
   }
 
@@ -160,7 +162,7 @@ export class Tasks {
   publish(publication: Publication, options: KeyOptions = {}): Promise<Task> {
     const { url, body, at, delay, name, queue, retries } = publication
     const headers: Record<string, string | undefined> = {
-      'Foliot-At': at, 'Foliot-Delay': delay, 'Foliot-Name': name, 'Foliot-Queue': queue, 'Foliot-Retries': retries?.toString(), 'Idempotency-Key': keyOf(options),
+      'Foliot-At': at && plain(at), 'Foliot-Delay': delay, 'Foliot-Name': name, 'Foliot-Queue': queue, 'Foliot-Retries': retries?.toString(), 'Idempotency-Key': keyOf(options),
     }
     for (const [header, value] of Object.entries(publication.headers ?? {})) headers[forwarded(header)] = value
     return this.connection.call({ op: 'publish ' + (name ?? 'to ' + url), method: 'POST', path: '/v1/publish', query: { url }, body, headers, repeatable: true }, options)
@@ -189,7 +191,7 @@ function* batches(tasks: readonly TaskInput[]): Generator<string> {
   let items: string[] = []
   let size = 0
   for (const task of tasks) {
-    const item = JSON.stringify(task)
+    const item = encode(task)
     const bytes = Buffer.byteLength(item) + 1
     if (items.length === maxBatch || (items.length > 0 && size + bytes + 12 > maxBatchBytes)) {
       yield `{"tasks":[${items}]}`

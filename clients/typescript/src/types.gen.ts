@@ -27,9 +27,9 @@ export interface Attempt {
 
 export interface BackfillInput {
   /** The first instant is at this time or later. */
-  from: string
+  from: string | Date
   /** The last instant is at this time or earlier. Not in the future. */
-  until: string
+  until: string | Date
 }
 
 export interface BackfillReply {
@@ -159,7 +159,7 @@ export interface Instant {
 
 export interface MoveInput {
   /** The new due time of all tasks. */
-  at?: string
+  at?: string | Date
   /** Added to the due time of each task; negative moves them to an earlier time. */
   by?: string
   /** All tasks are due this long after the server moves them. */
@@ -170,7 +170,7 @@ export interface PauseInput {
   /** The queue resumes by itself after this time. */
   for?: string
   /** The queue resumes by itself at this time. */
-  until?: string
+  until?: string | Date
 }
 
 export interface Preview {
@@ -252,9 +252,9 @@ export interface Queue {
 
 export interface QueueInput {
   /** The maximum number of attempts that start at once after a pause; requires a rate. 0 or absent: those of one second, at least one. */
-  burst?: number
+  burst?: number | bigint
   /** The maximum number of attempts under way. Absent: no limit. To stop a queue, pause it. */
-  concurrency?: number
+  concurrency?: number | bigint
   /** The default for tasks that do not set it. */
   expire_after?: string
   /** true: tasks that finish from now on keep their bodies until their retention ends. A retry can then send them again with the same id. */
@@ -268,9 +268,9 @@ export interface QueueInput {
   /** The default for tasks that do not set it. */
   on_dead?: string
   /** The maximum number of attempts under way to one host and port. Absent: no limit. To stop a queue, pause it. */
-  per_destination?: number
+  per_destination?: number | bigint
   /** The maximum number of attempts that start per second; 0.1 means one in ten seconds. A waiting task spends no attempt. Absent: no limit. To stop a queue, pause it. */
-  rate?: number
+  rate?: number | bigint
   /** The default for tasks that do not set it. */
   retry?: Retry
   /** The default for tasks that do not set it. */
@@ -296,7 +296,7 @@ export interface Retry {
 
 export interface RetryPatch {
   max_age?: string | null
-  max_attempts?: number | null
+  max_attempts?: number | bigint | null
   max_backoff?: string | null
   min_backoff?: string | null
 }
@@ -382,9 +382,9 @@ export interface Schedule {
 
 export interface ScheduleInput {
   /** For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every. */
-  anchor?: string
+  anchor?: string | Date
   /** The maximum number of missed instants that fire_all fires. Absent: 100. */
-  catchup_limit?: number
+  catchup_limit?: number | bigint
   /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
   catchup_window?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
@@ -394,7 +394,7 @@ export interface ScheduleInput {
   /** For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first. */
   dst_overlap?: "first" | "both"
   /** No instant is later. */
-  end?: string
+  end?: string | Date
   /** The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule. */
   every?: string
   /** Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none. */
@@ -402,7 +402,7 @@ export interface ScheduleInput {
   /** The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none. */
   managed_by?: string
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
-  max_runs?: number
+  max_runs?: number | bigint
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
   misfire?: "fire_once" | "skip" | "fire_all"
   /** The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow. */
@@ -410,9 +410,9 @@ export interface ScheduleInput {
   /** true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused. */
   paused?: boolean
   /** The number of instants that created a task, including one that waits. Triggers and backfills do not count. Only a PUT that creates the schedule sets it, as export writes it; absent: 0. An existing schedule keeps its count. */
-  runs?: number
+  runs?: number | bigint
   /** No instant is earlier. With every, this is the first instant. */
-  start?: string
+  start?: string | Date
   /** The template of its tasks. */
   task: ScheduledTask
   /** For cron: a name of the IANA database. Absent: UTC. */
@@ -427,9 +427,9 @@ export interface ScheduleList {
 
 export interface ScheduleRule {
   /** For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every. */
-  anchor?: string
+  anchor?: string | Date
   /** The maximum number of missed instants that fire_all fires. Absent: 100. */
-  catchup_limit?: number
+  catchup_limit?: number | bigint
   /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
   catchup_window?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
@@ -439,19 +439,19 @@ export interface ScheduleRule {
   /** For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first. */
   dst_overlap?: "first" | "both"
   /** No instant is later. */
-  end?: string
+  end?: string | Date
   /** The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule. */
   every?: string
   /** Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none. */
   jitter?: string
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
-  max_runs?: number
+  max_runs?: number | bigint
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
   misfire?: "fire_once" | "skip" | "fire_all"
   /** The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow. */
   overlap?: "allow" | "skip" | "buffer_one"
   /** No instant is earlier. With every, this is the first instant. */
-  start?: string
+  start?: string | Date
   /** For cron: a name of the IANA database. Absent: UTC. */
   timezone?: string
 }
@@ -556,13 +556,13 @@ export interface Task {
 
 export interface TaskInput {
   /** The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
-  at?: string
+  at?: string | Date
   /** The task is due this long after it is accepted, at most 100 years. A touch repeats the delay. */
   delay?: string
   /** Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never. */
   expire_after?: string
   /** Only in a request with at: the first attempt starts no earlier, but expire_after counts from at. An export writes it for a task that waits for a retry. No reply has it. */
-  first_attempt_at?: string
+  first_attempt_at?: string | Date
   /** The request to send. A task has exactly one of http and work. */
   http?: HTTPInput
   /** Labels for filters. A key has at most 128 bytes, a value 256. */
@@ -596,7 +596,7 @@ export interface TaskList {
 
 export interface TaskPatch {
   /** A patch has at most one of at and delay. */
-  at?: string
+  at?: string | Date
   /** The task is due this long after the patch is accepted. */
   delay?: string
   expire_after?: string | null
@@ -692,11 +692,11 @@ export interface CancelTasksQuery {
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
-  due_after?: string
+  due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
-  due_before?: string
+  due_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
-  expect?: number
+  expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
   label?: Array<string>
   /** Only tasks whose names begin with this. */
@@ -720,7 +720,7 @@ export interface ListQueuesQuery {
   /** next_cursor of the page before. Use the same filters. */
   cursor?: string
   /** The maximum number of items; 100 by default. */
-  limit?: number
+  limit?: number | bigint
 }
 
 export interface ListSchedulesQuery {
@@ -731,22 +731,22 @@ export interface ListSchedulesQuery {
   /** Only tasks or schedules with all of these labels, each as key=value. */
   label?: Array<string>
   /** The maximum number of items; 100 by default. */
-  limit?: number
+  limit?: number | bigint
 }
 
 export interface ListTasksQuery {
   /** next_cursor of the page before. Use the same filters. */
   cursor?: string
   /** Only tasks with a due_at after this time. */
-  due_after?: string
+  due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
-  due_before?: string
+  due_before?: string | Date
   /** body: include the bodies of tasks. */
   include?: "body"
   /** Only tasks or schedules with all of these labels, each as key=value. */
   label?: Array<string>
   /** The maximum number of items; 100 by default. */
-  limit?: number
+  limit?: number | bigint
   /** ended: only delivered, cancelled, expired and dead tasks, the latest end first. Such a list has one page. */
   order?: "ended"
   /** Only tasks whose names begin with this. */
@@ -765,7 +765,7 @@ export interface ListUpcomingQuery {
   /** List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default. */
   from?: string
   /** The maximum number of items; 100 by default. */
-  limit?: number
+  limit?: number | bigint
   /** Only tasks of this queue. */
   queue?: string
   /** List what is due within this time from now; 1h by default. */
@@ -778,11 +778,11 @@ export interface MoveTasksQuery {
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
-  due_after?: string
+  due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
-  due_before?: string
+  due_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
-  expect?: number
+  expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
   label?: Array<string>
   /** Only tasks whose names begin with this. */
@@ -799,22 +799,22 @@ export interface MoveTasksQuery {
 
 export interface PreviewRuleQuery {
   /** From this time until absent_until no server fires the schedule. */
-  absent_from?: string
+  absent_from?: string | Date
   /** The end of the absence. */
-  absent_until?: string
+  absent_until?: string | Date
   /** Count the instants of this number of days. */
-  days?: number
+  days?: number | bigint
   /** The first instant is at this time or later. Default: now. */
-  from?: string
+  from?: string | Date
   /** The maximum number of instants; 10 by default. */
-  limit?: number
+  limit?: number | bigint
 }
 
 export interface PreviewScheduleQuery {
   /** The first instant is at this time or later. Default: now. */
-  from?: string
+  from?: string | Date
   /** The maximum number of instants; 10 by default. */
-  limit?: number
+  limit?: number | bigint
 }
 
 export interface PublishQuery {
@@ -824,7 +824,7 @@ export interface PublishQuery {
 
 export interface PurgeQueueQuery {
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
-  expect?: number
+  expect?: number | bigint
 }
 
 export interface RetryTasksQuery {
@@ -833,11 +833,11 @@ export interface RetryTasksQuery {
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
-  due_after?: string
+  due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
-  due_before?: string
+  due_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
-  expect?: number
+  expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
   label?: Array<string>
   /** Only tasks whose names begin with this. */

@@ -61,7 +61,7 @@ function bytesOf(body: unknown): Uint8Array {
   if (typeof body === 'string') return Buffer.from(body)
   if (types.isUint8Array(body)) return body
   if (types.isArrayBuffer(body)) return new Uint8Array(body)
-  throw new TypeError('invalid body: expected a string, a Uint8Array or an ArrayBuffer with the bytes that arrived')
+  throw new TypeError('invalid body: expected the raw bytes that arrived, as a string, a Uint8Array or an ArrayBuffer; a parsed body has other bytes than those that were signed')
 }
 
 function header(headers: WebhookHeaders, name: string): string {

@@ -18,17 +18,20 @@ beforeEach(() => {
 })
 
 const url = 'http://127.0.0.1:9/'
-const large = { delay: '1h', http: { url, body: { order: 42n } } } // JSON has no BigInt
+const unsendable = { delay: '1h', http: { url, body: { at: new Date(NaN) } } }
 const small = { delay: '1h', http: { url } }
 
 test('an error before anything is sent is thrown as it is', async () => {
   const circular: Record<string, unknown> = {}
   circular['self'] = circular
   const calls: Array<[RegExp, () => Promise<unknown>]> = [
-    [/BigInt/, () => client.tasks.create(large)],
-    [/BigInt/, () => client.tasks.put('x', large)],
-    [/BigInt/, () => client.tasks.patch('x', large)],
-    [/BigInt/, () => client.schedules.put('x', { every: '1m', task: large })],
+    [/invalid Date/, () => client.tasks.create(unsendable)],
+    [/invalid Date/, () => client.tasks.put('x', unsendable)],
+    [/invalid Date/, () => client.tasks.patch('x', unsendable)],
+    [/invalid Date/, () => client.tasks.page({ due_before: new Date(NaN) })],
+    [/invalid Date/, () => client.schedules.put('x', { every: '1m', task: unsendable })],
+    [/^move x: pass/, () => client.tasks.move('x', {} as never)],
+    [/^move x: pass/, () => client.tasks.move('x', undefined as never)],
     [/circular/, () => client.tasks.create({ ...small, http: { url, body: circular } })],
     [/invalid header name/, () => client.tasks.publish({ url, headers: { 'X Shop': 'a' } })],
     [/invalid header value|ByteString/, () => client.tasks.publish({ url, headers: { 'X-Shop': 'a\nb' } })],
@@ -46,8 +49,8 @@ test('an error before anything is sent is thrown as it is', async () => {
 })
 
 test('a task that JSON cannot encode stops a batch before its first request', async () => {
-  const tasks = [...Array.from({ length: 1001 }, () => small), large]
-  assert.match((await failure(TypeError, client.tasks.createBatch(tasks))).message, /BigInt/)
+  const tasks = [...Array.from({ length: 1001 }, () => small), unsendable]
+  assert.match((await failure(TypeError, client.tasks.createBatch(tasks))).message, /invalid Date/)
   assert.equal(requests, 0)
 })
 

@@ -39,6 +39,28 @@ test('a task is created, waited for, and delivered', async () => {
   assert.deepEqual(JSON.parse(bodies.at(-1)!), { order: 42 })
 })
 
+test('a Date is a time, and a BigInt a number with all its digits', async () => {
+  const { tasks } = client
+  const due = new Date('2030-01-02T03:04:05Z')
+  const text = '2030-01-02T03:04:05.000Z'
+  const large = 12345678901234567890n
+  const made = await tasks.put('typed', { at: due, http: { ...http(), body: { large } }, retry: { max_attempts: 3 } })
+  assert.equal(made.due_at, text)
+  assert.equal((await all(tasks.list({ due_after: new Date(due.getTime() - 1), due_before: new Date(due.getTime() + 1), limit: 10n }))).length, 1)
+  assert.equal((await tasks.move('typed', { at: due })).due_at, text)
+  assert.equal((await tasks.moveMany({ prefix: 'typed' }, { at: due })).changed, 1)
+  assert.equal((await tasks.createBatch([{ at: due, http: http() }]))[0]!.status, 201)
+  assert.equal((await tasks.publish({ url: receiver.url, at: due, retries: 3n })).due_at, text)
+  await tasks.run('typed')
+  await tasks.wait('typed')
+  assert.ok(bodies.includes(`{"large":${large}}`), bodies.at(-1))
+})
+
+test('a call that asks for nothing is refused', async () => {
+  await client.tasks.put('idle', { delay: '1h', http: http() })
+  assert.match((await failure(ProblemError, client.tasks.patch('idle', {}))).message, /a patch must change at least one field/)
+})
+
 test('one idempotency key creates one task', async () => {
   const spec = { delay: '1h', http: http() }
   const first = await client.tasks.create(spec, { idempotencyKey: 'message-7' })
@@ -64,7 +86,7 @@ test('a task is put, patched, moved, touched and cancelled', async () => {
   assert.equal(exists.status, 412)
   const patched = await client.tasks.patch('order-2', { labels: { shop: 'b' } }, { ifMatch: put.etag! })
   assert.deepEqual(patched.labels, { shop: 'b' })
-  const stale = await failure(ProblemError, client.tasks.patch('order-2', { labels: {} }, { ifMatch: put.etag! }))
+  const stale = await failure(ProblemError, client.tasks.patch('order-2', { priority: 'low' }, { ifMatch: put.etag! }))
   assert.equal(stale.code, 'precondition_failed')
   const at = '2035-01-02T03:04:05.678Z'
   assert.equal((await client.tasks.move('order-2', { at })).due_at, at)

@@ -111,7 +111,7 @@ func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, given *co
 		return err
 	}
 	if !current {
-		con.Notef("foliot context use %s makes it the current context", c.Name)
+		con.Notef("foliot context use %s makes it the current context", usage.ShellWord(c.Name))
 	}
 	return con.Resultf(contextReply{c.Name, current, added}, "added %s", c.Name)
 }

@@ -107,7 +107,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, pars
 		err = flags.CheckStore(parsed, withRedis)
 	}
 	if err == nil {
-		err = fileaccess.CheckDataDir("--data", dir)
+		err = fileaccess.CloseDataDir("--data", dir)
 	}
 	if err != nil {
 		return err

@@ -146,7 +146,11 @@ func (c *importCmd) read(stdin io.Reader) (string, error) {
 		return "", usage.AboutFile(c.File, err)
 	case len(text) > maxCrontab:
 		return "", usage.Errorf(usage.FileName(c.File), "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
-	case len(bytes.TrimSpace(text)) == 0:
+	}
+	if text, err = usage.Text(text); err != nil {
+		return "", usage.AboutFile(c.File, err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
 		return "", usage.Errorf("", "the crontab is empty: for a user without a crontab, `crontab -l` prints nothing; `crontab -u USER -l` prints the crontab of another user")
 	}
 	return string(text), nil

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 const (
@@ -84,7 +85,7 @@ func denialAdvice(t *client.Task) string {
 	if t.Reason != "egress_denied" {
 		return ""
 	}
-	return fmt.Sprintf("; tasks may call loopback only if the server has no tokens, or runs with --egress-allow 127.0.0.1/32: foliot doctor egress %s shows more", t.HTTP.URL)
+	return fmt.Sprintf("; tasks may call loopback only if the server has no tokens, or runs with --egress-allow 127.0.0.1/32: foliot doctor egress %s shows more", usage.ShellWord(t.HTTP.URL))
 }
 
 // unstarted returns why t, which is due, has had no attempt yet.

@@ -95,7 +95,7 @@ func (f *Task) work(address string, stdin io.Reader) (w client.Work, err error) 
 	case f.Args == "":
 		return w, nil
 	}
-	data, err := readBody("--args", f.Args, stdin)
+	data, err := readJSON("--args", f.Args, stdin)
 	if err == nil && !json.Valid(data) {
 		err = usage.Errorf("--args", "the arguments are not valid JSON")
 	}
@@ -148,7 +148,7 @@ func (f *Task) Durations(in *client.Spec) error {
 func (f *Task) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case f.JSON != "":
-		data, err := readBody("--json", f.JSON, stdin)
+		data, err := readJSON("--json", f.JSON, stdin)
 		if err == nil && !json.Valid(data) {
 			err = usage.Errorf("--json", "the body is not valid JSON; --data sends any text")
 		}
@@ -158,6 +158,18 @@ func (f *Task) body(stdin io.Reader) (client.Body, error) {
 		return client.Text(string(data)), err
 	}
 	return client.Body{}, nil
+}
+
+// readJSON is readBody for JSON, which has no byte order mark.
+func readJSON(flag, value string, stdin io.Reader) ([]byte, error) {
+	data, err := readBody(flag, value, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = usage.Text(data); err != nil {
+		return nil, usage.Errorf(flag, "the body cannot be JSON: %v", err)
+	}
+	return data, nil
 }
 
 // readBody returns a body given as text, as @FILE or as @-.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,17 +241,41 @@ func (d *decoder) texts(n *yaml.Node, path string) {
 	})
 }
 
-// text returns the value of a field that is text. YAML reads a time without
-// quotes as a type of its own.
+// text returns the value of a field that is text.
 func (d *decoder) text(n *yaml.Node, path string) string {
 	switch {
 	case d.isAlias(n):
 	case n.Kind != yaml.ScalarNode:
 		d.refuse(n, "%s: must be text", path)
-	case n.Tag != "!!str" && n.Tag != "!!timestamp":
+	case d.isAmbiguous(n, path):
+	case n.Tag != "!!str":
 		d.refuse(n, "%s: must be text: put the value in quotes", path) // without the value, which can be a secret
 	}
 	return n.Value
+}
+
+// ambiguous matches the values without quotes that YAML 1.1 and 1.2, or JSON,
+// read differently: other words for booleans, and numbers that are not in plain
+// decimal digits, such as 010, 1:30, 1_000, 1e3 and 0x1F.
+var (
+	ambiguous = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-f_]+|\.inf|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)(e[-+]?[0-9]+)?)|\.nan)$`)
+	decimal   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+)
+
+// isAmbiguous refuses a value if its meaning depends on the parser. A tag makes
+// it clear that a number of JSON is one, and that a text is one.
+func (d *decoder) isAmbiguous(n *yaml.Node, path string) bool {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	tagged := n.Style&yaml.TaggedStyle != 0 && (n.Tag == "!!str" || json.Valid([]byte(n.Value)))
+	if n.Style&quoted != 0 || tagged || n.Tag != "!!timestamp" && !isAmbiguous(n.Value) {
+		return false
+	}
+	d.refuse(n, "%s: parsers of YAML read this value in different ways: quote it if it is text, and write a number in decimal digits", path)
+	return true
+}
+
+func isAmbiguous(plain string) bool {
+	return ambiguous.MatchString(plain) && !decimal.MatchString(plain)
 }
 
 // scalar converts a text, a number or a boolean.
@@ -266,14 +291,20 @@ func (d *decoder) scalar(n *yaml.Node, t reflect.Type, tag reflect.StructTag, pa
 		d.json.WriteString(strconv.FormatBool(b))
 	case reflect.Float64:
 		var f float64
+		if d.isAmbiguous(n, path) {
+			return
+		}
 		if n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&f) != nil {
 			d.refuse(n, "%s: must be a number", path)
 			return
 		}
 		d.checkRange(n, f, tag, path)
-		d.number(n, f, path)
+		d.number(n, path)
 	default: // an integer
 		var i int64
+		if d.isAmbiguous(n, path) {
+			return
+		}
 		if n.Tag != "!!int" || n.Decode(&i) != nil {
 			d.refuse(n, "%s: must be a whole number", path)
 			return
@@ -293,7 +324,10 @@ func (d *decoder) checkText(n *yaml.Node, tag reflect.StructTag, path string) st
 	if len(d.errs) > before {
 		return ""
 	}
-	s := d.text(n, path)
+	s := n.Value
+	if n.Tag != "!!timestamp" || tag.Get("format") != "date-time" { // a time in YAML is one in JSON
+		s = d.text(n, path)
+	}
 	if len(d.errs) > before {
 		return ""
 	}
@@ -355,64 +389,32 @@ func (d *decoder) anything(n *yaml.Node, path string) {
 }
 
 func (d *decoder) anyScalar(n *yaml.Node, path string) {
-	switch n.Tag {
-	case "!!str", "!!timestamp":
+	switch {
+	case d.isAmbiguous(n, path):
+	case n.Tag == "!!str":
 		d.string(n.Value)
-	case "!!null":
+	case n.Tag == "!!null":
 		d.json.WriteString("null")
-	case "!!bool":
+	case n.Tag == "!!bool":
 		var b bool
 		if err := n.Decode(&b); err != nil {
 			d.refuse(n, "%s: must be true or false", path)
 		}
 		d.json.WriteString(strconv.FormatBool(b))
-	case "!!int":
-		d.integer(n, path)
-	case "!!float":
-		var f float64
-		if err := n.Decode(&f); err != nil && !json.Valid([]byte(n.Value)) { // JSON has larger numbers
-			d.refuse(n, "%s: %s is not a number of JSON", path, n.Value)
-		}
-		d.number(n, f, path)
+	case n.Tag == "!!int", n.Tag == "!!float":
+		d.number(n, path)
 	default:
 		d.refuse(n, "%s: a value that begins with ! must be in quotes", path) // the tag can be a secret
 	}
 }
 
-// integer writes an integer with all its digits.
-func (d *decoder) integer(n *yaml.Node, path string) {
-	var signed int64
-	var unsigned uint64
-	switch text, ok := inJSON(n.Value); {
-	case ok:
-		d.json.WriteString(text)
-	case n.Decode(&signed) == nil:
-		d.json.WriteString(strconv.FormatInt(signed, 10))
-	case n.Decode(&unsigned) == nil:
-		d.json.WriteString(strconv.FormatUint(unsigned, 10))
-	default:
-		d.refuse(n, "%s: %s is too large for this form: write it in decimal digits", path, n.Value)
-	}
-}
-
-// inJSON returns a number with the digits of the file, without the "_" between
-// them. It reports false if JSON does not have this form.
-func inJSON(number string) (string, bool) {
-	text := strings.TrimPrefix(strings.ReplaceAll(number, "_", ""), "+")
-	return text, json.Valid([]byte(text))
-}
-
-// number writes a number as it stands in the file if JSON has this form.
-func (d *decoder) number(n *yaml.Node, f float64, path string) {
-	if text, ok := inJSON(n.Value); ok {
-		d.json.WriteString(text)
-		return
-	}
-	text, err := json.Marshal(f)
-	if err != nil {
+// number writes a number with the digits of the file.
+func (d *decoder) number(n *yaml.Node, path string) {
+	text := strings.TrimPrefix(n.Value, "+")
+	if !json.Valid([]byte(text)) { // a tag or quotes make it a number
 		d.refuse(n, "%s: %s is not a number of JSON", path, n.Value)
 	}
-	d.json.Write(text)
+	d.json.WriteString(text)
 }
 
 // fieldsOf returns the fields of a struct of the API by their names.

@@ -20,6 +20,7 @@ func FuzzFilesAreReadAsTheyAreWritten(f *testing.F) {
 		f.Add(document)
 	}
 	f.Add("kind: schedule\nname: s\nevery: 1h\ntask: {work: {kind: k, args: [1e400, -0, .5, 0x1F, 1_000, ~, yes, 2030-01-02, \"\\x00\", !!binary AA==]}}\n")
+	f.Add("kind: schedule\nname: s\nevery: 1h\ntask: {work: {kind: k, args: [!!float 1e400, !!float 1.5e3, -0, 0.5, 'no', '010', '1:30', '1_000', '.5', '.inf', '2030-01-02', 'y']}}\n")
 	f.Add("? [a]\n: b\n--- &a\n*a\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		objects, err := Read([]string{"-"}, strings.NewReader(text), "default")

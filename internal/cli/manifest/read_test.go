@@ -72,7 +72,7 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: ftp://a/\n", "f.yaml:6: schedule s: task.http.url: "},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: 7\n", "f.yaml:8: task.http.headers.X: must be text: put the value in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: *hunter2\n", "f.yaml: a value that begins with * must be in quotes"},
-		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: .inf\n", "f.yaml:8: task.http.body.a: .inf is not a number of JSON"},
+		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: !!float .inf\n", "f.yaml:8: task.http.body.a: parsers of YAML read this value in different ways"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    body:\n      a: !hunter2\n", "f.yaml:8: task.http.body.a: a value that begins with ! must be in quotes"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http: &h\n    url: http://a/\n  work: *h\n", "f.yaml:7: aliases such as *h are not supported"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  <<: {}\n", "f.yaml:5: merge keys (<<) are not supported"},
@@ -130,7 +130,7 @@ func TestEqualSettingsHaveNoDifference(t *testing.T) {
 	for _, c := range []struct{ a, b string }{
 		{"kind: queue\nname: q\n", "kind: queue\nname: q\nexpire_after: 0s\nkeep_bodies: false\n"},
 		{"kind: queue\nname: q\ntimeout: 90s\n", "kind: queue\nname: q\ntimeout: 1m30s\n"},
-		{"kind: queue\nname: q\nrate: 10\n", "kind: queue\nname: q\nrate: 1e1\n"},
+		{"kind: queue\nname: q\nrate: 10\n", "kind: queue\nname: q\nrate: 10.0\n"},
 		{
 			"kind: schedule\nname: s\ncron: '@every 1h'\n" + plainTask,
 			"kind: schedule\nname: s\nevery: 60m\npaused: false\nmisfire: fire_once\ncatchup_window: 24h\ncatchup_limit: 100\noverlap: allow\ntask: {queue: default, priority: normal, timeout: 15s, expire_after: 0s, on_dead: '', http: {method: POST, url: 'http://127.0.0.1:9/'}, retry: {max_attempts: 0, min_backoff: 1s, max_backoff: 1h, max_age: 24h}}\n",
@@ -156,11 +156,40 @@ func TestEqualSettingsHaveNoDifference(t *testing.T) {
 	}
 }
 
+// YAML 1.1, YAML 1.2, JSON and the parsers of each differ about these values. So
+// one of them would change silently.
+func TestAValueThatParsersReadDifferentlyIsRefusedUnlessItIsQuoted(t *testing.T) {
+	for _, value := range []string{
+		"010", "01234", "0o17", "0b11", "0x1F", "-0x10", "1_000", "1:30", "190:20:30", "1e3", "1e400", "1.5e3", "1.0e+5", ".5", "1.", "0_1",
+		"yes", "No", "ON", "off", "y", "N", ".inf", "-.INF", ".nan", "2030-01-02", "2030-01-02T15:04:05Z", "2001-1-1 1:1:1",
+	} {
+		const schedule = "kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://127.0.0.1:9/\n    body:\n      a: "
+		if _, errs := read(t, schedule+value+"\n"); !strings.Contains(errs, "f.yaml:8: task.http.body.a: parsers of YAML read this value in different ways: quote it") {
+			t.Errorf("body: %s: %s", value, errs)
+		}
+		label := strings.Replace(schedule, "  http:", "  labels:\n    a: "+value+"\n  http:", 1)
+		if _, errs := read(t, label+"1\n"); !strings.Contains(errs, "f.yaml:6: task.labels.a: parsers of YAML") || strings.Contains(errs, value+" ") {
+			t.Errorf("label: %s: %s", value, errs)
+		}
+		if objects, errs := read(t, schedule+"'"+value+"'\n"); errs != "" || string(objects[0].ScheduleSpec.Task.HTTP.Body.Bytes()) != `{"a":"`+value+`"}` {
+			t.Errorf("quoted %s: %s", value, errs)
+		}
+		if _, errs := read(t, "kind: queue\nname: q\nconcurrency: "+value+"\n"); !strings.HasPrefix(errs, "f.yaml:3: concurrency: ") {
+			t.Errorf("concurrency: %s: %s", value, errs)
+		}
+	}
+	for _, value := range []string{"10", "-7", "0", "0.5", "10.25", "true", "null", "~", "text", "1.2.3.4", "127.0.0.1:80", "1h30m", "30s", "e5", "no-reply", "0800-CALL"} {
+		if _, errs := read(t, "kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://127.0.0.1:9/\n    body:\n      a: "+value+"\n"); errs != "" {
+			t.Errorf("%s: %s", value, errs)
+		}
+	}
+}
+
 // A number beyond 2^53 has no exact form as a float64.
 func TestIntegersOfABodyKeepAllDigits(t *testing.T) {
 	for in, want := range map[string]string{
-		"1_000_000_000_000_000_001": "1000000000000000001", "0xFFFFFFFFFFFFFFF1": "18446744073709551601", "-0x10": "-16", "+7": "7", "0o17": "15",
-		"9007199254740993": "9007199254740993", "123_456_789_012_345_678_901": "123456789012345678901", "-1_0.5": "-10.5", "123456789012345678901234567890": "123456789012345678901234567890",
+		"1000000000000000001": "1000000000000000001", "+7": "7", "-10.5": "-10.5", "!!float 1e400": "1e400",
+		"9007199254740993": "9007199254740993", "123456789012345678901234567890": "123456789012345678901234567890",
 	} {
 		objects, errs := read(t, "kind: schedule\nname: s\nevery: 1h\ntask: {http: {url: 'http://127.0.0.1:9/', body: ["+in+"]}}\n")
 		if errs != "" || string(objects[0].ScheduleSpec.Task.HTTP.Body.Bytes()) != "["+want+"]" {

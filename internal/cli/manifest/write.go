@@ -108,8 +108,8 @@ func node(in *json.Decoder, path string, usual map[string]json.RawMessage) (*yam
 		n = text(v)
 	case json.Number:
 		n = &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
-		if n.ShortTag() != "!!int" { // YAML reads some numbers as text, unless a tag says otherwise
-			n.Tag = "!!float"
+		if !decimal.MatchString(n.Value) { // parsers of YAML differ, unless a tag says what it is
+			n.Tag, n.Style = "!!float", yaml.TaggedStyle
 		}
 	default:
 		plain, err := json.Marshal(v)
@@ -187,7 +187,7 @@ func container(in *json.Decoder, open json.Delim, path string, usual map[string]
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	odd := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
-	if strings.ContainsFunc(s, odd) || strings.Contains(s, " \n") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, " ") {
+	if isAmbiguous(s) || strings.ContainsFunc(s, odd) || strings.Contains(s, " \n") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, " ") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

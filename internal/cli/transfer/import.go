@@ -221,7 +221,10 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 // formProblem returns an error text with a remedy if the first line shows that
 // the file does not have one JSON object per line, and "" otherwise.
 func formProblem(first []byte) string {
+	_, encoding := usage.Text(first)
 	switch {
+	case encoding != nil:
+		return encoding.Error()
 	case len(first) == 0: // too long; reported elsewhere
 		return ""
 	case first[0] == '[':

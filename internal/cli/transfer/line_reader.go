@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // maxLine is the longest line of an import: the largest body and 64 KiB for the
@@ -66,6 +68,9 @@ func (l *lineReader) read() (line, error) {
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
+		}
+		if text, err := usage.Text(got.text); err == nil && l.number == 1 { // formProblem names UTF-16
+			got.text = text
 		}
 		got.text = bytes.TrimSpace(got.text)
 		return got, err

@@ -86,6 +86,6 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 	}
 	con.Linef("restored %s%s as of %s into %s", wording.Count(m.Tasks, "task"), wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
 	con.Linef("checksum of all records %s", m.Checksum)
-	con.Notef("start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data %s", dir)
+	con.Notef("start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data %s", usage.ShellWord(dir))
 	return nil
 }

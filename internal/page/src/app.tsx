@@ -9,7 +9,7 @@ import { problemOf } from './state/data'
 import { useKeys } from './state/keys'
 import { useLive } from './state/live'
 import { route, setQuery } from './state/route'
-import { endedSessions, me, namespace, operator, selectedOrAll, selectNamespace, setNow, token } from './state/session'
+import { endedSessions, me, namespace, operator, selectedOrAll, selectNamespace, setNow, token, validNamespace } from './state/session'
 import { frozen, nextZone } from './state/settings'
 import type { Problem } from './api/openapi.gen'
 
@@ -87,7 +87,8 @@ async function identify(signal: AbortSignal, problem: { value: Problem | null })
 function Page() {
   const { page, name, query } = route.value
   const named = query.get('namespace')
-  const other = operator.value && named !== null && named !== '' && named !== namespace.value
+  const invalid = named !== null && named !== '' && !validNamespace(named)
+  const other = operator.value && named !== null && named !== '' && named !== namespace.value && !invalid
   useEffect(() => {
     if (other) selectNamespace(named)
   }, [route.value, other])
@@ -101,6 +102,8 @@ function Page() {
     entry?.load().then((show) => (loaded.value = { page, show }), () => (loaded.value = { page, failed: true }))
   }, [page])
   if (!entry) return <Note tone="warn">There is no page named {page}. <a href="#/now">Open Now</a></Note>
+  // The texts of a link become words of commands: a record must not be taken for a flag.
+  if (invalid || name.startsWith('-')) return <Note tone="warn">The link has an error: no {invalid ? 'namespace' : 'record'} can have the name {invalid ? named : name}. <a href="#/now">Open Now</a></Note>
   if (other || loaded.value?.page !== page) return <p class="loading" role="status">Loading…</p>
   const Shown = loaded.value.show
   // A new version of the server has other files.

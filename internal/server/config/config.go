@@ -148,6 +148,9 @@ func (f *Flags) checkListening(proxies []netip.Prefix) error {
 		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
 			return usage.Errorf("--host", "%q is not a host name, such as foliot.example", host)
 		}
+		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && strings.Contains(host, ":") {
+			return usage.Errorf("--host", "%q must be a name without a port: it is valid for all ports", host)
+		}
 	}
 	for _, proxy := range proxies {
 		if proxy.Bits() == 0 {

@@ -14,6 +14,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from email.message import Message
 from typing import Any, Literal, TypeVar, cast
 
@@ -123,7 +124,7 @@ class Connection:
         body = c.body
         if c.json is not None:
             headers["Content-Type"] = "application/json"
-            body = json.dumps(c.json, allow_nan=False).encode()
+            body = encode(c.json)
         if not isinstance(cast(object, body), (bytes, bytearray, memoryview, type(None))):
             raise TypeError("invalid body: expected bytes")
         if body is None and c.method != "GET":
@@ -317,8 +318,31 @@ def _query(query: Mapping[str, object]) -> str:
     for name, value in query.items():
         for one in cast("list[object]", value) if isinstance(value, list) else [value]:
             if one is not None:
-                pairs.append((name.rstrip("_"), str(one).lower() if isinstance(one, bool) else str(one)))
+                pairs.append((name.rstrip("_"), str(one).lower() if isinstance(one, bool) else str(plain(one))))
     return "?" + urllib.parse.urlencode(pairs) if pairs else ""
+
+
+def encode(value: object) -> bytes:
+    """Encode a value as JSON, with times and durations as the API has them."""
+
+    def other(value: object) -> object:
+        text = plain(value)
+        if text is value:
+            raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+        return text
+
+    return json.dumps(value, allow_nan=False, default=other).encode()
+
+
+def plain(value: object) -> object:
+    """Return a datetime as a time in RFC 3339, a timedelta as a duration, and another value as it is."""
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            raise ValueError(f"invalid time {value.isoformat()}: it has no time zone: use datetime.now(timezone.utc) or astimezone()")
+        return value.astimezone(timezone.utc).isoformat()
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(microseconds=1)}us"
+    return value
 
 
 def below(path: str, name: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._connection import Call, Connection, below, conditions, pages
@@ -40,7 +41,7 @@ class Queues:
         return self._call("delete", name, "DELETE", headers=conditions(if_match), repeatable=False)
 
     def pause(
-        self, name: str, *, for_: str | None = None, until: str | None = None, if_match: str | None = None, if_none_match: Literal["*"] | None = None
+        self, name: str, *, for_: str | timedelta | None = None, until: str | datetime | None = None, if_match: str | None = None, if_none_match: Literal["*"] | None = None
     ) -> Queue:
         """Stop a queue: no attempt starts, except of tasks that are run by hand.
 

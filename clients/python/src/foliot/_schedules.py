@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._connection import Call, Connection, below, conditions, pages
@@ -55,7 +56,7 @@ class Schedules:
         headers = {**conditions(if_match), **key(idempotency_key)}
         return cast(Task, self._call("trigger", name, "POST", "/trigger", headers=headers, repeatable=True))
 
-    def backfill(self, name: str, from_: str, until: str, *, if_match: str | None = None) -> BackfillReply:
+    def backfill(self, name: str, from_: str | datetime, until: str | datetime, *, if_match: str | None = None) -> BackfillReply:
         """Create the tasks of past instants. A repeat creates no task twice."""
         range = {"from": from_, "until": until}
         reply = self._call("backfill", name, "POST", "/backfill", json=range, headers=conditions(if_match), extra=_BACKFILL_TIMEOUT, repeatable=True)

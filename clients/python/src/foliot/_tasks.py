@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, List, Literal, cast
 
-from ._connection import Call, Connection, below, conditions, pages
+from ._connection import Call, Connection, below, conditions, encode, pages, plain
 from ._errors import FoliotError, ProblemError, ReplacedError, TransportError
 from ._retry import busy, seconds
 from .types import BatchReply, BatchResult, BulkReply, MoveInput, Task, TaskInput, TaskList, TaskPatch, Upcoming
@@ -65,9 +65,9 @@ class Tasks:
         headers = {**conditions(if_match, if_none_match), **key(idempotency_key)}
         return self._one(Call("put " + name, "PUT", _path(name), json=task, headers=headers, repeatable=True))
 
-    def get(self, name: str, *, wait: str | None = None) -> Task:
+    def get(self, name: str, *, wait: str | timedelta | None = None) -> Task:
         """Return a task. With wait, such as "30s", return as soon as it is finished or dead, or after that time."""
-        return self._get(name, wait, math.inf)
+        return self._get(name, cast("str | None", plain(wait)), math.inf)
 
     def wait(self, name: str, *, timeout: float | None = None) -> Task:
         """Return a task when it is finished or dead. It goes on across a restart of the server.
@@ -120,8 +120,10 @@ class Tasks:
         """Change some fields of a task."""
         return self._one(Call("patch " + name, "PATCH", _path(name), json=patch, headers=conditions(if_match), repeatable=False))
 
-    def move(self, name: str, *, at: str | None = None, delay: str | None = None, if_match: str | None = None) -> Task:
+    def move(self, name: str, *, at: str | datetime | None = None, delay: str | timedelta | None = None, if_match: str | None = None) -> Task:
         """Move a task to another due time. Pass at or delay."""
+        if at is None and delay is None:
+            raise TypeError(f"move {name}: pass at or delay")
         patch: TaskPatch = {}
         if at is not None:
             patch["at"] = at
@@ -170,8 +172,8 @@ class Tasks:
         body: bytes | None = None,
         *,
         headers: Mapping[str, str] | None = None,
-        at: str | None = None,
-        delay: str | None = None,
+        at: str | datetime | None = None,
+        delay: str | timedelta | None = None,
         name: str | None = None,
         queue: str | None = None,
         retries: int | None = None,
@@ -183,8 +185,8 @@ class Tasks:
         failed one. By default attempts go on until the queue's max_age is over.
         """
         sent = {
-            "Foliot-At": at,
-            "Foliot-Delay": delay,
+            "Foliot-At": cast("str | None", plain(at)),
+            "Foliot-Delay": cast("str | None", plain(delay)),
             "Foliot-Name": name,
             "Foliot-Queue": queue,
             "Foliot-Retries": None if retries is None else str(retries),
@@ -222,7 +224,7 @@ def _batches(tasks: Sequence[TaskInput]) -> Iterator[bytes]:
     items: list[bytes] = []
     size = 0
     for task in tasks:
-        item = json.dumps(task, allow_nan=False).encode()
+        item = encode(task)
         if len(items) == _MAX_BATCH or (items and size + len(item) + 13 > _MAX_BATCH_BYTES):
             yield b'{"tasks":[' + b",".join(items) + b"]}"
             items, size = [], 0

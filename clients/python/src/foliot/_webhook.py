@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Protocol
+from typing import Protocol, cast
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ def verify_webhook(secrets: str | Iterable[str], headers: Headers, body: bytes, 
     math.inf any time is accepted. Raises WebhookError if the callback must not be trusted, and
     ValueError if there is no secret, or if a secret or the tolerance is invalid.
     """
+    if not isinstance(cast(object, body), (bytes, bytearray, memoryview)):
+        raise TypeError(f"invalid body: expected the raw bytes that arrived, not {type(body).__name__}: a parsed body has other bytes than those that were signed")
     if not tolerance >= 0:
         raise ValueError(f"invalid tolerance {tolerance!r}: expected seconds, 0 or more")
     keys = [_key(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict
 
 
@@ -38,9 +39,9 @@ BackfillInput = TypedDict(
     "BackfillInput",
     {
         # The first instant is at this time or later.
-        "from": "str",
+        "from": "str | datetime",
         # The last instant is at this time or earlier. Not in the future.
-        "until": "str",
+        "until": "str | datetime",
     },
 )
 
@@ -189,11 +190,11 @@ class Instant(TypedDict):
 
 
 class MoveInput(TypedDict, total=False):
-    at: str
+    at: str | datetime
     """The new due time of all tasks."""
-    by: str
+    by: str | timedelta
     """Added to the due time of each task; negative moves them to an earlier time."""
-    delay: str
+    delay: str | timedelta
     """All tasks are due this long after the server moves them."""
 
 
@@ -201,9 +202,9 @@ PauseInput = TypedDict(
     "PauseInput",
     {
         # The queue resumes by itself after this time.
-        "for": "str",
+        "for": "str | timedelta",
         # The queue resumes by itself at this time.
-        "until": "str",
+        "until": "str | datetime",
     },
     total=False,
 )
@@ -297,13 +298,13 @@ class QueueInput(TypedDict, total=False):
     """The maximum number of attempts that start at once after a pause; requires a rate. 0 or absent: those of one second, at least one."""
     concurrency: int
     """The maximum number of attempts under way. Absent: no limit. To stop a queue, pause it."""
-    expire_after: str
+    expire_after: str | timedelta
     """The default for tasks that do not set it."""
     keep_bodies: bool
     """true: tasks that finish from now on keep their bodies until their retention ends. A retry can then send them again with the same id."""
-    keep_dead: str
+    keep_dead: str | timedelta
     """How long dead tasks are kept. Absent: the server's default."""
-    keep_finished: str
+    keep_finished: str | timedelta
     """How long finished tasks are kept. Absent: the server's default."""
     managed_by: str
     """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
@@ -315,7 +316,7 @@ class QueueInput(TypedDict, total=False):
     """The maximum number of attempts that start per second; 0.1 means one in ten seconds. A waiting task spends no attempt. Absent: no limit. To stop a queue, pause it."""
     retry: Retry
     """The default for tasks that do not set it."""
-    timeout: str
+    timeout: str | timedelta
     """The default for tasks that do not set it."""
 
 
@@ -340,10 +341,10 @@ class Retry(TypedDict, total=False):
 
 
 class RetryPatch(TypedDict, total=False):
-    max_age: str | None
+    max_age: str | timedelta | None
     max_attempts: int | None
-    max_backoff: str | None
-    min_backoff: str | None
+    max_backoff: str | timedelta | None
+    min_backoff: str | timedelta | None
 
 
 class _RulePreview(TypedDict):
@@ -437,11 +438,11 @@ class _ScheduleInput(TypedDict):
 
 
 class ScheduleInput(_ScheduleInput, total=False):
-    anchor: str
+    anchor: str | datetime
     """For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every."""
     catchup_limit: int
     """The maximum number of missed instants that fire_all fires. Absent: 100."""
-    catchup_window: str
+    catchup_window: str | timedelta
     """Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
@@ -449,11 +450,11 @@ class ScheduleInput(_ScheduleInput, total=False):
     """For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next."""
     dst_overlap: Literal["first", "both"]
     """For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first."""
-    end: str
+    end: str | datetime
     """No instant is later."""
-    every: str
+    every: str | timedelta
     """The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."""
-    jitter: str
+    jitter: str | timedelta
     """Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."""
     managed_by: str
     """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
@@ -467,7 +468,7 @@ class ScheduleInput(_ScheduleInput, total=False):
     """true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused."""
     runs: int
     """The number of instants that created a task, including one that waits. Triggers and backfills do not count. Only a PUT that creates the schedule sets it, as export writes it; absent: 0. An existing schedule keeps its count."""
-    start: str
+    start: str | datetime
     """No instant is earlier. With every, this is the first instant."""
     timezone: str
     """For cron: a name of the IANA database. Absent: UTC."""
@@ -483,11 +484,11 @@ class ScheduleList(_ScheduleList, total=False):
 
 
 class ScheduleRule(TypedDict, total=False):
-    anchor: str
+    anchor: str | datetime
     """For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every."""
     catchup_limit: int
     """The maximum number of missed instants that fire_all fires. Absent: 100."""
-    catchup_window: str
+    catchup_window: str | timedelta
     """Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
@@ -495,11 +496,11 @@ class ScheduleRule(TypedDict, total=False):
     """For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next."""
     dst_overlap: Literal["first", "both"]
     """For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first."""
-    end: str
+    end: str | datetime
     """No instant is later."""
-    every: str
+    every: str | timedelta
     """The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."""
-    jitter: str
+    jitter: str | timedelta
     """Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."""
     max_runs: int
     """The schedule ends when this number of instants has created a task. 0 or absent: no limit."""
@@ -507,7 +508,7 @@ class ScheduleRule(TypedDict, total=False):
     """The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."""
     overlap: Literal["allow", "skip", "buffer_one"]
     """The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."""
-    start: str
+    start: str | datetime
     """No instant is earlier. With every, this is the first instant."""
     timezone: str
     """For cron: a name of the IANA database. Absent: UTC."""
@@ -619,13 +620,13 @@ class Task(_Task, total=False):
 
 
 class TaskInput(TypedDict, total=False):
-    at: str
+    at: str | datetime
     """The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
-    delay: str
+    delay: str | timedelta
     """The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."""
-    expire_after: str
+    expire_after: str | timedelta
     """Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."""
-    first_attempt_at: str
+    first_attempt_at: str | datetime
     """Only in a request with at: the first attempt starts no earlier, but expire_after counts from at. An export writes it for a task that waits for a retry. No reply has it."""
     http: HTTPInput
     """The request to send. A task has exactly one of http and work."""
@@ -640,7 +641,7 @@ class TaskInput(TypedDict, total=False):
     """The queue of the task. Tasks of a queue share its limits."""
     retry: Retry
     """The retry policy."""
-    timeout: str
+    timeout: str | timedelta
     """The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."""
     traceparent: str
     """The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request."""
@@ -662,11 +663,11 @@ class TaskList(_TaskList, total=False):
 
 
 class TaskPatch(TypedDict, total=False):
-    at: str
+    at: str | datetime
     """A patch has at most one of at and delay."""
-    delay: str
+    delay: str | timedelta
     """The task is due this long after the patch is accepted."""
-    expire_after: str | None
+    expire_after: str | timedelta | None
     http: HTTPPatch
     """Only for a task with http."""
     labels: dict[str, str | None]
@@ -677,7 +678,7 @@ class TaskPatch(TypedDict, total=False):
     """high, normal or low."""
     queue: str | None
     retry: RetryPatch
-    timeout: str | None
+    timeout: str | timedelta | None
     work: WorkPatch
     """Only for a task with work."""
 
@@ -773,9 +774,9 @@ class CancelTasksQuery(TypedDict, total=False):
     """true: change all tasks, without a filter."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
-    due_after: str
+    due_after: str | datetime
     """Only tasks with a due_at after this time."""
-    due_before: str
+    due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
@@ -794,7 +795,7 @@ class CancelTasksQuery(TypedDict, total=False):
 
 
 class GetTaskQuery(TypedDict, total=False):
-    wait: str
+    wait: str | timedelta
     """Reply when the task is finished or dead, or after this time (at most 5m) with its present state."""
 
 
@@ -819,9 +820,9 @@ class ListSchedulesQuery(TypedDict, total=False):
 class ListTasksQuery(TypedDict, total=False):
     cursor: str
     """next_cursor of the page before. Use the same filters."""
-    due_after: str
+    due_after: str | datetime
     """Only tasks with a due_at after this time."""
-    due_before: str
+    due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     include: Literal["body"]
     """body: include the bodies of tasks."""
@@ -850,7 +851,7 @@ class ListUpcomingQuery(TypedDict, total=False):
     """The maximum number of items; 100 by default."""
     queue: str
     """Only tasks of this queue."""
-    until: str
+    until: str | timedelta
     """List what is due within this time from now; 1h by default."""
 
 
@@ -859,9 +860,9 @@ class MoveTasksQuery(TypedDict, total=False):
     """true: change all tasks, without a filter."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
-    due_after: str
+    due_after: str | datetime
     """Only tasks with a due_at after this time."""
-    due_before: str
+    due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
@@ -880,20 +881,20 @@ class MoveTasksQuery(TypedDict, total=False):
 
 
 class PreviewRuleQuery(TypedDict, total=False):
-    absent_from: str
+    absent_from: str | datetime
     """From this time until absent_until no server fires the schedule."""
-    absent_until: str
+    absent_until: str | datetime
     """The end of the absence."""
     days: int
     """Count the instants of this number of days."""
-    from_: str
+    from_: str | datetime
     """The first instant is at this time or later. Default: now."""
     limit: int
     """The maximum number of instants; 10 by default."""
 
 
 class PreviewScheduleQuery(TypedDict, total=False):
-    from_: str
+    from_: str | datetime
     """The first instant is at this time or later. Default: now."""
     limit: int
     """The maximum number of instants; 10 by default."""
@@ -914,9 +915,9 @@ class RetryTasksQuery(TypedDict, total=False):
     """true: change all tasks, without a filter."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
-    due_after: str
+    due_after: str | datetime
     """Only tasks with a due_at after this time."""
-    due_before: str
+    due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""

@@ -9,8 +9,9 @@ const tokenKey = 'foliot.token'
 const namespaceKey = 'foliot.namespace'
 
 export const token = signal(sessionStorage.getItem(tokenKey) ?? '')
-// namespace is the one that an operator selected. Empty: that of the token.
-export const namespace = signal(sessionStorage.getItem(namespaceKey) ?? '')
+// namespace is the one that an operator selected. Empty: that of the token. It becomes a
+// part of all commands and requests, and a link may name it, so it is always a valid name.
+export const namespace = signal('')
 export const me = signal<Identity | null>(null)
 // logoutReason is the reason why the session ended, shown above the login.
 export const logoutReason = signal('')
@@ -45,10 +46,17 @@ export function logOut(reason = ''): void {
   logoutReason.value = reason
 }
 
+// validNamespace reports whether a namespace may have the name.
+export const validNamespace = (name: string): boolean => /^[0-9A-Za-z][0-9A-Za-z._:-]{0,255}$/.test(name)
+
+// selectNamespace selects a namespace, or that of the token if name is '' or invalid.
 export function selectNamespace(name: string): void {
+  name = validNamespace(name) ? name : ''
   sessionStorage.setItem(namespaceKey, name)
   namespace.value = name
 }
+
+selectNamespace(sessionStorage.getItem(namespaceKey) ?? '')
 
 // shared reports whether several servers may share the store. Then live data, history
 // and attempts are those of one server.

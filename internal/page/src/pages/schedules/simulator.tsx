@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { url } from '../../api/call'
 import { previewRule, putSchedule, type RulePreview } from '../../api/openapi.gen'
-import { foliot, quote } from '../../format/command'
+import { commandLine, foliot, plainJSON, quote, withToken } from '../../format/command'
 import { fromQuery, ruleFlags, ruleKeys, ruleOf, used, zoneOfRule, type RuleText } from '../../format/rule'
 import { wall } from '../../format/wall'
 import { Command } from '../../parts/command'
@@ -125,8 +125,7 @@ async function simulate(text: RuleText & { absent_from?: string; absent_until?: 
 // end, so for these the command calls the API.
 function command(text: RuleText): string {
   if (text.cron?.trim() && !text.start && !text.end) return foliot('cron', 'preview', text.cron, ...ruleFlags(text).filter((f) => /^--(timezone|dst)/.test(f)))
-  const token = me.value?.secured ? '-H "Authorization: Bearer $FOLIOT_TOKEN" ' : ''
-  return `curl ${token}--json ${quote(JSON.stringify(ruleOf(text)))} ${quote(url('v1/schedules/preview'))}`
+  return commandLine([me.value?.secured ? withToken : 'curl', '--json', quote(plainJSON(JSON.stringify(ruleOf(text)))), quote(url('v1/schedules/preview'))])
 }
 
 function SaveButton({ text, off }: { text: RuleText; off: string }) {

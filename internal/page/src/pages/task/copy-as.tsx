@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
+import { noCommand } from '../../format/command'
 import { Copy } from '../../parts/copy'
 import { Dialog } from '../../parts/dialog'
-import { asCurl, asFoliot, asGo } from './export-code'
+import { asCurl, asFile, asFoliot, asGo } from './export-code'
 import { bodyKind, type TaskRead } from './read'
 
 const languages = { foliot: asFoliot, curl: asCurl, Go: asGo } as const
@@ -26,7 +27,9 @@ function Texts({ read, onClose }: { read: TaskRead; onClose: () => void }) {
   const { task } = read
   const ofSchedule = task.name.includes('@')
   const secret = Object.keys(task.http?.headers ?? {}).length > 0 || bodyKind(read) !== 'none'
-  const text = languages[language.value](read, { named: named.value, secrets: secrets.value })
+  const choice = { named: named.value, secrets: secrets.value }
+  const text = languages[language.value](read, choice)
+  const file = language.value === 'foliot' ? asFile(read, choice) : language.value === 'Go' && bodyKind(read) === 'bytes'
   return (
     <Dialog title="Copy as" onClose={onClose} wide>
       <p>This creates the same task again, with the same {task.delay ? 'delay' : 'due time'}.</p>
@@ -41,8 +44,8 @@ function Texts({ read, onClose }: { read: TaskRead; onClose: () => void }) {
       </div>
       {named.value && <p class="dim">The server refuses the name until the record of this task is removed.</p>}
       {ofSchedule && <p class="dim">Only its schedule can make a task with this name.</p>}
-      <div class="body"><pre class="copied" tabIndex={0} aria-label="Text to copy">{text}</pre><Copy text={text} /></div>
-      {bodyKind(read) === 'bytes' && secrets.value && language.value !== 'curl' && <p class="dim">Download the body first: {language.value === 'Go' ? <>read the file into <code>body</code></> : <>the command reads <code>body.bin</code></>}.</p>}
+      {text === noCommand ? <p class="copied">{text}</p> : <div class="body"><pre class="copied" tabIndex={0} aria-label="Text to copy">{text}</pre><Copy text={text} /></div>}
+      {file && secrets.value && <p class="dim">{language.value === 'Go' ? <>Download the body first, and read the file into <code>body</code></> : <>Save the body as <code>body.bin</code> first: the command reads this file</>}.</p>}
       <footer><button type="button" class="quiet" onClick={onClose}>Close</button></footer>
     </Dialog>
   )

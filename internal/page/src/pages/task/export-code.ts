@@ -1,5 +1,5 @@
 import type { Task } from '../../api/openapi.gen'
-import { foliot, quote } from '../../format/command'
+import { commandLine, foliot, hasControl, noCommand, plainJSON, quote, withToken } from '../../format/command'
 import { millis } from '../../format/time'
 import { me, namespace } from '../../state/session'
 import { bodyKind, bodyText, type TaskRead } from './read'
@@ -36,29 +36,35 @@ export function asCurl(read: TaskRead, c: Choice): string {
     ...(c.named ? { name: t.name } : {}), queue: t.queue, ...(t.delay ? { delay: t.delay } : { at: t.at ?? t.due_at }), http, work,
     timeout: t.timeout, expire_after: t.expire_after, priority: t.priority === 'normal' ? undefined : t.priority, labels: t.labels, retry: t.retry, on_dead: t.on_dead,
   }
-  const json = JSON.stringify(spec).replace(JSON.stringify(bodyMark), () => body!)
-  const lines = [`curl --json ${quote(json)}`]
-  if (me.value?.secured) lines.push('-H "Authorization: Bearer $FOLIOT_TOKEN"')
+  const json = plainJSON(JSON.stringify(spec).replace(JSON.stringify(bodyMark), () => body!))
+  const lines = [`${me.value?.secured ? withToken : 'curl'} --json ${quote(json)}`]
   if (namespace.value) lines.push(`-H ${quote('Foliot-Namespace: ' + namespace.value)}`)
-  return [...lines, quote(server() + '/v1/tasks')].join(' \\\n  ')
+  return commandLine([...lines, quote(server() + '/v1/tasks')], ' \\\n  ')
 }
 
 export function asFoliot(read: TaskRead, c: Choice): string {
   const { task: t } = read
   const kind = bodyKind(read)
-  const text = c.secrets ? bodyText(read) : hiddenValue
+  const text = c.secrets ? (kind === 'json' ? plainJSON(bodyText(read)) : bodyText(read)) : hiddenValue
   const r = t.retry
-  // A text that begins with @ would name a file, and no argument has the character NUL.
-  const piped = kind === 'text' && /^@|\0/.test(text)
-  return (piped ? `printf %b ${quote(text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0000'))} | ` : '') + foliot(
+  // A text that begins with @ would name a file.
+  const piped = kind === 'text' && text.startsWith('@') && !asFile(read, c)
+  const command = foliot(
     'add', ...(t.work ? ['--kind', t.work.kind] : [t.http?.url]), ...(t.delay ? ['--in', t.delay] : ['--at', t.at ?? t.due_at]), ...(c.named ? ['--name', t.name] : []),
     ...(t.http?.method && t.http.method !== 'POST' ? ['-X', t.http.method] : []), ...Object.entries(headers(t, c)).flatMap(([k, v]) => ['-H', `${k}: ${v}`]),
-    ...(kind === 'json' ? [t.work ? '--args' : '--json', text] : kind === 'text' ? ['-d', piped ? '@-' : text] : kind === 'bytes' ? ['-d', '@body.bin'] : []),
+    ...(kind === 'none' ? [] : kind === 'json' ? [`--${t.work ? 'args' : 'json'}=${text}`] : ['--data=' + (asFile(read, c) ? '@body.bin' : piped ? '@-' : text)]),
     '--queue', t.queue, ...(t.priority === 'normal' ? [] : ['--priority', t.priority]), ...Object.entries(t.labels ?? {}).flatMap(([k, v]) => ['--label', `${k}=${v}`]),
     '--timeout', t.timeout, ...(t.expire_after ? ['--expire-after', t.expire_after] : []),
     ...(r.max_attempts ? ['--max-attempts', String(r.max_attempts)] : []),
     ...flag('--min-backoff', r.min_backoff), ...flag('--max-backoff', r.max_backoff), ...flag('--max-age', r.max_age), ...flag('--on-dead', t.on_dead),
   )
+  return piped && command !== noCommand ? `printf %s ${quote(text)} | ${command}` : command
+}
+
+// asFile reports whether a command must read the body from a file.
+export function asFile(read: TaskRead, c: Choice): boolean {
+  const kind = bodyKind(read)
+  return kind === 'bytes' || kind === 'text' && c.secrets && hasControl(bodyText(read))
 }
 
 const flag = (name: string, value?: string) => (value ? [name, value] : [])

@@ -1,1 +1,0 @@
-import{H as r,Ka as e,w as t}from"./chunk-CMMAHTZJ.js";function A(i,n,s,o,a=t()){return e(n,o,async(m,u)=>{let{entries:d,next_cursor:p}=await r.in(a)({...i,limit:m,cursor:u},void 0,s);return{items:d,next:p}})}export{A as a};
