@@ -3,6 +3,7 @@ package idle
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -66,8 +67,8 @@ type Config struct {
 	MaxMissed int
 
 	// Jitter is the fraction of PingEvery and MaxAge by which they may be
-	// shorter, chosen at random for each ping and connection. Zero means 0.1,
-	// less than zero means none, and more than 1 means 1.
+	// shorter, chosen at random for each ping and connection. Zero and NaN
+	// mean 0.1, less than zero means none, and more than 1 means 1.
 	Jitter float64
 
 	// Resolution is the accuracy of all timeouts: the callback is never called
@@ -159,7 +160,7 @@ func (c Config) limits() limits {
 			l.pong = l.ping
 		}
 	}
-	if c.Jitter == 0 {
+	if c.Jitter == 0 || math.IsNaN(c.Jitter) {
 		l.jitter = 0.1
 	}
 	if l.workers <= 0 {
