@@ -75,9 +75,10 @@ type Config struct {
 	// early, and at most two resolutions late. A group with connections wakes
 	// up twice in each resolution. A process that wakes up more than a
 	// resolution late has stalled, and every connection gets a new timeout. On
-	// a machine that stalls often, choose a coarser resolution.
+	// a machine that stalls often, choose a coarser resolution. The group says
+	// so in one line by package log, if stalls let no timeout pass.
 	//
-	// Zero or less means the smallest timeout / 64, but at least 10 ms and at
+	// Zero or less means the smallest timeout / 64, but at least 100 ms and at
 	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
 	// / 2^28.
 	Resolution time.Duration
@@ -136,12 +137,15 @@ type limits struct {
 	maxMissed  uint8
 	jitter     float64
 	step       time.Duration // half a resolution
+	shortest   time.Duration // the smallest timeout
 	maxPerTick int
 	workers    int
 }
 
 const (
-	finestResolution   = 10 * time.Millisecond // of the defaults
+	// A container at its limit of processor time is stopped for up to 100 ms
+	// in each period of 100 ms. With a finer default that would be stalls.
+	finestResolution   = 100 * time.Millisecond
 	coarsestResolution = time.Second
 	longestSteps       = 1 << 29 // longest timeout in steps: they are compared in 32 bits
 )
@@ -180,6 +184,7 @@ func (l *limits) resolution(wish time.Duration) time.Duration {
 			smallest, longest = min(smallest, d), max(longest, d)
 		}
 	}
+	l.shortest = smallest
 	if wish <= 0 {
 		wish = max(smallest/64, finestResolution)
 	}
