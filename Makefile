@@ -78,12 +78,26 @@ page-images: tooled ## make images of all pages in bin/images, copy some to docs
 test-slow: checked ## the same tests in their long form
 	@CGO_ENABLED=1 $(GO) test $(RACE) -timeout 60m -run '$(RUN)' $(PKG)
 
+# The packages that programs import, and the systems for which they are vetted
+# and built without cgo. The processor of this machine runs the tests for 386.
+PUBLIC = ./wheel ./idle ./client . ./dir ./redis ./admin ./foliottest
+SYSTEMS = linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64
+WHEEL_SYSTEMS = js/wasm wasip1/wasm plan9/amd64
+
+.PHONY: platforms
+platforms: ## vet and build the public packages and foliot for other systems, and test the engine and idle with 32 bits (amd64 only)
+	@for s in $(SYSTEMS:=/build) $(WHEEL_SYSTEMS); do \
+		packages=./wheel; case $$s in */build) packages="$(PUBLIC)"; esac; \
+		s=$${s%/build}; echo "make: $$s"; export CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} GOGC=400; \
+		$(GO) vet $$packages; $(GO) build -o /dev/null $$packages; \
+		case $$packages in *client*) $(GO) build -o /dev/null ./cmd/foliot; esac; done
+	@if [ "$$($(GO) env GOHOSTARCH)" = amd64 ]; then CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 15m ./wheel ./idle ./internal/task/...; fi
+
 .PHONY: wheel-long
-wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under -race, 10^6 timers in real time, 32 bits
+wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under -race, 10^6 timers in real time
 	@$(GO) test -v -timeout 3h -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 1000000000
 	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^TestEveryTimerEndsOnceUnderContention$$' ./wheel -race.ops 10000000
 	@$(GO) test -v -timeout 1h -run '^(TestNothingIsEarlyInRealTime|TestConcurrentHistories.*)$$' ./wheel -linear.ops 10000000
-	@CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 1h ./wheel
 
 .PHONY: idle-long
 idle-long: tooled ## the batteries of package idle: 10^7 connections over a day, 5000 random lives, ends under -race (6 minutes)

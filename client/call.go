@@ -201,7 +201,7 @@ func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
 // retryAfter returns the delay that the server asks for, 0 if it asks for none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
-	if s, err := strconv.Atoi(value); err == nil {
+	if s, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(s, 0), 1<<31)) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {

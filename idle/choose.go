@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -210,8 +211,8 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 	resolution := 2 * g.limits.step
 	ticker := time.NewTicker(resolution)
 	defer ticker.Stop()
-	parts := int(spread/resolution) + 1
-	first := func(part int) int { return (part*len(all) + parts - 1) / parts } // index of the first connection of a part; connection k is in part k·parts/len(all)
+	parts := uint64(max(spread, 0)/resolution) + 1
+	first := func(part uint64) uint64 { return firstOf(part, uint64(len(all)), parts) }
 	for part := range parts {
 		g.ask(all[first(part):first(part+1)], becauseDraining)
 		select {
@@ -223,4 +224,13 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 		}
 	}
 	return false, nil
+}
+
+// firstOf returns the index of the first of n connections in a part:
+// connection k is in part k·parts/n. Their product may have more than 64 bits.
+func firstOf(part, n, parts uint64) uint64 {
+	hi, lo := bits.Mul64(part, n)
+	lo, carry := bits.Add64(lo, parts-1, 0)
+	index, _ := bits.Div64(hi+carry, lo, parts)
+	return index
 }

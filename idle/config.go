@@ -3,6 +3,7 @@ package idle
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -66,17 +67,18 @@ type Config struct {
 	MaxMissed int
 
 	// Jitter is the fraction of PingEvery and MaxAge by which they may be
-	// shorter, chosen at random for each ping and connection. Zero means 0.1,
-	// less than zero means none, and more than 1 means 1.
+	// shorter, chosen at random for each ping and connection. Zero and NaN
+	// mean 0.1, less than zero means none, and more than 1 means 1.
 	Jitter float64
 
 	// Resolution is the accuracy of all timeouts: the callback is never called
 	// early, and at most two resolutions late. A group with connections wakes
 	// up twice in each resolution. A process that wakes up more than a
 	// resolution late has stalled, and every connection gets a new timeout. On
-	// a machine that stalls often, choose a coarser resolution.
+	// a machine that stalls often, choose a coarser resolution. The group says
+	// so in one line by package log, if stalls let no timeout pass.
 	//
-	// Zero or less means the smallest timeout / 64, but at least 10 ms and at
+	// Zero or less means the smallest timeout / 64, but at least 100 ms and at
 	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
 	// / 2^28.
 	Resolution time.Duration
@@ -135,12 +137,15 @@ type limits struct {
 	maxMissed  uint8
 	jitter     float64
 	step       time.Duration // half a resolution
+	shortest   time.Duration // the smallest timeout
 	maxPerTick int
 	workers    int
 }
 
 const (
-	finestResolution   = 10 * time.Millisecond // of the defaults
+	// A container at its limit of processor time is stopped for up to 100 ms
+	// in each period of 100 ms. With a finer default that would be stalls.
+	finestResolution   = 100 * time.Millisecond
 	coarsestResolution = time.Second
 	longestSteps       = 1 << 29 // longest timeout in steps: they are compared in 32 bits
 )
@@ -159,7 +164,7 @@ func (c Config) limits() limits {
 			l.pong = l.ping
 		}
 	}
-	if c.Jitter == 0 {
+	if c.Jitter == 0 || math.IsNaN(c.Jitter) {
 		l.jitter = 0.1
 	}
 	if l.workers <= 0 {
@@ -179,6 +184,7 @@ func (l *limits) resolution(wish time.Duration) time.Duration {
 			smallest, longest = min(smallest, d), max(longest, d)
 		}
 	}
+	l.shortest = smallest
 	if wish <= 0 {
 		wish = max(smallest/64, finestResolution)
 	}

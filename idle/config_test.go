@@ -15,7 +15,7 @@ func TestTheDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 		{"nothing set", Config{}, time.Second},
 		{"a 64th of the smallest", Config{ReadIdle: 32 * time.Second, MaxAge: time.Hour}, 500 * time.Millisecond},
 		{"of pings too", Config{ReadIdle: time.Hour, PingEvery: time.Hour, PongWait: 6400 * time.Millisecond}, 100 * time.Millisecond},
-		{"at least 10 ms", Config{AllIdle: 100 * time.Millisecond}, 10 * time.Millisecond},
+		{"at least 100 ms", Config{AllIdle: 10 * time.Second, PingEvery: time.Hour, PongWait: time.Second}, 100 * time.Millisecond},
 		{"at most 1 s", Config{Handshake: time.Hour}, time.Second},
 		{"as set", Config{WriteIdle: time.Hour, Resolution: 30 * time.Millisecond}, 30 * time.Millisecond},
 		{"at least 1 ms", Config{WriteIdle: time.Hour, Resolution: time.Nanosecond}, time.Millisecond},

@@ -426,3 +426,97 @@ func TestARequestThatBeginsWhileOnRunsIsServedWhereTheKernelCannotBeAsked(t *tes
 		time.Sleep(10 * httpTimeout)
 	})
 }
+
+// The handler does not read the body, and the client stops sending it.
+func TestARequestWhoseUnreadBodyStopsArrivingEndsAfterItsHandler(t *testing.T) {
+	for what, c := range map[string]struct {
+		config Config
+		end    func(*Group[net.Conn])
+	}{
+		"all idle": {Config{AllIdle: httpTimeout}, nil},
+		"max age":  {Config{MaxAge: httpTimeout, Jitter: -1}, nil},
+		"drain":    {Config{AllIdle: Never}, func(g *Group[net.Conn]) { _ = g.Drain(context.Background(), 0) }},
+	} {
+		for _, head := range []string{"Content-Length: 10\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\nabc"} {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(c.config, closingConns)
+				b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusRequestEntityTooLarge)
+				})}))
+				if _, err := io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head); err != nil {
+					t.Fatal(err)
+				}
+				if c.end != nil {
+					go c.end(g)
+				}
+				begun := time.Now()
+				_ = b.SetReadDeadline(begun.Add(10 * httpTimeout))
+				reply, err := http.ReadResponse(b.replies, nil)
+				if err != nil || reply.StatusCode != http.StatusRequestEntityTooLarge {
+					t.Fatalf("%s: %v, %v", what, reply, err)
+				}
+				if took := time.Since(begun) + b.goneAfter(t); took > unreadWait+time.Second {
+					t.Errorf("%s, %q: gone after %v", what, head, took)
+				}
+				synctest.Wait()
+				if g.Len() != 0 {
+					t.Errorf("%s: %d are tracked", what, g.Len())
+				}
+			})
+		}
+	}
+}
+
+// The limit for an unread body must not end what follows: another request, or a
+// hijacked connection.
+func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{AllIdle: time.Hour}, closingConns)
+		taken := make(chan net.Conn, 1)
+		b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/read":
+				_, _ = io.Copy(io.Discard, r.Body)
+			case "/hijack":
+				c, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+				}
+				taken <- c
+				return
+			}
+			time.Sleep(4 * unreadWait)
+			if err := r.Context().Err(); err != nil {
+				t.Error(r.URL, err)
+			}
+			io.WriteString(w, "done")
+		})}))
+		for _, request := range []string{"POST /read", "POST /unread", "POST /read", "GET /"} {
+			body := "Content-Length: 3\r\n\r\nabc"
+			if request == "GET /" {
+				body = "\r\n"
+			}
+			if _, err := io.WriteString(b, request+" HTTP/1.1\r\nHost: test\r\n"+body); err != nil {
+				t.Fatal(err)
+			}
+			reply, err := http.ReadResponse(b.replies, nil)
+			if err != nil {
+				t.Fatal(request, err)
+			}
+			if got, err := io.ReadAll(reply.Body); string(got) != "done" || err != nil {
+				t.Fatalf("%s: %q, %v", request, got, err)
+			}
+			time.Sleep(4 * unreadWait)
+		}
+		if _, err := io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		c := <-taken
+		time.Sleep(4 * unreadWait)
+		go io.WriteString(b, "alive")
+		if got := make([]byte, 5); !readsFully(c, got) || string(got) != "alive" {
+			t.Errorf("%q", got)
+		}
+		c.Close()
+	})
+}

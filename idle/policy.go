@@ -1,6 +1,9 @@
 package idle
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // policy is a Config in steps of a grid, under a pressure. 0: off.
 type policy struct {
@@ -16,7 +19,7 @@ type policy struct {
 // - p of each timeout. Pressure does not make pings more frequent: that would
 // increase the load.
 func (l *limits) policy(g *grid, pressure float64) policy {
-	left := func(d time.Duration) time.Duration { return max(time.Duration(float64(d)*(1-pressure)), 1) }
+	left := func(d time.Duration) time.Duration { return max(d-part(d, pressure), 1) }
 	steps := func(d time.Duration) uint64 {
 		if d == 0 {
 			return 0
@@ -29,13 +32,21 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 		}
 		return g.steps(left(d))
 	}
-	spread := func(d time.Duration) uint64 { return uint64(float64(d/g.step) * l.jitter) }
+	spread := func(d time.Duration) uint64 { return uint64(part(d, l.jitter) / g.step) }
 	return policy{
 		read: pressed(l.read), write: pressed(l.write), all: pressed(l.all), handshake: pressed(l.handshake),
 		age: pressed(l.age), ageSpread: spread(left(l.age)), ageAgain: pressed(max(l.age/10, 1)),
 		ping: steps(l.ping), pingSpread: spread(l.ping), pong: steps(l.pong),
 		maxMissed: l.maxMissed,
 	}
+}
+
+// part returns d × p, for a d from zero and a p of 0 to 1. It never falls if d
+// rises. A float64 has too few bits for a long d, and the longest would
+// overflow.
+func part(d time.Duration, p float64) time.Duration {
+	hi, lo := bits.Mul64(uint64(d), uint64(p*(1<<32)))
+	return time.Duration(hi<<32 | lo>>32)
 }
 
 // next returns the reason that is due first, and its step. If that step is not

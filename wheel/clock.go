@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"math"
 	"math/bits"
 	"time"
 )
@@ -32,15 +33,21 @@ func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	if d <= 0 {
 		return s.floor(now)
 	}
-	at := now + d
-	if at < 0 {
-		at = maxDuration
-	}
+	at := plus(now, d)
 	tick = uint64(at) / uint64(s.tick) // unsigned and only once, because divisions are slow
 	if tick*uint64(s.tick) != uint64(at) {
 		tick++
 	}
 	return tick
+}
+
+// plus adds two times that are not negative. It saturates.
+func plus(a, b time.Duration) time.Duration {
+	sum := a + b
+	if sum < 0 {
+		sum = maxDuration
+	}
+	return sum
 }
 
 // floor returns the tick that contains now.
@@ -98,9 +105,24 @@ func (s *settings[T]) wallTick(t time.Time) (tick, rest uint64) {
 	return bits.Div64(hi, lo, uint64(s.tick))
 }
 
-// wallInstant returns the start of a tick of the wall clock.
+// latest is the last second that package time can compare with others. Later
+// ones, such as time.Unix(math.MaxInt64, 0), count as before all others there.
+var latest = time.Unix(math.MaxInt64+time.Time{}.Unix(), 0)
+
+// atMostLatest returns t, or latest if t is after it.
+func atMostLatest(t time.Time) time.Time {
+	if t.Unix() > latest.Unix() { // Unix wraps back what time.Unix wrapped
+		return latest
+	}
+	return t
+}
+
+// wallInstant returns the start of a tick of the wall clock. It saturates.
 func (s *settings[T]) wallInstant(tick uint64) time.Time {
 	hi, lo := bits.Mul64(tick, uint64(s.tick))
+	if hi >= uint64(time.Second)/2 { // the seconds would overflow
+		return latest
+	}
 	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second))
-	return time.Unix(int64(seconds), int64(nanos))
+	return atMostLatest(time.Unix(int64(seconds), int64(nanos)))
 }

@@ -89,6 +89,10 @@ type settings[T any] struct {
 	direct  func(T) (yes bool) // call fire at once, without Run: it is short and does not panic
 	dropped func(id ID, v T)   // a timer that expired will never be given to fire
 
+	// setBack may be nil. It is called on the driver's goroutine, without the
+	// lock, if timers of the wall clock are pending and that clock was set back.
+	setBack func(sh *shard[T])
+
 	// expiring may be nil. It is called under the shard's lock, when a timer
 	// expires and its cell still holds the value.
 	expiring func(sh *shard[T], index uint32)

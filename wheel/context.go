@@ -38,6 +38,7 @@ func (t *Timers) WithDeadline(parent context.Context, at time.Time) (context.Con
 	if at != at.Round(0) { // which strips the monotonic reading
 		return t.withDeadline(parent, at, time.Until(at), false)
 	}
+	at = atMostLatest(at)
 	return t.withDeadline(parent, at, at.Sub(t.use().settings.wallNow()), true)
 }
 

@@ -8,18 +8,26 @@ import "iter"
 // for 128 timers at a time, and holds no lock while it yields.
 func (w *Wheel[T]) All() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
-		var page []Expired[T]
 		for _, sh := range w.shards {
-			for from, ok := uint32(0), true; ok; from += pageCells {
-				page, ok = sh.page(page[:0], from)
-				for i := range page {
-					if !yield(page[i].ID, page[i].Value) {
-						return
-					}
-				}
+			if !sh.each(yield) {
+				return
 			}
 		}
 	}
+}
+
+// each is All for one shard. It returns false if yield does.
+func (sh *shard[T]) each(yield func(ID, T) bool) bool {
+	var page []Expired[T]
+	for from, ok := uint32(0), true; ok; from += pageCells {
+		page, ok = sh.page(page[:0], from)
+		for i := range page {
+			if !yield(page[i].ID, page[i].Value) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // pageCells is how many nodes All reads while it holds the lock. It divides a

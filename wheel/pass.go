@@ -67,6 +67,10 @@ func (sh *shard[T]) stepLocked() (more bool) {
 	}
 	budget := stepBudget
 	m := sh.momentLocked()
+	if m.hasWall && sh.setBack != nil && sh.wasSetBackLocked(&m) {
+		sh.unlocked(func() { sh.setBack(sh) })
+		return true
+	}
 	if sh.fireBatch != nil {
 		more = sh.stepBatchLocked(&m, &budget)
 	} else {

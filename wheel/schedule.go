@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -14,10 +15,11 @@ import (
 // machine is suspended, the series follows within 30 s.
 //
 // ScheduleFunc calls next for the first instant. After each run, the goroutine
-// of the run calls next for the following instant. The argument is the current
-// time or the previous instant, whichever is later. So runs do not overlap,
-// missed instants are skipped, and no instant runs twice, even if the clock is
-// set back.
+// of the run calls next for the following instant after the current time. So
+// runs do not overlap, and missed instants are skipped. After the clock was set
+// back, next is called again, through Config.Run. Then an instant runs if it
+// comes again, unless it has run already: no instant runs twice. The series
+// remembers the instants between the last 16 steps of the clock.
 //
 // next must return a time after its argument. Otherwise it is a panic: of
 // ScheduleFunc for the first instant, and later on the goroutine of the run. A
@@ -40,7 +42,7 @@ func (t *Timers) ScheduleFunc(next func(time.Time) time.Time, f func()) *Timer {
 	timer, s := &made.timer, &made.schedule
 	timer.wheel, timer.act = t.use(), s
 	s.following, s.f = next, f
-	first := s.next(timer.wheel, time.Time{})
+	first := s.next(timer.wheel, true)
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
 	timer.madeLocked(s.armLocked(timer, first))
@@ -54,47 +56,88 @@ type schedule struct {
 
 	// Guarded by the Timer's lock.
 	at      time.Time // the instant that the Timer is armed for; zero: Reset has armed it
-	last    time.Time // the instant of the last run
 	resumes time.Time // set by a Reset during a run: the end of the run arms the Timer for it
+
+	// Of the goroutine of a run, or of ScheduleFunc before the first.
+	searched time.Duration // instants up to then are over: they ran, or were missed; since base
+	ahead    time.Duration // of the wall clock, at the last call of next
+	stepped  bool          // that clock was stepped since the last run
+	ran      []span        // the last one is under way
 }
+
+// span is a series of instants that ran, or were missed, between two steps of
+// the clock.
+type span struct{ from, to time.Time }
+
+const maxSpans = 16
 
 func (s *schedule) direct() bool            { return false }
 func (s *schedule) mustAllow(time.Duration) {}
 
 func (s *schedule) fire(t *Timer, id ID) {
-	if s.begin(t, id) {
-		defer s.end(t)
-		s.f()
+	if isDue, ok := s.begin(t, id); ok {
+		defer s.end(t, isDue)
+		if isDue {
+			s.f()
+		}
 	}
 }
 
 func (s *schedule) lost(t *Timer, id ID, cause error) {
-	switch {
-	case errors.Is(cause, ErrClosed):
+	if errors.Is(cause, ErrClosed) {
 		t.take(id)
-	case s.begin(t, id): // a refused run counts as a run of zero duration
+	} else if isDue, ok := s.begin(t, id); ok { // a refused run counts as a run of zero duration
 		if t.wheel.settings.onPanic != nil {
 			defer t.wheel.shards[0].recoverPanic() // a panic of next must not leave the driver
 		}
-		s.end(t)
+		s.end(t, isDue)
 	}
 }
 
-func (s *schedule) begin(t *Timer, id ID) bool {
+// begin begins a run. If the clock was set back to before the instant, it is
+// not due: then the run is only a search for the next one.
+func (s *schedule) begin(t *Timer, id ID) (isDue, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.beginRunLocked(id) {
-		return false
+		return false, false
 	}
-	if !s.at.IsZero() {
-		s.last = s.at
+	switch {
+	case s.at.IsZero():
+		return true, true
+	case t.wheel.settings.wallNow().Before(s.at):
+		return false, true
 	}
-	return true
+	s.noteRun()
+	return true, true
+}
+
+// noteRun records the run of an instant.
+func (s *schedule) noteRun() {
+	if last := len(s.ran) - 1; last >= 0 && !s.stepped {
+		s.ran[last].to = s.at
+		return
+	}
+	s.stepped = false
+	if len(s.ran) == maxSpans {
+		s.ran = slices.Delete(s.ran, 0, 1)
+	}
+	s.ran = append(s.ran, span{s.at, s.at})
+}
+
+// searchAgain makes the Timer due if it waits for an instant, because the clock
+// was set back, and an earlier instant may come.
+func (s *schedule) searchAgain(t *Timer, id ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.id == id && !s.at.IsZero() {
+		t.wheel.Reset(id, 0)
+	}
 }
 
 // end asks for the next instant, without the lock, and arms the Timer for it,
 // unless the Timer was stopped.
-func (s *schedule) end(t *Timer) {
+func (s *schedule) end(t *Timer, wasDue bool) {
 	var next time.Time // stays zero if the user's function panics: then the series ends
 	defer func() {
 		t.mu.Lock()
@@ -103,10 +146,10 @@ func (s *schedule) end(t *Timer) {
 		s.goOnLocked(t, next)
 	}()
 	t.mu.Lock()
-	last, ask := s.last, t.armed && s.resumes.IsZero()
+	ask := t.armed && s.resumes.IsZero()
 	t.mu.Unlock()
 	if ask {
-		next = s.next(t.wheel, last)
+		next = s.next(t.wheel, wasDue)
 	}
 }
 
@@ -130,20 +173,38 @@ func (s *schedule) armLocked(t *Timer, at time.Time) error {
 		return nil
 	}
 	s.at = at
-	return t.armAtLocked(at)
+	err := t.armAtLocked(at)
+	if _, ahead := t.wheel.settings.clocks(); err == nil && ahead < s.ahead-smallStep { // since next was called
+		t.wheel.Reset(t.id, 0)
+	}
+	return err
 }
 
-// next returns the first instant after both the current time and last.
-func (s *schedule) next(w *timerWheel, last time.Time) time.Time {
-	after := w.settings.wallNow().Round(0)
-	if after.Before(last) {
-		after = last
+// next returns the first instant that did not run, after the current time. If
+// skip is false, it is the first since the last search, by the clock as it is
+// set now: the clock may have passed that instant before the driver noticed the
+// step.
+func (s *schedule) next(w *timerWheel, skip bool) time.Time {
+	now, ahead := w.settings.clocks()
+	if skip {
+		s.searched = now
 	}
-	next := s.following(after).Round(0)
-	if !next.IsZero() && !next.After(after) {
-		panic("wheel: the schedule of ScheduleFunc returned a time that is not after its argument")
+	s.stepped = s.stepped || (ahead-s.ahead).Abs() > smallStep
+	s.ahead = ahead
+	for after := w.settings.base.Round(0).Add(s.searched).Add(ahead); ; {
+		next := atMostLatest(s.following(after).Round(0))
+		if next.IsZero() {
+			return next
+		}
+		if !next.After(after) {
+			panic("wheel: the schedule of ScheduleFunc returned a time that is not after its argument")
+		}
+		i := slices.IndexFunc(s.ran, func(r span) bool { return !next.Before(r.from) && !next.After(r.to) })
+		if i < 0 {
+			return next
+		}
+		after = s.ran[i].to
 	}
-	return next
 }
 
 // resetLocked inserts a run after d; then the schedule goes on. If a run is

@@ -236,3 +236,73 @@ func TestAScheduleEndsAtClose(t *testing.T) {
 		}
 	})
 }
+
+// runsHourly checks that a run began at each of the hours from first to last,
+// at most wallCheck late, and that there was no other.
+func runsHourly(t *testing.T, got []firing, first, last int) {
+	t.Helper()
+	if len(got) != last-first+1 {
+		t.Fatalf("%d runs, want %d: %v", len(got), last-first+1, hours(got))
+	}
+	for k, f := range got {
+		if late := f.at - time.Duration(first+k)*time.Hour; late < 0 || late > wallCheck+time.Second {
+			t.Errorf("a run at %v, want hour %d", f.at, first+k)
+		}
+	}
+}
+
+func TestAScheduleThatWasMadeWhileTheClockWasAheadFollowsItsCorrection(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, c := range []struct{ made, ahead, corrected time.Duration }{
+		{0, year, 10 * time.Second},
+		{0, year, 0}, // while ScheduleFunc calls next
+		{59*time.Minute + 50*time.Second, 15 * time.Second, time.Second}, // the instant comes before the driver looks at the clock
+	} {
+		inBubble(t, func(t *testing.T, cfg Config) {
+			tm, clock := scheduled(cfg)
+			defer tm.Close()
+			r := newRecorder()
+			tm.AfterFunc(1, func() {}) // ticks begin before the step
+			time.Sleep(c.made)
+			clock.step(c.ahead)
+			asked := 0
+			tm.ScheduleFunc(func(t time.Time) time.Time {
+				if asked++; asked == 1 && c.corrected == 0 {
+					clock.step(-c.ahead)
+				}
+				return hourly(t)
+			}, func() { r.fire(0) })
+			if c.corrected > 0 {
+				time.Sleep(c.corrected)
+				clock.step(-c.ahead)
+			}
+			time.Sleep(24*time.Hour + time.Minute - c.made)
+			synctest.Wait()
+			runsHourly(t, r.firings(), 1, 24)
+		})
+	}
+}
+
+func TestAGlitchOfTheClockNeitherFreezesAScheduleNorRepeatsAnInstant(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, clock := scheduled(cfg)
+		defer tm.Close()
+		r, minutes := newRecorder(), newRecorder()
+		tm.ScheduleFunc(hourly, func() { r.fire(0) })
+		tm.ScheduleFunc(func(t time.Time) time.Time { return t.Truncate(time.Minute).Add(time.Minute) }, func() { minutes.fire(0) })
+		time.Sleep(90*time.Minute + 20*time.Second)
+		clock.step(30 * 24 * time.Hour)
+		time.Sleep(time.Minute)
+		clock.step(-30 * 24 * time.Hour)
+		time.Sleep(40*24*time.Hour - 91*time.Minute)
+		synctest.Wait()
+		runsHourly(t, append(r.firings()[:1:1], firing{0, 2 * time.Hour}), 1, 2)
+		if at := r.firings()[1].at; at > 92*time.Minute { // two o'clock passed when the clock was ahead
+			t.Errorf("the second run at %v", at)
+		}
+		runsHourly(t, r.firings()[2:], 3, 40*24)
+		if n, want := len(minutes.firings()), 40*24*60; n != want {
+			t.Errorf("%d runs for %d minutes: one was repeated or left out", n, want)
+		}
+	})
+}

@@ -70,6 +70,14 @@ func newTimerWheel(cfg Config) *timerWheel {
 	s.fire = func(id ID, t *Timer) { t.act.fire(t, id) }
 	s.direct = func(t *Timer) bool { return t.act.direct() }
 	s.dropped = func(id ID, t *Timer) { t.act.lost(t, id, errDropped) }
+	s.setBack = func(sh *shard[*Timer]) {
+		sh.each(func(id ID, t *Timer) bool {
+			if x, ok := t.act.(*schedule); ok {
+				x.searchAgain(t, id)
+			}
+			return true
+		})
+	}
 	w.Wheel = newWheel(s, shards)
 	return w
 }
@@ -144,7 +152,7 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	// sleep if the wheel has not done so in time.
 	var spare <-chan time.Time
 	if !w.settings.detached {
-		alarm := time.NewTimer(max(d, d+2*w.settings.tick)) // max: the sum may overflow
+		alarm := time.NewTimer(plus(d, plus(w.settings.tick, w.settings.tick)))
 		defer alarm.Stop()
 		spare = alarm.C
 	}

@@ -13,10 +13,45 @@ import "time"
 // wallCheck, at O(1) cost, and notices a step within that time.
 const wallCheck = 30 * time.Second
 
+// A schedule depends on the wall clock twice: at its instant, and when its next
+// function was asked for that instant. If the clock was set back since then,
+// the schedule must ask again. So the driver compares the two clocks.
+//
+// smallStep is the largest step that is ignored. The clock loses less in
+// wallCheck if its rate is adjusted.
+const smallStep = 100 * time.Millisecond
+
+// aheadOf returns how much the wall clock is ahead of the monotonic clock since
+// the base.
+func (s *settings[T]) aheadOf(wall time.Time, mono time.Duration) time.Duration {
+	return wall.Sub(s.base.Round(0).Add(mono))
+}
+
+// clocks reads both clocks.
+func (s *settings[T]) clocks() (mono, ahead time.Duration) {
+	mono = s.now()
+	return mono, s.aheadOf(s.wallNow(), mono)
+}
+
+// wasSetBackLocked reports whether the wall clock was set back since the last
+// call.
+func (sh *shard[T]) wasSetBackLocked(m *moment) bool {
+	ahead := sh.aheadOf(m.wall, m.mono)
+	was := ahead < sh.ahead-smallStep
+	if was || ahead > sh.ahead {
+		sh.ahead = ahead
+	}
+	return was
+}
+
 // addAtUnlock adds a timer for the wall-clock time t. The lock must be held;
 // addAtUnlock unlocks it.
 func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
-	now := sh.wallFloor(sh.wallNow())
+	wall := sh.wallNow()
+	now := sh.wallFloor(wall)
+	if sh.setBack != nil {
+		sh.ahead = max(sh.ahead, sh.aheadOf(wall, time.Since(sh.base))) // the driver, not an add, notices that it fell
+	}
 	if sh.wall == nil {
 		h := newHierarchy(&sh.nodes, now, wallBit, turnLength)
 		h.touch = sh.ticks.touch

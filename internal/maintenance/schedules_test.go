@@ -284,3 +284,18 @@ func zoneFile(hours int) []byte {
 	fmt.Fprintf(&b, "\n<X>-%d\n", hours)
 	return b.Bytes()
 }
+
+func TestAScheduleThatWasMadeWhileTheClockWasAheadFollowsItsCorrection(t *testing.T) {
+	inBubble(t, time.Second, func(s *server) {
+		const year = 365 * 24 * time.Hour
+		s.set(year)
+		s.schedule("every", recurrence.Rule{Every: 7 * time.Second})
+		s.schedule("cron", recurrence.Rule{Cron: "* * * * *", Zone: "Europe/Berlin"})
+		s.set(-year)
+		set := time.Now()
+		time.Sleep(70 * time.Minute)
+		if n, want := s.instants(set), 600+70; n < want-2 || n > want+2 {
+			t.Errorf("%d instants in the 70 minutes after the correction, want %d", n, want)
+		}
+	})
+}

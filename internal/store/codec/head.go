@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ const (
 // maxHeadSize is the largest body size in a head, and maxHeadKind the largest
 // kind. Other values have a field.
 const (
-	maxHeadSize = 1 << 40
+	maxHeadSize = min(1<<40, math.MaxInt-1) // the latter with 32 bits
 	maxHeadKind = 3
 )
 

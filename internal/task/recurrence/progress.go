@@ -1,6 +1,8 @@
 package recurrence
 
 import (
+	"time"
+
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task/wallclock"
 )
@@ -58,9 +60,13 @@ func (r *Progress) Upcoming(c *Calendar) wallclock.Millis {
 }
 
 // Rewind handles a clock that was set back. Instants that were skipped while
-// the clock was ahead can fire again, and fired ones cannot.
+// the clock was ahead can fire again, and fired ones cannot. An interval that
+// began while the clock was ahead begins earlier, by whole intervals.
 func (r *Progress) Rewind(now wallclock.Millis) {
 	if r.Last > now+stepBack {
+		if every := wallclock.Millis(r.Every / time.Millisecond); every > 0 && r.Start == 0 && now < r.Anchor && r.Anchor <= r.Last {
+			r.Anchor -= ((r.Anchor-now)/every + 1) * every
+		}
 		r.Last, r.Civil, r.Limited = now, 0, min(r.Limited, now)
 	}
 }
