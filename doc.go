@@ -56,11 +56,12 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, create the task before the
-// transaction commits. Derive its name from the row, and let the handler read
-// the row. After a rollback the handler finds no row, and has nothing to do. In
-// the other order, a crash between the commit and the create would lose the
-// timer.
+// To set a timer for a row of a database, store its due time in the row, and
+// call Put inside the transaction, after the INSERT. The handler reads the row:
+// if it is missing, the transaction was rolled back; if its time is later, the
+// handler snoozes. With In, ErrExists would keep the timer of an attempt that was
+// rolled back. After the commit, a crash would lose the timer. See the example
+// Transaction.
 //
 // # Cost
 //

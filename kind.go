@@ -63,7 +63,8 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 // digit. In returns ErrExists if the store has a task of that name, even one
 // that has ended. Its other errors are ErrInvalid, ErrFull, ErrUnavailable and,
 // after Node.Close, ErrClosed. After ErrUnavailable the task may have been
-// created: repeat the call, and treat ErrExists as success.
+// created: repeat the call. ErrExists is then a success if no earlier task can
+// have the name.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, In(d), args, options, false)
 }
