@@ -97,14 +97,15 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 // changes, Schedule writes nothing, so a program can call it at each start.
 // Errors: ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
-	if err := r.valid(name); err != nil {
+	rule, err := r.stored(name)
+	if err != nil {
 		return err
 	}
 	q, err := k.request(name, args, options)
 	if err != nil {
 		return err
 	}
-	return s.schedule(ctx, q, r)
+	return s.schedule(ctx, q, rule)
 }
 
 // request returns the task of a call. It returns ErrInvalid if the kind has no

@@ -17,6 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Options configures a Node. The zero Options works.
@@ -380,9 +381,9 @@ func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 }
 
 // schedule implements Scheduler.
-func (n *Node) schedule(ctx context.Context, r *request, rule Rule) error {
+func (n *Node) schedule(ctx context.Context, r *request, rule recurrence.Rule) error {
 	now := n.now()
-	spec := task.ScheduleSpec{Spec: r.spec(n.defaults(r.queue), n.options.Namespace, now), Rule: rule.rule()}
+	spec := task.ScheduleSpec{Spec: r.spec(n.defaults(r.queue), n.options.Namespace, now), Rule: rule}
 	if err := spec.Validate(now); err != nil {
 		return translate(r.name, err)
 	}
