@@ -40,8 +40,8 @@
 //	nil                           is delivered
 //	an error                      is retried after a backoff, until MaxAttempts or MaxAge is used up; then it is dead
 //	Dead(err)                     is dead: no attempt follows, unless an operator retries the task
-//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d
-//	Snooze(d)                     is moved: it is due after exactly d, and no attempt is used
+//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d, at least 1s
+//	Snooze(d)                     is moved: it is due after exactly d, at least 1s, and no attempt is used
 //	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
 //	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
 //	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
