@@ -263,7 +263,7 @@ func TestHandlersCallbacksAndTheLogGetTheNamespaceOfATask(t *testing.T) {
 		store := dir.Store(t.TempDir())
 		for _, namespace := range []string{"a", "b"} {
 			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
-				Namespace: namespace, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
+				Namespace: namespace, AllNamespaces: true, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
 				Died: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
 			})
 			if err != nil {

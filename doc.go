@@ -40,8 +40,8 @@
 //	nil                           is delivered
 //	an error                      is retried after a backoff, until MaxAttempts or MaxAge is used up; then it is dead
 //	Dead(err)                     is dead: no attempt follows, unless an operator retries the task
-//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d
-//	Snooze(d)                     is moved: it is due after exactly d, and no attempt is used
+//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d, at least 1s
+//	Snooze(d)                     is moved: it is due after exactly d, at least 1s, and no attempt is used
 //	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
 //	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
 //	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
@@ -56,11 +56,12 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, create the task before the
-// transaction commits. Derive its name from the row, and let the handler read
-// the row. After a rollback the handler finds no row, and has nothing to do. In
-// the other order, a crash between the commit and the create would lose the
-// timer.
+// To set a timer for a row of a database, store its due time in the row, and
+// call Put inside the transaction, after the INSERT. The handler reads the row:
+// if it is missing, the transaction was rolled back; if its time is later, the
+// handler snoozes. With In, ErrExists would keep the timer of an attempt that was
+// rolled back. After the commit, a crash would lose the timer. See the example
+// Transaction.
 //
 // # Cost
 //

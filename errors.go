@@ -134,16 +134,21 @@ func Dead(err error) error {
 }
 
 // RetryIn returns a result for a handler that failed with err: the next attempt
-// starts after d, instead of after the backoff. This attempt counts.
+// starts after d, at least 1s, instead of after the backoff. This attempt counts.
 func RetryIn(d time.Duration, err error) error {
 	return &result{task.Outcome{Verdict: task.Failure, Exact: true, RetryAfter: bounded(d)}, err}
 }
 
 // Snooze returns a result for a handler that moves its task: the task is due
-// after d, and this attempt does not count.
+// after d, at least 1s, and this attempt does not count.
 func Snooze(d time.Duration) error {
 	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: bounded(d)}, nil}
 }
 
-// bounded returns d, limited to the range from 0 to task.MaxDelay.
-func bounded(d time.Duration) time.Duration { return min(max(d, 0), task.MaxDelay) }
+// leastWait is the shortest wait that a handler can choose: a handler that
+// always returns Snooze(0) would run without a pause. It is the shortest wait
+// after a Retry-After, if the task sets no Backoff.
+const leastWait = task.DefaultMinBackoff
+
+// bounded returns d, limited to the range from leastWait to task.MaxDelay.
+func bounded(d time.Duration) time.Duration { return min(max(d, leastWait), task.MaxDelay) }

@@ -242,3 +242,22 @@ func TestAPanicValueThatExitsItsGoroutineCostsNoSlot(t *testing.T) {
 		}
 	})
 }
+
+func TestAHandlerThatPutsItsTaskBackAtOnceRunsOnceASecond(t *testing.T) {
+	for name, result := range map[string]error{
+		"Snooze(0)": foliot.Snooze(0), "Snooze(-1)": foliot.Snooze(-1), "RetryIn(0)": foliot.RetryIn(0, errors.New("busy")), "RetryIn(1ns)": foliot.RetryIn(1, errors.New("busy")),
+	} {
+		inBubble(t, func(_ context.Context, again *foliot.Task[order]) error {
+			if again.Attempt > 100 {
+				return nil
+			}
+			return result
+		}, func(t *testing.T, n *foliot.Node, c *calls) {
+			mustIn(t, n, "again", 0)
+			pass(time.Minute)
+			if c.len() < 50 || c.len() > 61 {
+				t.Errorf("%s: it ran %d times in a minute", name, c.len())
+			}
+		})
+	}
+}

@@ -63,7 +63,8 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 // digit. In returns ErrExists if the store has a task of that name, even one
 // that has ended. Its other errors are ErrInvalid, ErrFull, ErrUnavailable and,
 // after Node.Close, ErrClosed. After ErrUnavailable the task may have been
-// created: repeat the call, and treat ErrExists as success.
+// created: repeat the call. ErrExists is then a success if no earlier task can
+// have the name.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {
 	return k.create(ctx, s, name, In(d), args, options, false)
 }
@@ -96,14 +97,15 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 // changes, Schedule writes nothing, so a program can call it at each start.
 // Errors: ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
-	if err := r.valid(name); err != nil {
+	rule, err := r.stored(name)
+	if err != nil {
 		return err
 	}
 	q, err := k.request(name, args, options)
 	if err != nil {
 		return err
 	}
-	return s.schedule(ctx, q, r)
+	return s.schedule(ctx, q, rule)
 }
 
 // request returns the task of a call. It returns ErrInvalid if the kind has no

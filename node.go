@@ -17,14 +17,19 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Options configures a Node. The zero Options works.
 type Options struct {
 	// Namespace holds the tasks and schedules that this Node creates. Open
-	// creates it if it does not exist. The handlers run the tasks of all
-	// namespaces. Default: "default".
+	// creates it if it does not exist. Default: "default".
 	Namespace string
+	// AllNamespaces lets the handlers run the tasks of all namespaces, for a
+	// program that has one for each of its customers. Each client that may
+	// create tasks with a kind in any namespace can then start the handlers.
+	// Default: they run only the tasks of Namespace.
+	AllNamespaces bool
 	// Concurrency is the maximum number of handlers that run at once in this
 	// process. At most 1,000,000. Default: 128.
 	Concurrency int
@@ -121,13 +126,16 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if err := n.makeNamespace(ctx); err != nil {
 		return nil, errors.Join(err, core.Store.Close())
 	}
-	kinds := map[string]int{}
+	kinds, of := map[string]int{}, o.Namespace
+	if o.AllNamespaces {
+		of = ""
+	}
 	for kind, h := range n.handlers {
 		kinds[kind] = h.atOnce
 	}
 	core.Connect(node.Config{
 		Dispatch: dispatch.Config{
-			Slots: -1, Handlers: o.Concurrency, Kinds: kinds, Holder: holder(), Hangs: n.hangs,
+			Slots: -1, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
 			LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
 		},
 		Deliver: n.deliver,
@@ -380,9 +388,9 @@ func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 }
 
 // schedule implements Scheduler.
-func (n *Node) schedule(ctx context.Context, r *request, rule Rule) error {
+func (n *Node) schedule(ctx context.Context, r *request, rule recurrence.Rule) error {
 	now := n.now()
-	spec := task.ScheduleSpec{Spec: r.spec(n.defaults(r.queue), n.options.Namespace, now), Rule: rule.rule()}
+	spec := task.ScheduleSpec{Spec: r.spec(n.defaults(r.queue), n.options.Namespace, now), Rule: rule}
 	if err := spec.Validate(now); err != nil {
 		return translate(r.name, err)
 	}
@@ -438,8 +446,11 @@ func (n *Node) Stats() Stats {
 }
 
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
-// process but no handler in its Mux. Their tasks wait. An empty name stands for
+// process but no handler in its Mux, in the namespaces that it runs. Their tasks wait. An empty name stands for
 // tasks with a URL: a Node never sends these. On a Redis, each process reports
 // only the tasks that it owns. A task that was cancelled, moved or replaced is
 // still reported for some seconds.
-func (n *Node) Missing() []string { return n.core.Missing() }
+func (n *Node) Missing() []string {
+	kinds, _ := n.core.Missing()
+	return kinds
+}

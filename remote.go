@@ -201,27 +201,21 @@ func unknown(name string) error {
 	return nil
 }
 
-func (s *remote) schedule(ctx context.Context, r *request, rule Rule) error {
+func (s *remote) schedule(ctx context.Context, r *request, rule recurrence.Rule) error {
 	now := task.CeilMillis(time.Now())
-	local := task.ScheduleSpec{Spec: r.localSpec(now), Rule: rule.rule()}
+	local := task.ScheduleSpec{Spec: r.localSpec(now), Rule: rule}
 	if err := local.Validate(now); err != nil {
 		return translate(r.name, err)
 	}
 	tasks := r.clientSpec()
 	tasks.Name, tasks.Delay = "", 0
 	spec := client.ScheduleSpec{
-		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: bound(local.Rule.Start), End: bound(local.Rule.End), MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
-		Misfire: client.Misfire(recurrence.Misfire(rule.Missed).String()), Overlap: client.Overlap(recurrence.Overlap(rule.Overlap).String()), CatchupLimit: rule.CatchupLimit, Task: tasks,
+		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: bound(rule.Start), End: bound(rule.End), MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
+		Misfire: client.Misfire(rule.Misfire.String()), Overlap: client.Overlap(rule.Overlap.String()),
+		CatchupLimit: rule.CatchupLimit, CatchupWindow: &rule.CatchupWindow, Task: tasks,
 	}
-	if rule.SkipGaps && rule.Cron != "" { // the API refuses fields that Every ignores
-		spec.DSTGap = "skip"
-	}
-	if rule.BothFolds && rule.Cron != "" {
-		spec.DSTOverlap = "both"
-	}
-	if rule.CatchupWindow != 0 {
-		window := max(rule.CatchupWindow, 0)
-		spec.CatchupWindow = &window
+	if rule.Cron != "" { // the API refuses fields that Every ignores
+		spec.DSTGap, spec.DSTOverlap = rule.Gap.String(), rule.Fold.String()
 	}
 	_, err := s.client.Schedules.Put(ctx, r.name, spec)
 	return remoteError(r.name, err)

@@ -13,7 +13,7 @@ import (
 type Rule struct {
 	// Cron is a cron expression. It has five fields (minute, hour, day of
 	// month, month, day of week), or six with the second first, or is a word
-	// such as @daily. Exactly one of Cron and Every must be set.
+	// such as @daily or @every 90s. Exactly one of Cron and Every must be set.
 	Cron string
 	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	Zone string
@@ -70,28 +70,28 @@ func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zo
 // Every returns a rule with an instant every d. See Rule.Every.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
-// valid returns an error about the schedule with this name if Missed or Overlap
-// of r is none of the constants.
-func (r Rule) valid(name string) error {
-	switch {
-	case r.Missed > FireAll:
-		return &Error{Task: name, kind: ErrInvalid, detail: "Rule.Missed must be FireOnce, SkipMissed or FireAll"}
-	case r.Overlap > BufferOne:
-		return &Error{Task: name, kind: ErrInvalid, detail: "Rule.Overlap must be AllowOverlap, SkipOverlap or BufferOne"}
-	}
-	return nil
-}
-
-func (r Rule) rule() recurrence.Rule {
+// stored returns r as the store has it. Its error is about the schedule name.
+func (r Rule) stored(name string) (recurrence.Rule, error) {
 	out := recurrence.Rule{
-		Cron: r.Cron, Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
+		Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
 		Misfire: recurrence.Misfire(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
 		CatchupWindow: max(r.CatchupWindow, 0), CatchupLimit: r.CatchupLimit,
 	}
-	if r.SkipGaps {
+	switch {
+	case r.Missed > FireAll:
+		return out, &Error{Task: name, kind: ErrInvalid, detail: "Rule.Missed must be FireOnce, SkipMissed or FireAll"}
+	case r.Overlap > BufferOne:
+		return out, &Error{Task: name, kind: ErrInvalid, detail: "Rule.Overlap must be AllowOverlap, SkipOverlap or BufferOne"}
+	}
+	if r.Cron != "" {
+		if err := out.SetCron(r.Cron); err != nil {
+			return out, &Error{Task: name, kind: ErrInvalid, detail: err.Error()}
+		}
+	}
+	if r.SkipGaps && out.Cron != "" {
 		out.Gap = cron.GapSkip
 	}
-	if r.BothFolds {
+	if r.BothFolds && out.Cron != "" {
 		out.Fold = cron.OverlapBoth
 	}
 	if r.CatchupWindow == 0 {
@@ -100,7 +100,7 @@ func (r Rule) rule() recurrence.Rule {
 	if r.CatchupLimit == 0 {
 		out.CatchupLimit = recurrence.DefaultCatchupLimit
 	}
-	if r.Cron != "" && r.Zone == "" {
+	if out.Cron != "" && r.Zone == "" {
 		out.Zone = recurrence.DefaultZone
 	}
 	if !r.Start.IsZero() {
@@ -109,5 +109,5 @@ func (r Rule) rule() recurrence.Rule {
 	if !r.End.IsZero() {
 		out.End = task.FloorMillis(r.End)
 	}
-	return out
+	return out, nil
 }

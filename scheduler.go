@@ -1,6 +1,10 @@
 package foliot
 
-import "context"
+import (
+	"context"
+
+	"github.com/foliot/foliot/internal/task/recurrence"
+)
 
 // Scheduler accepts tasks. It is a *Node of this process, or the result of
 // Remote for a Node of another process. The methods of a Kind create tasks and
@@ -32,5 +36,5 @@ type Scheduler interface {
 	Unschedule(ctx context.Context, name string) error
 
 	create(ctx context.Context, r *request, replace bool) (Info, error)
-	schedule(ctx context.Context, r *request, rule Rule) error
+	schedule(ctx context.Context, r *request, rule recurrence.Rule) error
 }

@@ -42,6 +42,7 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	server := api.New(api.Config{
 		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
 		WaitsFor:  core.WaitsFor,
+		Handles:   core.Handles,
 		Page:      page.Handler(),
 		Backup:    core.Backup(),
 		Examine:   core.Examine(),

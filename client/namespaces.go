@@ -24,6 +24,7 @@ type NamespaceSettings struct {
 	EditRate     float64 // edits of queues, tokens and secrets per second, by the namespace's own tokens. Default: 2, and 50 at once
 	Suspended    bool    // no task is created, delivered or fired, and the namespace's own tokens can only read
 	HidePayloads bool    // tokens of scope read see no bodies and no headers of requests, and no replies
+	Kinds        bool    // tasks with a kind are allowed: a program with handlers runs the tasks of the namespace
 	ManagedBy    string  // the owner for foliot apply --prune. A Put without it keeps the present owner
 }
 

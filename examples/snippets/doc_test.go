@@ -13,12 +13,12 @@ import (
 // documents are the pages that show code of the examples.
 var documents = []struct {
 	page  string
-	files string // a pattern
+	files string // patterns
 	all   bool   // the files must show each block of Go in the page
 }{
 	{"../../docs/idle.md", "*.go", true},
-	{"../../docs/embedding.md", "../embed/*/*.go", true},
-	{"../../README.md", "../embed/*/*.go", false},
+	{"../../docs/embedding.md", "../embed/*/*.go ../../example*_test.go", true},
+	{"../../README.md", "../embed/*/*.go ../../example*_test.go", false},
 }
 
 // shown is a block of Go in a page, below the line with its name.
@@ -69,11 +69,15 @@ func TestThePagesShowTheCodeThatIsTested(t *testing.T) {
 var region = regexp.MustCompile(`(?s)(?:^|\n)//doc:show ([a-z]+)\n(.*?)\n//doc:end\n`)
 
 // snippets returns the code that files show, by name.
-func snippets(t *testing.T, pattern string) map[string]string {
+func snippets(t *testing.T, patterns string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for pattern := range strings.FieldsSeq(patterns) {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	code := map[string]string{}
 	for _, file := range files {

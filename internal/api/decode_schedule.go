@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -137,31 +138,21 @@ func (r *reader) bound() (task.Millis, error) {
 	return at, err
 }
 
-// decodeCron reads a cron expression. "@every 90s" sets every.
 func (r *reader) decodeCron(rule *recurrence.Rule) error {
 	text, err := r.Text()
 	if err != nil {
 		return err
 	}
-	expr, err := cron.Parse(text)
-	if err != nil {
-		return refuse("bad_cron", "", err.Error())
-	}
-	every, ok := expr.Every()
-	switch {
-	case ok && rule.Every != 0:
-		return twoRules()
-	case ok:
-		rule.Every = every
-	default:
-		rule.Cron = expr.String()
+	var invalid *recurrence.RuleError
+	if errors.As(rule.SetCron(text), &invalid) {
+		return refuse(invalid.Code, "", invalid.Detail)
 	}
 	return nil
 }
 
 func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	if rule.Every != 0 { // cron has set it
-		return twoRules()
+		return refuse("conflict", "", "a schedule must have either cron or every, not both")
 	}
 	every, err := r.duration()
 	if err == nil && every == 0 { // 0 means that none was given
@@ -169,10 +160,6 @@ func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	}
 	rule.Every = every
 	return err
-}
-
-func twoRules() error {
-	return refuse("conflict", "", "a schedule must have either cron or every, not both")
 }
 
 // decodeScheduled reads the template of the tasks of a schedule.

@@ -146,6 +146,8 @@ func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.
 			n.Suspended, err = r.Bool()
 		case "hide_payloads":
 			n.HidePayloads, err = r.Bool()
+		case "kinds":
+			n.Kinds, err = r.Bool()
 		case "managed_by":
 			*owner, err = r.owner()
 		default:
@@ -175,7 +177,7 @@ func showNamespace(n *settings.NamespaceSettings, has holdings) wire.Namespace {
 	return wire.Namespace{
 		NamespaceInput: wire.NamespaceInput{
 			MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,
-			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended, HidePayloads: n.HidePayloads,
+			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended, HidePayloads: n.HidePayloads, Kinds: n.Kinds,
 			ManagedBy: n.ManagedBy,
 		},
 		Name: n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),

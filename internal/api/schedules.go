@@ -91,6 +91,9 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	if err := spec.Validate(at); err != nil {
 		return err
 	}
+	if err := s.checkKind(r, &spec.Spec); err != nil {
+		return err
+	}
 	if err := s.checkPutRate(w, r); err != nil {
 		return err
 	}

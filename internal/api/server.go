@@ -93,6 +93,9 @@ type Config struct {
 	// WaitsFor returns why a task does not start, or nil if it need not start yet.
 	// It must return quickly. Default: nil for all tasks.
 	WaitsFor func(*task.Task) *wire.WaitsFor
+	// Handles reports whether a program with this server has handlers for a
+	// namespace. Default: a namespace needs the setting Kinds for tasks with a kind.
+	Handles func(namespace string) bool
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
 	// Page serves the web page below /ui/. Default: there is no page.
@@ -137,6 +140,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.WaitsFor == nil {
 		c.WaitsFor = func(*task.Task) *wire.WaitsFor { return nil }
+	}
+	if c.Handles == nil {
+		c.Handles = func(string) bool { return false }
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

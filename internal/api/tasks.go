@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -83,7 +84,20 @@ func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, no
 	default:
 		spec.Name = spec.ID
 	}
-	return spec.Validate(now)
+	if err := spec.Validate(now); err != nil {
+		return err
+	}
+	return s.checkKind(r, spec)
+}
+
+// checkKind refuses a kind in a namespace for which no program has handlers, as
+// far as the operator and this server know.
+func (s *Server) checkKind(r *request, spec *task.Spec) error {
+	n := r.quotas()
+	if spec.Request.Kind == "" || n == nil || n.Kinds || s.cfg.Handles(r.namespace) {
+		return nil
+	}
+	return refuse("kind_not_allowed", "work.kind", fmt.Sprintf("the namespace %q does not allow tasks with a kind: an operator can set kinds on it, if a program runs its tasks", r.namespace))
 }
 
 // idempotency returns the key and the fingerprint by which the store recognises

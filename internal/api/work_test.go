@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // closeOrder is a task of a kind that is overdue.
@@ -129,5 +130,31 @@ func TestArgumentsCountAgainstTheLimitOfBodies(t *testing.T) {
 		if r.status != status {
 			t.Errorf("%d bytes: %d, %s", size, r.status, r.body)
 		}
+	}
+}
+
+// A program on the same Redis would run the handlers for a tenant's tasks.
+func TestAKindIsRefusedInANamespaceThatDoesNotAllowKinds(t *testing.T) {
+	s := serve(t, func(cfg *api.Config) { cfg.Handles = nil })
+	const work = `"work": {"kind": "close-order"}`
+	calls := [][3]string{
+		{"POST", "/v1/tasks", closeOrder},
+		{"PUT", "/v1/tasks/b", `{"delay": "1h", ` + work + `}`},
+		{"PUT", "/v1/schedules/s", `{"every": "1h", "task": {` + work + `}}`},
+	}
+	for _, c := range calls {
+		s.do(c[0], c[1], c[2]).problem(403, "kind_not_allowed", "work.kind")
+	}
+	var batch wire.BatchReply
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [{"name": "c", "delay": "1h", `+work+`}, {"name": "d", "delay": "1h", "http": {"url": "http://example.com/"}}]}`).want(200, &batch)
+	if batch.Results[0].Status != 403 || batch.Results[1].Status != 201 {
+		t.Errorf("%+v", batch)
+	}
+	if all := s.all(); len(all) != 1 || all[0].Name != "d" {
+		t.Errorf("made: %+v", all)
+	}
+	s.do("PUT", "/v1/namespaces/default", `{"kinds": true}`).want(201, nil)
+	for _, c := range calls {
+		s.do(c[0], c[1], c[2]).want(201, nil)
 	}
 }

@@ -34,7 +34,7 @@ func newMoveTest(t *testing.T) *moveTest {
 
 func (m *moveTest) serve() (*session, *memstore.Store) {
 	store := memstore.New(memstore.Config{})
-	server := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	server := httptest.NewServer(api.New(api.Config{Handles: func(string) bool { return true }, Log: slog.New(slog.DiscardHandler)}, store))
 	m.Cleanup(func() {
 		server.Close()
 		store.Close()

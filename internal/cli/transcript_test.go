@@ -72,7 +72,7 @@ func newSession(t *testing.T) *session {
 		t.Fatal(err)
 	}
 	n.Connect(node.Config{})
-	srv := httptest.NewServer(api.New(api.Config{Log: log, WaitsFor: n.WaitsFor}, n.Store))
+	srv := httptest.NewServer(api.New(api.Config{Log: log, WaitsFor: n.WaitsFor, Handles: func(string) bool { return true }}, n.Store))
 	t.Cleanup(func() {
 		srv.Close()
 		if err := n.Close(); err != nil {

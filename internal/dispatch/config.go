@@ -38,6 +38,8 @@ type Config struct {
 	// its tasks that run at once, or zero for no limit except Handlers. Tasks
 	// of other kinds wait for another process. Default: no kinds.
 	Kinds map[string]int
+	// KindsOf is the namespace whose tasks the handlers run. Default: all.
+	KindsOf string
 	// Handlers is the maximum number of handlers that run at once, of all kinds
 	// together. Handlers and requests share no slots. Default: none.
 	Handlers int

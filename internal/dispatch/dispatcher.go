@@ -109,7 +109,7 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
-			Shared: c.Permits != nil, Kinds: c.Kinds, Handlers: c.Handlers,
+			Shared: c.Permits != nil, Kinds: c.Kinds, KindsOf: c.KindsOf, Handlers: c.Handlers,
 		}, c.Slots),
 		held: map[*attempt]struct{}{},
 	}

@@ -15,28 +15,40 @@ const (
 )
 
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
-// node, but that the node does not run. The empty kind stands for requests.
-func (n *Node) Missing() []string {
-	found := map[string]bool{}
+// node, but no handler. The empty kind stands for requests. others has the
+// namespaces with due tasks of a kind whose tasks the handlers do not run.
+func (n *Node) Missing() (kinds, others []string) {
+	found, of := map[string]bool{}, map[string]bool{}
 	for _, d := range n.dispatch.Destinations() {
-		if kind := task.KindOf(d.Host); d.Overdue > 0 && !n.Runs(kind) {
+		switch kind := task.KindOf(d.Host); {
+		case d.Overdue == 0 || n.Runs(d.Namespace, kind):
+		case kind == "" || n.Handles(d.Namespace):
 			found[kind] = true
+		default:
+			of[d.Namespace] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(of))
 }
 
 // watchMissing calls Missing at intervals until ctx ends, and logs each missing
-// kind once.
+// kind and each other namespace once.
 func (n *Node) watchMissing(ctx context.Context) {
-	logged := map[string]bool{}
+	logged, loggedOther := map[string]bool{}, map[string]bool{}
 	for wait := missingFirst; ; wait = missingEvery {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
-		for _, kind := range n.Missing() {
+		kinds, others := n.Missing()
+		for _, namespace := range others {
+			if !loggedOther[namespace] {
+				n.log.Warn("due tasks with a kind wait because the handlers of this process, which owns them, run the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
+			}
+			loggedOther[namespace] = true
+		}
+		for _, kind := range kinds {
 			switch {
 			case logged[kind]:
 				continue

@@ -164,14 +164,20 @@ func (n *Node) Log() *slog.Logger { return n.log }
 // Stats returns the counters of the dispatcher.
 func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
 
-// Runs reports whether this node runs tasks of a kind. The empty kind stands for
-// requests.
-func (n *Node) Runs(kind string) bool {
+// Runs reports whether this node runs tasks of a namespace and a kind. The empty
+// kind stands for requests.
+func (n *Node) Runs(namespace, kind string) bool {
 	if kind == "" {
 		return n.config.Dispatch.Slots >= 0
 	}
 	_, runs := n.config.Dispatch.Kinds[kind]
-	return runs
+	return runs && n.Handles(namespace)
+}
+
+// Handles reports whether the handlers of this node run tasks of a namespace.
+func (n *Node) Handles(namespace string) bool {
+	of := n.config.Dispatch.KindsOf
+	return of == "" || of == namespace
 }
 
 // Near returns how many tasks are known to be due soon, and until when: see

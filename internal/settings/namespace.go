@@ -38,6 +38,10 @@ type NamespaceSettings struct {
 	// HidePayloads hides bodies, headers and replies from tokens of scope read.
 	HidePayloads bool `json:"hide_payloads,omitempty"`
 
+	// Kinds allows tasks with a kind. A program that runs them on the same store
+	// is not a client of the server, so the operator must say that it exists.
+	Kinds bool `json:"kinds,omitempty"`
+
 	ManagedBy string `json:"managed_by,omitempty"` // see Owner
 
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark

@@ -84,6 +84,7 @@ type NamespaceInput struct {
 	EditRate     float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"The maximum number of edits of queues, tokens and secrets per second by the namespace's own tokens, at each server. Absent: 2, and 50 at once."`
 	Suspended    bool    `json:"suspended,omitempty" doc:"true: the namespace is stopped. No task is created or delivered, no schedule fires, and its own tokens can only read. Its tasks wait and spend no attempt."`
 	HidePayloads bool    `json:"hide_payloads,omitempty" doc:"true: tokens of scope read see no bodies and no headers of requests, and no replies of receivers."`
+	Kinds        bool    `json:"kinds,omitempty" doc:"true: tasks with a kind are allowed, because a program with handlers runs the tasks of the namespace."`
 	ManagedBy    string  `json:"managed_by,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 

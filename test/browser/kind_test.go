@@ -10,6 +10,7 @@ func TestATaskOfAKindShowsItsKindAndItsArguments(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	work := object{"kind": "close-order", "args": object{"order": 42}}
+	s.must("PUT", "/v1/namespaces/default", object{"kinds": true}, nil)
 	s.must("POST", "/v1/tasks", object{"name": "call-1", "delay": "0s", "queue": "calls", "work": work}, nil)
 	s.must("PUT", "/v1/schedules/nightly", object{"every": "1h", "task": object{"work": work}}, nil)
 	shows := func(text string) string {

@@ -2,7 +2,6 @@ package guide
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,7 +28,6 @@ var sendReminder = foliot.NewKind[Invoice]("send-reminder",
 
 // billing is a program with invoices.
 type billing struct {
-	db     *sql.DB
 	timers foliot.Scheduler
 	read   func(ctx context.Context, id string) (invoice, error)
 	mail   func(ctx context.Context, key string, to string) error
@@ -85,26 +83,6 @@ func (b *billing) paid(ctx context.Context, id string) error {
 func (b *billing) postpone(ctx context.Context, id string, until time.Time) error {
 	_, err := b.timers.Move(ctx, "remind-"+id, foliot.At(until))
 	return err
-}
-
-//doc:end
-
-//doc:show transaction
-
-func (b *billing) create(ctx context.Context, id, address string) error {
-	tx, err := b.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "INSERT INTO invoices (id, address) VALUES ($1, $2)", id, address); err != nil {
-		return err
-	}
-	_, err = sendReminder.In(ctx, b.timers, "remind-"+id, 14*24*time.Hour, Invoice{ID: id})
-	if err != nil && !errors.Is(err, foliot.ErrExists) {
-		return err // the row is rolled back; if the timer exists, its handler finds no row
-	}
-	return tx.Commit()
 }
 
 //doc:end

@@ -63,6 +63,7 @@ type namespaceSetCmd struct {
 	ReadRate     *flags.NumberLimit `placeholder:"N" help:"Reads per second, at each server (default: 1000, and 10000 at once)."`
 	EditRate     *flags.NumberLimit `placeholder:"N" help:"Edits of queues, tokens and secrets per second by tokens of the namespace, at each server (default: 2, and 50 at once)."`
 	Suspended    *bool              `negatable:"" help:"Suspend the namespace: no task is created or delivered, no schedule fires, and the tokens of the namespace can only read."`
+	Kinds        *bool              `negatable:"" help:"Allow tasks with a kind: a Go program runs the tasks of the namespace."`
 	HidePayloads *bool              `negatable:"" help:"Hide the bodies and headers of requests, and the replies of receivers, from tokens of scope read."`
 }
 
@@ -102,6 +103,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	flags.SetLimit(&settings.ReadRate, c.ReadRate)
 	flags.SetLimit(&settings.EditRate, c.EditRate)
 	flags.Set(&settings.Suspended, c.Suspended)
+	flags.Set(&settings.Kinds, c.Kinds)
 	flags.Set(&settings.HidePayloads, c.HidePayloads)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {

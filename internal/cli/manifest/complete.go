@@ -40,12 +40,9 @@ func noLimit(d client.Duration) client.Duration {
 }
 
 func completeRule(s *client.ScheduleSpec) {
-	if expr, err := cron.Parse(s.Cron); err == nil && s.Cron != "" {
-		if every, ok := expr.Every(); ok && s.Every == 0 {
-			s.Cron, s.Every = "", every
-		} else if !ok {
-			s.Cron = expr.String()
-		}
+	rule := recurrence.Rule{Every: s.Every}
+	if s.Cron != "" && rule.SetCron(s.Cron) == nil { // check reports the error
+		s.Cron, s.Every = rule.Cron, rule.Every
 	}
 	if s.Cron != "" {
 		s.TimeZone = cmp.Or(s.TimeZone, recurrence.DefaultZone)

@@ -17,7 +17,7 @@ type destination struct {
 	wakeup      Wakeup // set for the end of the next of the waits below
 
 	kind         *kind // nil: it is a receiver
-	runs         bool  // this process runs its tasks: it sends requests, or has a handler of the kind
+	runs         bool  // this process runs its tasks: it sends requests, or has a handler for them
 	class        class
 	silences     int // attempts in a row that ended without a reply
 	failures     int // attempts in a row that ended without a reply, or with a status that means trouble

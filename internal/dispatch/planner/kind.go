@@ -32,13 +32,14 @@ func newKinds(limits map[string]int) map[string]*kind {
 }
 
 // runs reports whether this process runs tasks to a destination: it sends requests,
-// or has a handler of the kind. It returns the kind if there is one.
-func (pl *Planner) runs(destination string) (k *kind, runs bool) {
-	name := task.KindOf(destination)
+// or has a handler of the kind that runs tasks of the namespace. It returns the
+// kind if there is one.
+func (pl *Planner) runs(of destinationKey) (k *kind, runs bool) {
+	name := task.KindOf(of.destination)
 	if name == "" {
-		return nil, destination == "" || pl.slots.all > 0
+		return nil, of.destination == "" || pl.slots.all > 0
 	}
-	if k = pl.kinds[name]; k == nil {
+	if k = pl.kinds[name]; k == nil || pl.config.KindsOf != "" && of.namespace != pl.config.KindsOf {
 		return &kind{bit: unlimited}, false // its lanes never start
 	}
 	return k, true

@@ -146,3 +146,15 @@ func BenchmarkTakeNextToAFullKindOfManyLanes(b *testing.B) {
 		})
 	}
 }
+
+func TestHandlersRunTheTasksOfOneNamespaceIfOneIsSet(t *testing.T) {
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, Handlers: 8, Kinds: map[string]int{"close": 0}, KindsOf: "shop"}, 0)
+	pl.Tick(0)
+	for _, namespace := range []string{"shop", "tenant"} {
+		pl.Hint(noon, task.Entry{Name: "a", Lane: task.Lane{Namespace: namespace, Queue: "q", Destination: task.KindDestination("close")}, Due: noon})
+	}
+	taken := pl.Take(noon, 100)
+	if len(taken) != 1 || taken[0].Lane().Namespace != "shop" {
+		t.Errorf("%+v", taken)
+	}
+}

@@ -70,7 +70,7 @@ func (pl *Planner) destinationOf(key destinationKey) *destination {
 	t := pl.destinations[key]
 	if t == nil {
 		t = &destination{key: key, number: pl.next(), class: unknown}
-		if t.kind, t.runs = pl.runs(key.destination); t.kind != nil {
+		if t.kind, t.runs = pl.runs(key); t.kind != nil {
 			t.class = handler
 		}
 		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)

@@ -92,8 +92,9 @@ type Config struct {
 	// Kinds has the kinds for which this process has handlers. Each has the
 	// maximum number of its tasks that run at once, or zero for no limit except
 	// Handlers. At most MaxLimitedKinds can have a limit. Tasks of other kinds
-	// wait.
-	Kinds map[string]int
+	// wait, and so do those of other namespaces than KindsOf, unless it is empty.
+	Kinds   map[string]int
+	KindsOf string
 }
 
 // New returns a Planner without tasks. At most slots requests are under way at a

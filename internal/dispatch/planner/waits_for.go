@@ -17,7 +17,7 @@ func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time
 	}
 	l := pl.lanes[name]
 	if l == nil {
-		if _, runs := pl.runs(name.Destination); !runs {
+		if _, runs := pl.runs(destinationKey{name.Namespace, name.Destination}); !runs {
 			return LimitRunner, time.Time{}
 		}
 		return LimitTurn, time.Time{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,14 +161,34 @@ func mark(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// lock locks dir against other processes.
+// lock locks dir against other processes, and against this one under any name:
+// within a process, Pebble compares names only.
 func lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
-	l, err := pebble.LockDirectory(dir, fs)
+	l, err := pebble.LockDirectory(realPath(fs, dir), fs)
 	if err == nil {
 		return l, nil
 	}
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 	}
+	if strings.Contains(err.Error(), "held by current process") {
+		return nil, fmt.Errorf("%w: %s: this process has it open already: open it once and share the node, or close the first one", ErrInUse, dir)
+	}
 	return nil, fmt.Errorf("%w: %s: another process, such as a foliot serve, uses it (%w): stop that process, or name another directory", ErrInUse, dir, err)
+}
+
+// realPath returns the absolute name of dir without symbolic links, or dir if fs
+// does not have that name.
+func realPath(fs vfs.FS, dir string) string {
+	path, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		_, err = fs.Stat(path)
+	}
+	if err != nil {
+		return dir
+	}
+	return path
 }

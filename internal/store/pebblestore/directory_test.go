@@ -24,8 +24,18 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 10, later))
-	if _, err := Open(dir, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("second store: %v", err)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(dir))
+	for _, name := range []string{dir, link, "data", "./data/../data"} {
+		if again, err := Open(name, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), name+": this process has it open already") {
+			t.Errorf("second store, as %s: %v", name, err)
+			if err == nil {
+				_ = again.Close()
+			}
+		}
 	}
 	mustApply(t, s, creates(10, 10, later)) // the first store still works
 	if err := s.Close(); err != nil {

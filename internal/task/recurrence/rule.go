@@ -95,6 +95,25 @@ type RuleError struct{ Field, Code, Detail string }
 // Error returns the field and the detail.
 func (e *RuleError) Error() string { return e.Field + ": " + e.Detail }
 
+// SetCron sets the expression of r in the form in which it is stored. "@every
+// 90s" sets Every. Errors: *RuleError.
+func (r *Rule) SetCron(expression string) error {
+	expr, err := cron.Parse(expression)
+	if err != nil {
+		return &RuleError{"cron", "bad_cron", err.Error()}
+	}
+	every, ok := expr.Every()
+	switch {
+	case ok && r.Every != 0:
+		return &RuleError{"cron", "conflict", "a schedule must have either cron or every, not both"}
+	case ok:
+		r.Every = every
+	default:
+		r.Cron = expr.String()
+	}
+	return nil
+}
+
 // Over reports whether r, with its anchor set, has no instant after now.
 func (r *Rule) Over(now wallclock.Millis) bool {
 	c, err := r.Calendar()

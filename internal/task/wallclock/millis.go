@@ -10,19 +10,28 @@ import (
 // means "never" or "not yet".
 type Millis int64
 
-// CeilMillis rounds t up to the millisecond: a task is never due before the
-// instant its client named.
+// CeilMillis rounds t up to the millisecond, saturating: a task is never due
+// before the instant its client named.
 func CeilMillis(t time.Time) Millis {
-	ms := t.UnixMilli()
-	if t.Nanosecond()%int(time.Millisecond) != 0 {
+	ms := FloorMillis(t)
+	if ms < math.MaxInt64 && t.Nanosecond()%int(time.Millisecond) != 0 {
 		ms++
 	}
-	return Millis(ms)
+	return ms
 }
 
-// FloorMillis rounds t down to the millisecond. Use it to read a clock: the
-// result is never ahead of the clock, so "due ≤ now" is never true too early.
-func FloorMillis(t time.Time) Millis { return Millis(t.UnixMilli()) }
+// FloorMillis rounds t down to the millisecond, saturating: UnixMilli wraps 292
+// million years from 1970. Use it to read a clock: the result is never ahead of
+// the clock, so "due ≤ now" is never true too early.
+func FloorMillis(t time.Time) Millis {
+	switch s := t.Unix(); {
+	case s >= math.MaxInt64/1000:
+		return math.MaxInt64
+	case s <= math.MinInt64/1000:
+		return math.MinInt64
+	}
+	return Millis(t.UnixMilli())
+}
 
 // Time returns m in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }

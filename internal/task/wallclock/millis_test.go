@@ -32,6 +32,28 @@ func TestMillisRounding(t *testing.T) {
 	}
 }
 
+// time.Unix wraps too, so the test gives the seconds.
+func TestATimeThatMillisCannotHoldSaturates(t *testing.T) {
+	const edge = math.MaxInt64 / 1000
+	for _, c := range []struct {
+		seconds, nanos int64
+		ceil, floor    Millis
+	}{
+		{edge - 1, 999_000_000, edge*1000 - 1, edge*1000 - 1},
+		{edge - 1, 999_000_001, edge * 1000, edge*1000 - 1},
+		{edge, 0, math.MaxInt64, math.MaxInt64},
+		{math.MaxInt64, 0, math.MaxInt64, math.MaxInt64},
+		{math.MaxInt64, 999_999_999, math.MaxInt64, math.MaxInt64},
+		{1 - edge, 0, 1000 - edge*1000, 1000 - edge*1000},
+		{math.MinInt64, 0, math.MinInt64, math.MinInt64},
+	} {
+		at := time.Unix(c.seconds, c.nanos)
+		if CeilMillis(at) != c.ceil || FloorMillis(at) != c.floor {
+			t.Errorf("%d s and %d ns: up to %d, down to %d; want %d, %d", c.seconds, c.nanos, CeilMillis(at), FloorMillis(at), c.ceil, c.floor)
+		}
+	}
+}
+
 func TestMillisTimeIsExactAndUTC(t *testing.T) {
 	at := time.Date(2026, 11, 20, 20, 0, 0, 250e6, time.UTC)
 	if got := CeilMillis(at).Time(); !got.Equal(at) || got.Location() != time.UTC {

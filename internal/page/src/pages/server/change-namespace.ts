@@ -20,7 +20,7 @@ export async function changeNamespace(seen: Namespace, some: NamespaceInput): Pr
 const conflict = new Refusal({ type: 'about:blank', title: '', status: 412, code: 'precondition_failed', detail: '' })
 
 function inputOf(n: Namespace): NamespaceInput {
-  const out: NamespaceInput = { suspended: n.suspended, hide_payloads: n.hide_payloads }
+  const out: NamespaceInput = { suspended: n.suspended, hide_payloads: n.hide_payloads, kinds: n.kinds }
   for (const key of quotaKeys) out[key] = n[key]
   return out
 }

@@ -41,7 +41,7 @@ export function Namespaces() {
             caption="List of namespaces" rows={list.namespaces} id={(n) => n.name}
             columns={[
               { title: 'Name', cell: (n) => n.name },
-              { title: 'State', cell: (n) => <span>{n.suspended ? <Badge tone="warn">suspended</Badge> : <Badge tone="good">active</Badge>} {n.hide_payloads && <Badge tone="info">payloads hidden</Badge>}</span> },
+              { title: 'State', cell: (n) => <span>{n.suspended ? <Badge tone="warn">suspended</Badge> : <Badge tone="good">active</Badge>} {n.hide_payloads && <Badge tone="info">payloads hidden</Badge>} {n.kinds && <Badge tone="info">kinds</Badge>}</span> },
               { title: 'Pending', number: true, cell: (n) => usage(n.counts.scheduled + n.counts.running + n.schedules, n.max_pending, count) },
               { title: 'Bytes', number: true, cell: (n) => usage(n.counts.bytes, n.max_bytes, bytes) },
               { title: 'Schedules', number: true, cell: (n) => count(n.schedules) },

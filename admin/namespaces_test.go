@@ -1,0 +1,67 @@
+package admin_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/admin"
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/foliottest"
+)
+
+// A tenant of the store once ran the handlers of a program, by tasks of their
+// kinds in the namespace of the tenant.
+func TestAProgramRunsTheTasksOfItsNamespaceAndOfOthersOnlyIfItSaysSo(t *testing.T) {
+	for all, want := range map[bool]map[string]client.State{
+		false: {"shop": client.Delivered, "tenant": client.Scheduled},
+		true:  {"shop": client.Delivered, "tenant": client.Delivered},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			mux := new(foliot.Mux)
+			closeOrder.Handle(mux, func(context.Context, *foliot.Task[order]) error { return nil })
+			n := foliottest.StartWith(t, mux, foliot.Options{Namespace: "shop", AllNamespaces: all})
+			api := admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin })
+			for namespace, state := range want {
+				c, err := client.New("http://program", client.Options{Namespace: namespace, HTTPClient: &http.Client{Transport: served{api}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				operator, err := client.New("http://program", client.Options{HTTPClient: &http.Client{Transport: served{api}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer operator.Close()
+				if _, err := operator.Namespaces.Put(t.Context(), namespace, client.NamespaceSettings{Kinds: namespace != "shop"}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := closeOrder.In(t.Context(), foliot.Remote(c), "close-1", 0, order{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				got, err := c.Tasks.Get(t.Context(), "close-1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				runner := got.WaitsFor.Reason == "runner"
+				if got.State != state || runner != (state == client.Scheduled) {
+					t.Errorf("AllNamespaces %v: the task of %s is %s, waits for %+v; want %s", all, namespace, got.State, got.WaitsFor, state)
+				}
+			}
+		})
+	}
+}
+
+// served sends requests to a handler without a network.
+type served struct{ http.Handler }
+
+func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Result(), nil
+}
