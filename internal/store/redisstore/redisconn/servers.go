@@ -60,6 +60,7 @@ type Servers struct {
 	replicated   atomic.Bool              // a master has had a replica since the store was opened
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed
 	Clocks       *serverclock.Clocks
+	Counters     *Counters
 	recheck      chan struct{}         // asks the watch for a check: the masters may have changed
 	Absent       atomic.Pointer[error] // why no master answered the last check; nil means that one did
 	Unfit        atomic.Pointer[error] // why one of the masters can lose tasks; nil means that all are fit
@@ -94,7 +95,7 @@ func newServers(c Config) (*Servers, error) {
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
-		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
+		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), Counters: newCounters(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
 
