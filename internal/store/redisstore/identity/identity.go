@@ -137,12 +137,14 @@ const (
 // error if a comparison failed.
 func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	replaced := w.servers.Replaced.Load()
-	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery || replaced != w.replaced || w.servers.Counters.Missing()
+	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery || replaced != w.replaced
 	err := w.compare(ctx, all)
-	if !all && w.rollback.missing > 0 {
-		all, err = true, w.compare(ctx, true) // one log line has both numbers
+	if !all && (w.rollback.missing > 0 || w.servers.Counters.Missing()) {
+		all, err = true, w.compare(ctx, true) // one log line has all losses
 	}
-	w.noteRollback()
+	if all {
+		w.noteRollback()
+	}
 	if err == nil {
 		err = w.config.Reload(ctx)
 	}
@@ -177,7 +179,7 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 	}
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
 	found, beats, away := readIdentities(ctx, w.servers, hashes)
-	if beats > 0 {
+	if beats > 0 && !w.servers.Doubted(w.servers.Keys.Nodes) { // the heartbeats that a replaced master counts are lost
 		w.rollback.compare(beats, w.config.Nodes())
 	}
 	missing := false
@@ -301,7 +303,7 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 		}
 		found[i] = &values[0]
 		if count, _ := strconv.ParseInt(values[1], 10, 64); values[0] == s.Identity { // a missing count is 0
-			s.Counters.See(hashes[i].Key, bases[i], count, count)
+			s.Counters.See(hashes[i].Key, bases[i], count, min(count, bases[i])) // changes beyond the base may not be confirmed
 		}
 		if n, err := strconv.ParseInt(values[2], 10, 64); err == nil {
 			beats = n

@@ -65,7 +65,8 @@ func (r *write) seal(k *keyspace.Keys) Run {
 // goroutines.
 type pipeline struct {
 	servers *Servers
-	addr    string // empty means the shared client
+	master  string // the server that takes the writes
+	addr    string // the same if its replicas confirm; empty means the shared client
 
 	mu      sync.Mutex // guards everything below
 	waiting []*write
@@ -256,12 +257,10 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	ctx, stop := context.WithCancel(l.servers.Lifetime)
 	defer stop()
 	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()
+	sent := time.Now()
 	if l.addr == "" {
 		results, _ := l.sendAll(ctx, l.servers.Client, all, 0)
-		for i, p := range all {
-			p.count(l.servers.Counters, results[i])
-			p.finish(results[i], l.servers.level == Default, nil)
-		}
+		l.finish(ctx, all, results, time.Since(sent), l.servers.level == Default, nil)
 		return
 	}
 	conn, err := l.connection(ctx)
@@ -275,11 +274,23 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	results, tail := l.sendAll(ctx, conn, all, wanted)
 	l.release(conn, append(results, tail...))
 	short, err := l.checkReplicas(tail, wanted)
+	l.finish(ctx, all, results, time.Since(sent), short, err)
+}
+
+// finish passes the results of a batch that took so long to its writes. A reply
+// of a master that has a successor confirms nothing: the successor may lack the
+// write.
+func (l *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueidis.RedisResult, took time.Duration, short bool, err error) {
+	replaced := err == nil && l.servers.doubts(l.master, took) && l.servers.succeeded(ctx, l.master)
 	for i, p := range all {
-		if err == nil {
+		failed := err
+		if w := p.writes[0]; err == nil && (replaced || w.asked == "" && !l.servers.isMaster(l.master, w.slot)) {
+			failed = errReplaced
+		}
+		if failed == nil {
 			p.count(l.servers.Counters, results[i])
 		}
-		p.finish(results[i], short, err)
+		p.finish(results[i], short, failed)
 	}
 }
 

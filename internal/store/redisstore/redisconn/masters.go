@@ -129,7 +129,11 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 				s.Client.Do(ctx, s.Client.B().Exists().Key(s.keyIn(m.spanOf(addr))).Build())
 				return
 			}
+			sent := time.Now()
 			how, failed = s.conditionAt(ctx, addr, node)
+			if failed == nil && s.doubts(addr, time.Since(sent)) && s.succeeded(ctx, addr) {
+				failed = errReplaced
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {

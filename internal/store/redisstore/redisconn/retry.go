@@ -230,6 +230,8 @@ func unavailable(err error, took time.Duration) error {
 		why = "no Redis listens at that address: check that it runs"
 	case overdue(err), errors.Is(err, os.ErrDeadlineExceeded):
 		why = "Redis did not answer: check that it runs and is not overloaded"
+	case errors.Is(err, errReplaced):
+		why = "another server replaced the master"
 	case errors.Is(err, errNoNode), errors.Is(err, rueidis.ErrNoSlot):
 		why = "no server is known for some slots of the Redis Cluster: check that all slots are covered (redis-cli --cluster check)"
 	}

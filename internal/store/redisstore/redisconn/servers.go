@@ -310,7 +310,7 @@ func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 		}
 		l := s.pipelines[name]
 		if l == nil {
-			l = &pipeline{servers: s, addr: addr}
+			l = &pipeline{servers: s, master: cmp.Or(addr, m.Of(r.slot)), addr: addr}
 			s.pipelines[name] = l
 		}
 		out[l] = append(out[l], r)
