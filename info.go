@@ -44,6 +44,12 @@ type Info struct {
 	// Reason is a stable word that gives the cause if the task is dead,
 	// cancelled or expired.
 	Reason string
+	// Durability is the loss that a change survives, in the result of the
+	// change; Get leaves it empty. "synced" survives a power loss. "async",
+	// "default" and "strict" are the levels on a Redis. A Redis without
+	// replicas reaches "async" at the level "default". "memory" survives
+	// nothing.
+	Durability string
 }
 
 // infoOf returns t with the reason why it does not start.

@@ -1,6 +1,7 @@
 package foliot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -297,20 +298,22 @@ func (n *Node) defaults(queue string) task.Spec {
 
 // apply applies one change. Its error is an *Error.
 func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info, error) {
-	t, err := n.applied(ctx, now, c)
+	r, err := n.applied(ctx, now, c)
 	if err != nil {
 		return Info{}, translate(c.Target().Name, err)
 	}
-	return n.infoOf(t.Task), nil
+	i := n.infoOf(r.Task)
+	i.Durability = cmp.Or(r.Durability, n.core.Store.Durability())
+	return i, nil
 }
 
 // applied applies one change. Its error is the error of the store.
-func (n *Node) applied(ctx context.Context, now task.Millis, c task.Change) (task.Result, error) {
+func (n *Node) applied(ctx context.Context, now task.Millis, c task.Change) (store.Reply, error) {
 	replies, err := n.core.Store.Apply(n.asActor(ctx), now, []task.Change{c})
 	if err != nil {
-		return task.Result{}, err
+		return store.Reply{}, err
 	}
-	return replies[0].Result, replies[0].Err
+	return replies[0], replies[0].Err
 }
 
 func (n *Node) key(name string) task.Key {

@@ -241,7 +241,7 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 func infoOfClient(t *client.Task) Info {
 	i := Info{
 		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, WaitsFor: t.WaitsFor, Reason: t.Reason,
-		Attempts: t.AttemptsStarted,
+		Attempts: t.AttemptsStarted, Durability: t.Durability,
 	}
 	if t.State == client.Held {
 		i.State = StateScheduled

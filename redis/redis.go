@@ -21,6 +21,12 @@ import (
 // programs can use one Redis, or one Cluster, without sharing tasks.
 // foliot.Open returns an error if the URL is invalid.
 //
+// The parameter durability is the level that each change should reach: async,
+// default or strict, as in docs/redis.md. Default: default. foliot.Info names
+// the level that a change has reached. At the level strict, the error of a
+// change that has not reached it is a foliot.ErrUnavailable. So a program that
+// must not lose a task in a failover uses ?durability=strict.
+//
 // Each process that runs owns a part of the tasks, and runs only those. So all
 // processes must handle all kinds. If the owner of a task has no handler for
 // its kind, the task waits. The log of the owner reports it, and operators see

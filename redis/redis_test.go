@@ -153,3 +153,29 @@ func TestProgramsWithDifferentPrefixesShareNoTask(t *testing.T) {
 		t.Error("a task ran in both programs")
 	}
 }
+
+func TestAProgramChoosesADurabilityAndLearnsWhichWasReached(t *testing.T) {
+	alone := redistest.New(t, "--appendfsync", "always")
+	master := redistest.New(t, "--repl-diskless-sync-delay", "0", "--appendfsync", "always")
+	replica := redistest.NewReplica(t, master.Addr)
+	work := foliot.NewKind[int]("work")
+	for i, c := range []struct{ addr, level, reached string }{
+		{alone.Addr, "", "async"},
+		{alone.Addr, "&durability=strict", "strict"},
+		{master.Addr, "", "default"},
+		{master.Addr, "&durability=async", "async"},
+		{master.Addr, "&durability=strict", "strict"},
+	} {
+		n := program(t, fmt.Sprintf("redis://%s?prefix=p%d%s", c.addr, i, c.level), nil)
+		created, err := work.In(t.Context(), n, "a", time.Hour, 1)
+		moved, err2 := n.Move(t.Context(), "a", foliot.In(2*time.Hour))
+		if err := errors.Join(err, err2); err != nil || created.Durability != c.reached || moved.Durability != c.reached {
+			t.Errorf("%+v: %+v, %+v, %v", c, created, moved, err)
+		}
+	}
+	n := program(t, "redis://"+master.Addr+"?durability=strict", nil)
+	replica.Kill()
+	if _, err := work.In(t.Context(), n, "b", time.Hour, 1); !errors.Is(err, foliot.ErrUnavailable) {
+		t.Errorf("strict without its replica: %v", err)
+	}
+}

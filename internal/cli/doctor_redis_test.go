@@ -36,6 +36,21 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	}
 }
 
+func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
+	r := redistest.New(t)
+	replica, full := redistest.NewReplica(t, r.Addr), redistest.New(t, "--maxmemory", "100kb")
+	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "min-replicas-to-write", "2"); err != nil {
+		t.Fatal(err)
+	}
+	for addr, says := range map[string]string{
+		r.Addr: "check that the replicas run", replica.Addr: "name the master", full.Addr: "give this Redis more memory",
+	} {
+		if stdout, _, code := newSession(t).runBare("doctor", "redis", "redis://"+addr); code != exit.Failure || !strings.Contains(stdout, says) {
+			t.Errorf("%d, without %q:\n%s", code, says, stdout)
+		}
+	}
+}
+
 func TestTheDoctorExaminesAllMastersOfACluster(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
 	stdout, stderr, code := newSession(t).runBare("doctor", "redis", "redis+cluster://"+c.Servers[0].Addr)

@@ -47,6 +47,9 @@ func (r *report) master(m *redisstore.Examined, level redisstore.Durability, exp
 		return
 	}
 	r.add("server", true, "%s: version %s, %s", m.Addr, m.Version, m.Mode)
+	if m.Refused != nil {
+		r.add("writes", false, "%v", m.Refused)
+	}
 	for _, err := range m.Unfit {
 		r.add("fit", false, "%v", err)
 	}
@@ -92,8 +95,6 @@ func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability, e
 		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, last contact %v ago", follower.Addr, m.Addr, follower.State, follower.Behind, follower.Silent)
 	}
 	switch {
-	case m.MinReplicas > fit:
-		r.add("replicas", false, "%s accepts no writes: min-replicas-to-write is %d, but only %d follow", m.Addr, m.MinReplicas, fit)
 	case level == redisstore.Strict && fit < expected:
 		r.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), but only %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
 	case len(m.Replicas) == 0:

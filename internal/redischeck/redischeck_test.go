@@ -28,7 +28,7 @@ func TestFindingsAboutMasters(t *testing.T) {
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Default, "", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Strict, "min-replicas-to-write 1", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 1 }), redisstore.Strict, "", 0},
-		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "accepts no writes", 0},
+		{with(func(e *redisstore.Examined) { e.MinReplicas, e.Refused = 2, errors.New("NOREPLICAS") }), redisstore.Strict, "NOREPLICAS", 0},
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{{Addr: "b:2", State: "wait_bgsave"}} }), redisstore.Default, "wait_bgsave", 0},
 		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = -time.Second, time.Millisecond }), redisstore.Default, "1s behind", 0},
 		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99*time.Millisecond, time.Millisecond }), redisstore.Default, "", 0},

@@ -96,7 +96,7 @@ type Standing struct {
 	Takeovers uint64 // shards that it took after the leases of other nodes had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
-	Rollbacks uint64 // times that the store has older data than before: it was restored from an older copy, or failed over to a replica that was behind
+	Rollbacks uint64 // times that the store has older data than before: it lost the end of its file, was restored from an older copy, or failed over to a replica that was behind
 	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
 	Unfit     bool   // the store takes no new tasks, because it can lose them: ErrStoreUnfit
 }

@@ -71,6 +71,12 @@ func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	if err != nil {
 		return nil, r, usage.Errorf("--store", "%v", err)
 	}
+	if u.Durability != "" {
+		if r.durability != redisstore.Default && r.durability != u.Durability {
+			return nil, r, usage.Errorf("--durability", "%s differs from the durability in the URL: pass one of them", r.durability)
+		}
+		r.durability = u.Durability
+	}
 	switch {
 	case r.node != "" && !nodeName.MatchString(r.node):
 		return nil, r, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", r.node)

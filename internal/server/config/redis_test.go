@@ -54,6 +54,17 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 	}
 }
 
+func TestTheURLCanHaveTheDurability(t *testing.T) {
+	f := Flags{Store: "redis://127.0.0.1?durability=strict", ShardLease: time.Second, Durability: "default", RedisReplicas: 1}
+	if _, r, err := f.redisStore(); err != nil || r.durability != redisstore.Strict {
+		t.Errorf("%+v, %v", r, err)
+	}
+	f.Durability = "async"
+	if _, _, err := f.redisStore(); err == nil || !strings.Contains(err.Error(), "differs from the durability in the URL") {
+		t.Error(err)
+	}
+}
+
 func TestAServerWithoutANameTakesOneOfItsOwn(t *testing.T) {
 	a, b := inventNode(), inventNode()
 	if a == b || !nodeName.MatchString(a) || !nodeName.MatchString(b) || strings.Count(a, "-") < 1 {

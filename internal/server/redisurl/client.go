@@ -1,6 +1,7 @@
 package redisurl
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -22,7 +23,7 @@ const dialTimeout = 3 * time.Second
 // Configure sets the servers and keys of a store to those that u names. It reads
 // the files that u names.
 func (u *URL) Configure(c *redisstore.Config) (err error) {
-	c.Prefix = u.prefix
+	c.Prefix, c.Durability = u.prefix, cmp.Or(u.Durability, c.Durability)
 	c.Client, err = u.options()
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
 // URL is the parsed URL of the Redis or Valkey that holds the tasks.
@@ -22,6 +24,8 @@ type URL struct {
 	sentinelUser, sentinelPassword string
 	db                             int
 	prefix                         string // of the keys; empty means foliot
+
+	Durability redisstore.Durability // empty means that the URL has none
 
 	ca, cert, key string // files, in PEM
 	serverName    string // the name in the server's certificate, if it is not the host
@@ -52,7 +56,7 @@ var forms = []struct {
 var Example = forms[single].example
 
 // anyParams are the parameters of all forms.
-var anyParams = []string{"prefix"}
+var anyParams = []string{"prefix", "durability"}
 
 var tlsParams = []string{"ca", "cert", "key", "server-name"}
 
@@ -315,6 +319,11 @@ func (u *URL) set(name, value string) error {
 		return u.setDB(value)
 	case "prefix":
 		return u.setPrefix(value)
+	case "durability":
+		u.Durability = redisstore.Durability(value)
+		if u.Durability.Check() != nil {
+			return errors.New("the durability must be async, default or strict")
+		}
 	case "ca":
 		u.ca = value
 	case "cert":

@@ -18,7 +18,7 @@ var _ store.Cluster = (*Store)(nil)
 // Standing implements store.Cluster.
 func (s *Store) Standing() store.Standing {
 	st := s.own.Standing()
-	st.Closed, st.Unfit = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil
+	st.Closed, st.Unfit, st.Rollbacks = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil, s.identity.Rollbacks()
 	return st
 }
 

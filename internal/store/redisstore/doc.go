@@ -43,6 +43,7 @@
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number
 //	                                   of acquisitions; purge: the token of the newest fence;
 //	                                   fences: the number of fences raised in the slot (fence.go);
+//	                                   n<i>: the changes of the processes with field i (Counters);
 //	                                   store: the identity of the store
 //	foliot:{tag}:wake          channel for tasks that other nodes add to the shard and that are due
 //	                                   soon

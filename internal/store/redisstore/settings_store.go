@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -89,11 +90,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit
 		if err != nil {
 			return settings.EditReply{}, err
 		}
-		replies, err := s.servers.Write(ctx, configure, []*keyspace.Shard{nil}, []redisconn.Run{one})
-		if err != nil {
-			return settings.EditReply{}, err
-		}
-		version, err := replies[0][0].ToString()
+		version, err := s.configure(ctx, one)
 		if err != nil {
 			return settings.EditReply{}, err
 		}
@@ -137,7 +134,7 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 	}
 	k := s.servers.Keys
 	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID}
-	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), s.servers.Identity}
+	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
 		args = append(args, audit.EncodeEntry(&entries[i]))
 	}
@@ -177,8 +174,33 @@ func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error
 		}
 		runs, rest = append(runs, s.configureRun("", rest[:n])), rest[n:]
 	}
-	_, err := s.servers.Write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
+	_, err := s.configure(ctx, runs...)
 	return err
+}
+
+// configure runs the script configure, and returns the version of the settings
+// after the last run.
+func (s *Store) configure(ctx context.Context, runs ...redisconn.Run) (version string, err error) {
+	key, counters := s.servers.Keys.SettingsID, s.servers.Counters
+	base := counters.Base(key)
+	replies, err := s.servers.Write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range replies {
+		if len(r) != 3 {
+			return "", errDamaged
+		}
+		text, err1 := r[0].ToString()
+		found, err2 := r[1].AsInt64()
+		left, err3 := r[2].AsInt64()
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return "", err
+		}
+		counters.See(key, base, found, left)
+		version = text
+	}
+	return version, nil
 }
 
 func newVersion() string { return fmt.Sprintf("%x", records.NewStamp()) }

@@ -229,7 +229,9 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = records.NewReader(servers, s.shards)
-	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }}, servers, s.shards)
+	s.identity = identity.New(identity.Config{
+		Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.own.Standing().Nodes },
+	}, servers, s.shards)
 	s.own = membership.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)

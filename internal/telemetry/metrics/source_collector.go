@@ -81,7 +81,7 @@ var (
 	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
 		"1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
 	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
-		"How often this server saw the shared store with older data than before. The store was restored from an older copy, or a replica that was behind took over.", nil, nil)
+		"How often this server saw the shared store with older data than before. The store lost the end of its file or was restored from an older copy, or a replica that was behind took over.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
 		"Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -76,14 +77,18 @@ type Watch struct {
 	shards  []*keyspace.Shard
 	config  Config
 
-	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil means that it is open
-	Doubt chan struct{}                  // makes the poll compare all parts now
+	loss      atomic.Pointer[redisconn.Loss] // why the store is closed; nil means that it is open
+	rollbacks atomic.Uint64                  // see Rollbacks
+	Doubt     chan struct{}                  // makes the poll compare all parts now
 
 	// Only the poll uses the fields below.
 	whole bool      // a part without the identity counts as lost: see above
 	tried time.Time // when settle was last tried
 	full  time.Time // when all parts were last compared
 	since time.Time // when the store was closed
+
+	replaced uint64 // Servers.Replaced when all parts were last compared
+	rollback rollback
 }
 
 // Config connects a Watch to its store.
@@ -91,6 +96,9 @@ type Config struct {
 	Logger  *slog.Logger
 	Reload  func(context.Context) error // reads the settings if other nodes have changed them; it may return a *redisconn.Loss
 	Changed func()                      // is called after the store was closed or opened again
+
+	Heartbeat time.Duration // the time between two heartbeats of a node
+	Nodes     func() int    // returns the number of live nodes
 }
 
 // New returns a watch of the store in servers. The caller must call Identify
@@ -102,6 +110,9 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Watch 
 // Lost returns why the store is closed, nil if it is open. It costs one atomic
 // load.
 func (w *Watch) Lost() *redisconn.Loss { return w.loss.Load() }
+
+// Rollbacks returns how often the store had older data than before.
+func (w *Watch) Rollbacks() uint64 { return w.rollbacks.Load() }
 
 // Suspect makes the poll compare all parts now if err means that a script has
 // found another store. It reports whether err means that.
@@ -125,13 +136,20 @@ const (
 // opened, reads the settings, and closes or opens the store. It returns an
 // error if a comparison failed.
 func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
-	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery
+	replaced := w.servers.Replaced.Load()
+	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery || replaced != w.replaced
 	err := w.compare(ctx, all)
+	if !all && (w.rollback.missing > 0 || w.servers.Counters.Missing()) {
+		all, err = true, w.compare(ctx, true) // one log line has all losses
+	}
+	if all {
+		w.noteRollback()
+	}
 	if err == nil {
 		err = w.config.Reload(ctx)
 	}
 	if all && err == nil {
-		w.full = now
+		w.full, w.replaced = now, replaced
 	}
 	switch l := redisconn.LossOf(err); {
 	case l != nil:
@@ -160,7 +178,10 @@ func (w *Watch) compare(ctx context.Context, all bool) error {
 		shards = nil
 	}
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
-	found, away := readIdentities(ctx, w.servers, hashes)
+	found, beats, away := readIdentities(ctx, w.servers, hashes)
+	if beats > 0 && !w.servers.Doubted(w.servers.Keys.Nodes) { // the heartbeats that a replaced master counts are lost
+		w.rollback.compare(beats, w.config.Nodes())
+	}
 	missing := false
 	for i, b := range hashes {
 		switch id := found[i]; {
@@ -224,7 +245,7 @@ func (w *Watch) settle(ctx context.Context) bool {
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
 	hashes := HashesOf(w.servers.Keys, w.shards)
-	found, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
+	found, _, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
 	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
@@ -242,7 +263,7 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 // keyspace.Keys.Meta last, because a node that creates a store writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
 	hashes := HashesOf(s.Keys, s.Keys.Shards(shards))
-	found, _ := readIdentities(ctx, s, hashes)
+	found, _, _ := readIdentities(ctx, s, hashes)
 	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(s.Keys.Meta).Build() })
 	if err != nil {
 		return err
@@ -260,25 +281,35 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 
 // readIdentities reads the identity in each hash. Empty means that there is
 // none, nil that the server did not reply. The error is that of the first
-// server that did not reply.
-func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, away error) {
-	commands := make(rueidis.Commands, len(hashes))
+// server that did not reply. beats is the number of heartbeats that the store
+// has counted; zero means unknown. The counts of changes go to s.Counters.
+func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, beats int64, away error) {
+	commands, bases := make(rueidis.Commands, len(hashes)), make([]int64, len(hashes))
 	for i, b := range hashes {
-		commands[i] = s.Client.B().Hget().Key(b.Key).Field(b.Field).Build()
+		bases[i] = s.Counters.Base(b.Key)
+		commands[i] = s.Client.B().Hmget().Key(b.Key).Field(b.Field, s.Counters.Field, "beats").Build()
 	}
 	ctx, stop := s.Once(ctx, redisconn.TryTime)
 	defer stop()
 	found = make([]*string, len(hashes))
 	for i, r := range s.Client.DoMulti(ctx, commands...) {
-		id, err := r.ToString()
-		switch {
-		case err == nil, rueidis.IsRedisNil(err):
-			found[i] = &id
-		case away == nil:
-			away = err
+		values, err := r.AsStrSlice() // a missing field is ""
+		if err == nil && len(values) != 3 {
+			err = errDamaged
+		}
+		if err != nil {
+			away = cmp.Or(away, err)
+			continue
+		}
+		found[i] = &values[0]
+		if count, _ := strconv.ParseInt(values[1], 10, 64); values[0] == s.Identity { // a missing count is 0
+			s.Counters.See(hashes[i].Key, bases[i], count, min(count, bases[i])) // changes beyond the base may not be confirmed
+		}
+		if n, err := strconv.ParseInt(values[2], 10, 64); err == nil {
+			beats = n
 		}
 	}
-	return found, away
+	return found, beats, away
 }
 
 // writeIdentities gives the identity to parts that have none.

@@ -158,7 +158,6 @@ type heartbeatReply struct {
 	peers []peer      // all nodes; in the mode readAll, dead ones too
 	now   task.Millis // the server's clock
 	found int         // the state of this process that the script found
-	beats int64       // the number of heartbeats that the store has counted; zero if this process only reads
 }
 
 // beat sends a heartbeat of the given mode. It does not retry, except in the
@@ -199,7 +198,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 
 func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 	list, err := r.ToArray()
-	if err == nil && len(list) < 3 {
+	if err == nil && len(list) < 2 {
 		err = errDamaged
 	}
 	if err != nil {
@@ -207,16 +206,15 @@ func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 	}
 	at, err1 := list[0].AsInt64()
 	news, err2 := list[1].AsInt64()
-	beats, err3 := list[2].AsInt64()
-	texts := make([]string, len(list)-3)
+	texts := make([]string, len(list)-2)
 	for i := range texts {
-		if texts[i], err = list[3+i].ToString(); err != nil {
+		if texts[i], err = list[2+i].ToString(); err != nil {
 			return heartbeatReply{}, err
 		}
 	}
-	h = heartbeatReply{now: task.Millis(at), found: int(news), beats: beats}
+	h = heartbeatReply{now: task.Millis(at), found: int(news)}
 	h.peers, err = parsePeers(texts)
-	return h, errors.Join(err1, err2, err3, err)
+	return h, errors.Join(err1, err2, err)
 }
 
 // announce makes the other nodes read the hash of nodes at once. The message

@@ -86,7 +86,6 @@ type Member struct {
 	// Counters of the loop, read by other goroutines.
 	nodes           atomic.Int64 // live nodes
 	takeovers, lost atomic.Uint64
-	rollbacks       atomic.Uint64 // see rolledBack
 
 	lag  atomic.Int64             // the largest lag of the trusted time of another node; the loop writes it
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
@@ -103,7 +102,6 @@ type Member struct {
 	orphans   map[int]bool      // shards without an owner at the last check that another node should own
 	adopted   map[int]time.Time // shards of other nodes that this process owns until then
 	met       bool              // other nodes know this process
-	beats     int64             // the number of heartbeats that the store had counted at the last one
 	away      time.Time         // when a heartbeat last failed
 	holder    peer              // the process that had this name first, as its last heartbeat described it
 	silent    time.Time         // when a duplicate can take the name because the holder is silent; zero means that the holder is not silent

@@ -23,7 +23,7 @@ func (o *Member) Standing() store.Standing {
 	return store.Standing{
 		Node:   o.self.name,
 		Shards: len(o.shards), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
-		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), Rollbacks: o.rollbacks.Load(), NameTaken: o.duplicate.Load(),
+		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), NameTaken: o.duplicate.Load(),
 	}
 }
 

@@ -169,7 +169,6 @@ func (o *Member) heartbeat(ctx context.Context) {
 		return
 	}
 	peers, now, found := h.peers, h.now, h.found
-	o.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
 	if duplicate := o.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {

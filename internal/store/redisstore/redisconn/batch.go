@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,7 +65,8 @@ func (r *write) seal(k *keyspace.Keys) Run {
 // goroutines.
 type pipeline struct {
 	servers *Servers
-	addr    string // empty means the shared client
+	master  string // the server that takes the writes
+	addr    string // the same if its replicas confirm; empty means the shared client
 
 	mu      sync.Mutex // guards everything below
 	waiting []*write
@@ -119,6 +121,7 @@ type scriptRun struct {
 	writes  []*write
 	items   int
 	records map[string]struct{} // the records that the run changes, each once
+	base    int64               // Counters.Base of its holder when it was sent
 }
 
 // takes reports whether the items of w can be added to the run.
@@ -167,10 +170,23 @@ func pack(writes []*write) []*scriptRun {
 	return all
 }
 
-// run returns the keys and arguments of p.
-func (p *scriptRun) run() Run {
+// counts reports whether the changes of p are counted.
+func (p *scriptRun) counts() bool {
+	return p.items > 0 && slices.ContainsFunc(p.writes, func(r *write) bool { return !r.loose })
+}
+
+// holder returns the key of the hash that has the identity of the store, and
+// the counts of changes.
+func (p *scriptRun) holder() string { return p.writes[0].shard.Own }
+
+// run returns the keys and arguments of p. counter is the field that counts its
+// changes.
+func (p *scriptRun) run(counter string) Run {
 	if p.items == 0 {
 		return p.writes[0].run
+	}
+	if !p.counts() {
+		counter = ""
 	}
 	latest := p.writes[0].clock
 	for _, r := range p.writes {
@@ -178,13 +194,30 @@ func (p *scriptRun) run() Run {
 			latest = r.clock // all writes come from this node, so the newest clock is the best
 		}
 	}
-	c := newCall(latest, p.writes[0].store, p.writes[0].shard.Own, p.writes[0].fence)
+	c := newCall(latest, p.writes[0].store, p.holder(), p.writes[0].fence, counter)
 	for _, r := range p.writes {
 		for _, it := range r.items {
 			c.add(it)
 		}
 	}
 	return Run{c.keys, c.args}
+}
+
+// count records how many changes of this process the reply r counts. The
+// changes must be as durable as the level requires.
+func (p *scriptRun) count(t *Counters, r rueidis.RedisResult) {
+	values, err := r.ToArray()
+	if err != nil || !p.counts() || len(values) != 2+p.items {
+		return
+	}
+	found, _ := values[1].AsInt64()
+	left := found
+	for _, v := range values[2:] {
+		if n, err := v.AsInt64(); err == nil && v.IsInt64() && Status(n) == Applied {
+			left++
+		}
+	}
+	t.See(p.holder(), p.base, found, left)
 }
 
 // finish passes each write of p its share of the reply.
@@ -197,10 +230,10 @@ func (p *scriptRun) finish(r rueidis.RedisResult, unconfirmed bool, err error) {
 	if err == nil && m.IsArray() {
 		values, err = m.ToArray()
 	}
-	if err == nil && p.items > 0 && len(values) != 1+p.items {
+	if err == nil && p.items > 0 && len(values) != 2+p.items {
 		err = errDamaged
 	}
-	at := 1
+	at := 2
 	for _, one := range p.writes {
 		one.asked = ""
 		switch {
@@ -224,11 +257,10 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	ctx, stop := context.WithCancel(l.servers.Lifetime)
 	defer stop()
 	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()
+	sent := time.Now()
 	if l.addr == "" {
 		results, _ := l.sendAll(ctx, l.servers.Client, all, 0)
-		for i, p := range all {
-			p.finish(results[i], l.servers.level == Default, nil)
-		}
+		l.finish(ctx, all, results, time.Since(sent), l.servers.level == Default, nil)
 		return
 	}
 	conn, err := l.connection(ctx)
@@ -242,8 +274,23 @@ func (l *pipeline) sendBatch(all []*scriptRun) {
 	results, tail := l.sendAll(ctx, conn, all, wanted)
 	l.release(conn, append(results, tail...))
 	short, err := l.checkReplicas(tail, wanted)
+	l.finish(ctx, all, results, time.Since(sent), short, err)
+}
+
+// finish passes the results of a batch that took so long to its writes. A reply
+// of a master that has a successor confirms nothing: the successor may lack the
+// write.
+func (l *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueidis.RedisResult, took time.Duration, short bool, err error) {
+	replaced := err == nil && l.servers.doubts(l.master, took) && l.servers.succeeded(ctx, l.master)
 	for i, p := range all {
-		p.finish(results[i], short, err)
+		failed := err
+		if w := p.writes[0]; err == nil && (replaced || w.asked == "" && !l.servers.isMaster(l.master, w.slot)) {
+			failed = errReplaced
+		}
+		if failed == nil {
+			p.count(l.servers.Counters, results[i])
+		}
+		p.finish(results[i], short, failed)
 	}
 }
 
@@ -315,7 +362,10 @@ func (l *pipeline) close() {
 func (l *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int) (results, tail []rueidis.RedisResult) {
 	runs := make([]pipelinedRun, len(all))
 	for i, p := range all {
-		runs[i] = pipelinedRun{script: p.script, run: p.run(), asking: wanted > 0 && p.writes[0].asked != ""}
+		if p.counts() {
+			p.base = l.servers.Counters.Base(p.holder())
+		}
+		runs[i] = pipelinedRun{script: p.script, run: p.run(l.servers.Counters.Field), asking: wanted > 0 && p.writes[0].asked != ""}
 	}
 	if wanted == 0 {
 		return execute(ctx, c, runs, nil)

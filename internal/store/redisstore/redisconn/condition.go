@@ -28,6 +28,7 @@ type condition struct {
 	unread      bool          // CONFIG GET failed
 	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
 	silent      bool          // it did not answer a later check
+	refused     error         // why it takes no writes; nil means that it takes them
 
 	unfit []error  // the reasons to refuse it when a store is opened
 	risks []string // settings that can lose tasks but are accepted
@@ -59,22 +60,47 @@ func (c condition) after(before condition) condition {
 	return c
 }
 
+// emptyWrite is a script that a server refuses if it refuses writes: a replica, a
+// master without the replicas that it needs, or one that cannot write its file.
+// It changes nothing. A full server takes it, as it takes deliveries.
+const emptyWrite = Writes + "return 1"
+
 // report reads the INFO of the server at addr, and the settings that INFO does
 // not contain. config is nil if CONFIG GET failed, for example because the user
-// may not run it.
-func report(ctx context.Context, addr string, node rueidis.Client) (info, config map[string]string, err error) {
+// may not run it. refused is why the server takes no writes to key, which must
+// be in one of its slots; nil means that it takes them.
+func report(ctx context.Context, addr, key string, node rueidis.Client) (info, config map[string]string, refused, err error) {
 	replies := node.DoMulti(ctx,
 		node.B().Info().Section("server", "memory", "persistence", "replication").Build(),
 		node.B().ConfigGet().Parameter("appendfsync", "min-replicas-to-write", "min-replicas-max-lag").Build(),
+		node.B().Eval().Script(emptyWrite).Numkeys(1).Key(key).Build(),
 	)
 	text, err := replies[0].ToString()
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the state of the Redis at %s: %w", addr, err)
+		return nil, nil, nil, fmt.Errorf("read the state of the Redis at %s: %w", addr, err)
 	}
 	if config, err = replies[1].AsStrMap(); err != nil {
-		return infoFields(text), nil, nil
+		config = nil
 	}
-	return infoFields(text), config, nil
+	return infoFields(text), config, refusal(addr, replies[2].Error()), nil
+}
+
+// refusal returns err, the result of emptyWrite at the server at addr, with an
+// explanation. A slot that moves is no refusal.
+func refusal(addr string, err error) error {
+	reply, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return err
+	}
+	_, moved := reply.IsMoved()
+	if _, ask := reply.IsAsk(); moved || ask || reply.IsTryAgain() {
+		return nil
+	}
+	why := meaning(reply)
+	if why == "" {
+		why = "it refuses them"
+	}
+	return fmt.Errorf("the Redis at %s takes no writes: %s: %w", addr, why, err)
 }
 
 // infoFields returns the fields of a reply to INFO.

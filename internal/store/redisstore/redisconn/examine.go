@@ -18,6 +18,7 @@ type Examined struct {
 	Failed  error // why it could not be asked; all other fields are unknown then
 	Version string
 	Mode    string   // standalone, sentinel or cluster
+	Refused error    // why it takes no writes; nil means that it takes them
 	Unfit   []error  // why a store with this Config would not open there
 	Risks   []string // settings that can lose tasks, but do not prevent opening a store
 
@@ -74,7 +75,7 @@ func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	}
 	ctx, stop := context.WithTimeout(ctx, TryTime)
 	defer stop()
-	info, config, err := report(ctx, addr, node)
+	info, config, refused, err := report(ctx, addr, s.keyIn(s.Masters.Load().spanOf(addr)), node)
 	if err == nil && loading(info) != "" {
 		err = errLoading
 	}
@@ -84,6 +85,7 @@ func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	}
 	how := conditionOf(addr, info, config, s.memory).deriveLimit(s.Masters.Load().onHost(addr))
 	f := how.facts
+	x.Refused = refused
 	x.Version, x.Mode, x.Unfit, x.Risks = f.version, info["redis_mode"], s.config.refusals(f), s.config.risks(how)
 	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
 	x.Used, x.Limit = how.used, how.limit

@@ -89,7 +89,7 @@ func Away(err error) bool {
 	switch {
 	case errors.As(err, &reply):
 		return meaning(reply) != ""
-	case errors.Is(err, task.ErrUnavailable), errors.Is(err, io.EOF), errors.As(err, &network), errors.Is(err, rueidis.ErrClosing), errors.Is(err, errNoNode):
+	case errors.Is(err, task.ErrUnavailable), errors.Is(err, io.EOF), errors.As(err, &network), errors.Is(err, rueidis.ErrClosing), errors.Is(err, errNoNode), errors.Is(err, errReplaced):
 		return true
 	}
 	return overdue(err)

@@ -88,9 +88,9 @@ func (c Config) refusals(f facts) (all []error) {
 	case f.fsync == "no":
 		refuse("appendfsync is no, so a power loss may lose much more than the last second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
 	case c.Durability == Strict && f.fsync != "always" && f.fsync != "":
-		refuse("appendfsync is %s, and --durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
+		refuse("appendfsync is %s, and the durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
 	case c.Durability == Strict && (f.fsync == "" || f.stale):
-		refuse("appendfsync is unknown, and --durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
+		refuse("appendfsync is unknown, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,27 +88,28 @@ func (s *Servers) MemoryLimit() (sum int64) {
 	return sum
 }
 
-// CheckMasters finds the masters and checks their state.
+// CheckMasters finds the masters and checks their state. Its error is that of a
+// master that did not answer.
 func (s *Servers) CheckMasters(ctx context.Context) error {
-	answered, err := s.readMasters(ctx)
-	if err != nil && answered == 0 {
-		s.Absent.Store(&err)
+	writable, refused, err := s.readMasters(ctx)
+	if why := cmp.Or(err, refused); why != nil && writable == 0 {
+		s.Absent.Store(&why)
 	} else {
 		s.Absent.Store(nil)
 	}
 	return err
 }
 
-// readMasters does the work of CheckMasters. It returns how many masters
-// answered.
-func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
+// readMasters does the work of CheckMasters. It returns how many masters take
+// writes, and why another one refuses them.
+func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	m, nodes := &Masters{spans: spans, how: map[string]condition{}}, s.Client.Nodes()
 	before := s.Masters.Load()
-	var mu sync.Mutex // guards m.how, answered and err
+	var mu sync.Mutex // guards m.how and the results
 	var all sync.WaitGroup
 	for _, sp := range spans {
 		if _, done := m.how[sp.addr]; done {
@@ -129,7 +131,11 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 				s.Client.Do(ctx, s.Client.B().Exists().Key(s.keyIn(m.spanOf(addr))).Build())
 				return
 			}
-			how, failed = s.conditionAt(ctx, addr, node)
+			sent := time.Now()
+			how, failed = s.conditionAt(ctx, addr, s.keyIn(m.spanOf(addr)), node)
+			if failed == nil && s.doubts(addr, time.Since(sent)) && s.succeeded(ctx, addr) {
+				failed = errReplaced
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
@@ -141,7 +147,10 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 				}
 				return
 			}
-			answered++
+			if how.refused == nil {
+				writable++
+			}
+			refused = cmp.Or(refused, how.refused)
 			if known := m.how[addr]; before != nil && how.run != known.run {
 				s.Replaced.Add(1)
 			}
@@ -155,15 +164,15 @@ func (s *Servers) readMasters(ctx context.Context) (answered int, err error) {
 	s.judge(m)
 	s.Masters.Store(m)
 	s.Clocks.Prune(func(addr string) bool { _, is := m.how[addr]; return is })
-	return answered, err
+	return writable, refused, err
 }
 
-// conditionAt reads the state of the master at addr.
-func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
+// conditionAt reads the state of the master at addr. key is in one of its slots.
+func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidis.Client) (condition, error) {
 	ctx, stop := context.WithTimeout(ctx, CheckEvery)
 	defer stop()
 	sent := s.Clocks.Monotonic()
-	info, config, err := report(ctx, addr, node)
+	info, config, refused, err := report(ctx, addr, key, node)
 	if err != nil {
 		return condition{}, err
 	}
@@ -171,7 +180,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 		s.Clocks.Observe(addr, micros, sent, s.Clocks.Monotonic())
 	}
 	how := conditionOf(addr, info, config, s.memory)
-	how.asked = sent
+	how.asked, how.refused = sent, refused
 	return how, nil
 }
 
@@ -291,7 +300,11 @@ func (s *Servers) watch() {
 			return
 		}
 		ctx, stop := context.WithTimeout(s.Lifetime, RetryTime)
-		if err := s.CheckMasters(ctx); s.Lifetime.Err() == nil {
+		err := s.CheckMasters(ctx)
+		if why := s.Absent.Load(); why != nil {
+			err = *why // it may be a refusal
+		}
+		if s.Lifetime.Err() == nil {
 			s.Failures.Note(reaching, err)
 		}
 		s.logFitness()

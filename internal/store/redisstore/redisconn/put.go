@@ -35,14 +35,15 @@ type Clock struct {
 
 // newCall returns a call with the clock c, for the store with that identity.
 // The key holder holds the identity. fence is the token of the newest fence
-// that the node's settings have passed.
-func newCall(c Clock, identity, holder, fence string) *call {
+// that the node's settings have passed. counter is the field of the holder that
+// counts the changes of this process; empty means that they are not counted.
+func newCall(c Clock, identity, holder, fence, counter string) *call {
 	call := &call{numbers: map[string]int{}}
 	now := ""
 	if c.Now != 0 {
 		now = Score(c.Now)
 	}
-	call.args = append(call.args, now, Score(c.Behind), Score(c.Ahead), identity, call.key(holder), fence)
+	call.args = append(call.args, now, Score(c.Behind), Score(c.Ahead), identity, call.key(holder), fence, counter)
 	return call
 }
 

@@ -230,6 +230,8 @@ func unavailable(err error, took time.Duration) error {
 		why = "no Redis listens at that address: check that it runs"
 	case overdue(err), errors.Is(err, os.ErrDeadlineExceeded):
 		why = "Redis did not answer: check that it runs and is not overloaded"
+	case errors.Is(err, errReplaced):
+		why = "another server replaced the master"
 	case errors.Is(err, errNoNode), errors.Is(err, rueidis.ErrNoSlot):
 		why = "no server is known for some slots of the Redis Cluster: check that all slots are covered (redis-cli --cluster check)"
 	}
@@ -259,7 +261,7 @@ func meaning(reply *rueidis.RedisError) string {
 	case strings.HasPrefix(reply.Error(), "BUSY "):
 		return "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"
 	case strings.HasPrefix(reply.Error(), "MISCONF"):
-		return "Redis could not write its file and refuses all writes: check the log and the disk of Redis"
+		return "Redis could not write its file or a snapshot: check its log, its disk and vm.overcommit_memory (1 is right); without need of snapshots, run CONFIG SET save \"\" and CONFIG REWRITE"
 	}
 	return ""
 }

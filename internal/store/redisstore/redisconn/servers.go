@@ -60,8 +60,9 @@ type Servers struct {
 	replicated   atomic.Bool              // a master has had a replica since the store was opened
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed
 	Clocks       *serverclock.Clocks
+	Counters     *Counters
 	recheck      chan struct{}         // asks the watch for a check: the masters may have changed
-	Absent       atomic.Pointer[error] // why no master answered the last check; nil means that one did
+	Absent       atomic.Pointer[error] // why no master took writes at the last check; nil means that one did
 	Unfit        atomic.Pointer[error] // why one of the masters can lose tasks; nil means that all are fit
 	config       Config
 	Identity     string             // the identity of the store; "" until it is known, then never changed
@@ -94,7 +95,7 @@ func newServers(c Config) (*Servers, error) {
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
-		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
+		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), Counters: newCounters(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
 
@@ -309,7 +310,7 @@ func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 		}
 		l := s.pipelines[name]
 		if l == nil {
-			l = &pipeline{servers: s, addr: addr}
+			l = &pipeline{servers: s, master: cmp.Or(addr, m.Of(r.slot)), addr: addr}
 			s.pipelines[name] = l
 		}
 		out[l] = append(out[l], r)

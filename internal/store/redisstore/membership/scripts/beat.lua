@@ -16,9 +16,8 @@
 --          after how many milliseconds without a heartbeat a forgotten node is removed,
 --          and '1' if the reply shall have the forgotten nodes
 -- Replies  the server's clock; 1 if the process is new or has left just now, 2 if
---          another process of that name is or may be live, otherwise 0; the number of
---          heartbeats that the store has counted (field beats of the second hash; 0 if
---          nothing is changed); then field and value of each node
+--          another process of that name is or may be live, otherwise 0; then field and
+--          value of each node. The field beats of the second hash counts the heartbeats
 -- A name belongs to the first process that has it, until that one leaves or is silent.
 -- A drain ends with its process. Idempotent.
 if (ARGV[6] or '') ~= '' and redis.call('HGET', KEYS[2], 'store') ~= ARGV[6] then
@@ -27,9 +26,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local news = 0
-local beats = 0
 if ARGV[1] ~= '' then
-  beats = redis.call('HINCRBY', KEYS[2], 'beats', 1)
+  redis.call('HINCRBY', KEYS[2], 'beats', 1)
   local at, nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^(%d+)/([^/]*)')
   local twin = 'twin/' .. ARGV[1]
   if string.match(redis.call('HGET', KEYS[1], twin) or '', '^%d+/([^/]*)') == ARGV[2] then
@@ -67,7 +65,7 @@ for i = 1, #all, 2 do
     process[all[i]] = nonce
   end
 end
-local out = {string.format('%.0f', now), news, beats}
+local out = {string.format('%.0f', now), news}
 for i = 1, #all, 2 do
   local drained = string.match(all[i], '^drain/(.*)$')
   local keep = process[all[i]]

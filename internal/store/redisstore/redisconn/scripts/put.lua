@@ -13,6 +13,7 @@
 --          the identity is missing or different, the script does nothing
 -- ARGV[6]  the token of the newest fence that the caller's settings have passed, as
 --          fence.lua wrote it into the same hash as the identity
+-- ARGV[7]  the field of that hash that counts the caller's changes; '': count nothing
 -- then the items, each for a different record:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': any node can own it. -1: only if the item before was
@@ -32,7 +33,7 @@
 --             WAKE id channel message
 --                                   publishes, if another node owns the shard
 --
--- Replies  the server's clock in microseconds, then for each item
+-- Replies  the server's clock in microseconds, the count before the call, then for each item
 --   0  applied now          1  applied before: the record has the new stamp
 --   2  before earliest      3  another node owns the shard
 --   4  the item before was not applied
@@ -53,9 +54,9 @@ local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cos
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
-local out = {clock}
 local skewed = false
-local holder = call('HMGET', keys[number(args[5])], 'store', 'purge')
+local holder = call('HMGET', keys[number(args[5])], 'store', 'purge', args[7])
+local out = {clock, number(holder[3] or 0) or 0}
 if holder[1] ~= args[4] then
   return redis.error_reply('FOLIOT_STORE ' .. keys[number(args[5])])
 end
@@ -69,7 +70,7 @@ end
 -- All records are read by one command for each hash. fields[hash] and values[hash]
 -- are lists; turn[hash] is the index of the next item's record.
 local fields, values, turn, last = {}, {}, {}, #args
-local at = 7 -- the position in args
+local at = 8 -- the position in args
 while at <= last do
   local hash = args[at + 2]
   local list = fields[hash]
@@ -177,7 +178,8 @@ local function write(name, key, first, n)
 end
 
 local applied = false -- whether the item before was applied
-at = 7
+local changed = 0
+at = 8
 while at <= last do
   local hash, result = args[at + 2], 4
   turn[hash] = turn[hash] + 1
@@ -190,6 +192,7 @@ while at <= last do
   at = at + 8
   local behind = at + args[item + 7]
   if applied then
+    changed = changed + 1
     if args[item + 5] == '' then
       append('HDEL', hash, item + 3, 1)
     else
@@ -226,5 +229,8 @@ for key, sums in pairs(counts) do
       call('HDEL', keys[number(key)], field)
     end
   end
+end
+if changed > 0 and args[7] ~= '' then
+  redis.pcall('HINCRBY', keys[number(args[5])], args[7], changed)
 end
 return out

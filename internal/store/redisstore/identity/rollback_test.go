@@ -1,4 +1,4 @@
-package membership
+package identity
 
 import "testing"
 
@@ -16,13 +16,13 @@ func TestARollbackIsDistinguishedFromAFailover(t *testing.T) {
 		"it is said once":        {[]int64{1000, 900, 903}, 3, 0},
 		"a node of many at once": {[]int64{1000, 1000 - 10*50 + 1}, 50, 0},
 	} {
-		var o Member
-		var got int64
+		var r rollback
 		for _, n := range c.beats {
-			got = o.rolledBack(n, c.nodes)
+			r.missing = 0
+			r.compare(n, c.nodes)
 		}
-		if got != c.want {
-			t.Errorf("%s: %d, not %d", name, got, c.want)
+		if r.missing != c.want {
+			t.Errorf("%s: %d, not %d", name, r.missing, c.want)
 		}
 	}
 }

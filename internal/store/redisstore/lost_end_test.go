@@ -1,0 +1,115 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// loseEnd removes the last bytes of the append-only file of a killed server.
+func loseEnd(t *testing.T, dir string, bytes int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	about, err := os.Stat(files[0])
+	if err == nil {
+		err = os.Truncate(files[0], about.Size()-bytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const olderData = "the store has older data than before"
+
+// lostChanges returns the number of changes that the log calls lost.
+func lostChanges(k *known) string {
+	if m := regexp.MustCompile(`lost_changes_of_this_node=(\d+)`).FindStringSubmatch(k.log.String()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// The loss is shorter than the time between some heartbeats, and the node goes
+// on with more changes than were lost before it compares anything.
+func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := redistest.New(t, "--dir", dir)
+	a := fitNode(t, Config{Node: "a"}, r.Addr)
+	b := &known{log: &lockedBuffer{}}
+	b.Store = openNodeWith(t, Config{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
+	create := func(prefix string, n int) {
+		for i := range n {
+			if err := apply(t, a.Store, unmarked(fmt.Sprint(prefix, i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	create("a", 60)
+	replaced := a.servers.Replaced.Load()
+	r.Kill() // with everysec this loses nothing
+	if err := r.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	create("b", 60)
+	eventually(t, 5*time.Second, "it knows the new process", func() bool { return a.servers.Replaced.Load() > replaced })
+	if n := a.Standing().Rollbacks + b.Standing().Rollbacks; n != 0 {
+		t.Fatalf("%d false alarms:\n%s", n, a.log.String())
+	}
+	r.Kill()
+	loseEnd(t, dir, 20<<10)
+	if err := r.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	create("c", 60)
+	lost := 0
+	for i := range 60 {
+		_, err := a.Get(t.Context(), unmarked(fmt.Sprint("b", i)).Target())
+		switch {
+		case errors.Is(err, task.ErrNotFound):
+			lost++
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if lost == 0 || lost == 60 {
+		t.Fatalf("the file has lost %d of 60 tasks", lost)
+	}
+	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.Standing().Rollbacks == 1 && a.log.count(olderData) == 1 })
+	if got := lostChanges(a); got != fmt.Sprint(lost) {
+		t.Errorf("%d tasks are lost, and the log says %s:\n%s", lost, got, a.log.String())
+	}
+	if b.log.count(olderData) != 0 { // it has lost nothing of its own
+		t.Errorf("the log of another node:\n%s", b.log.String())
+	}
+}
+
+// A revoked token is valid again if the end of the file is lost.
+func TestALossOfSettingsIsNoticed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := redistest.New(t, "--dir", dir)
+	a := fitNode(t, Config{Node: "a"}, r.Addr)
+	for _, paused := range []bool{true, false, true} {
+		edit(t, a.Store, 1, settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused})
+	}
+	r.Kill()
+	loseEnd(t, dir, 600)
+	if err := r.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.log.count(olderData) == 1 })
+}

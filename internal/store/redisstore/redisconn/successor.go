@@ -1,0 +1,90 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A master that was stopped or cut off may have a successor when it replies
+// again, and does not know it yet. So a reply counts only if its server is still
+// the master as far as this process has heard. News can be late. So if a server
+// was slow or silent for long enough to get a successor, its replicas are asked
+// before its reply counts: the successor is one of them, and knows it first.
+
+// errReplaced means that a server that replied is no longer the master.
+var errReplaced = errors.New("another server replaced the master before it replied")
+
+// slow is longer than a reply takes if no replica confirms at the level Default,
+// and shorter than it takes to replace a master.
+const slow = timeoutOfDefault + 100*time.Millisecond
+
+// isMaster reports whether the server at addr is the master of the slot, as far
+// as this process has heard.
+func (s *Servers) isMaster(addr string, slot uint16) bool {
+	if s.Cluster {
+		return s.Masters.Load().Of(slot) == addr
+	}
+	_, is := s.Client.Nodes()[addr]
+	return is
+}
+
+// doubts reports whether the master at addr may have a successor, because its
+// reply took so long, or because it did not answer the last check.
+func (s *Servers) doubts(addr string, took time.Duration) bool {
+	m := s.Masters.Load()
+	return m != nil && (took > slow || m.how[addr].silent)
+}
+
+// Doubted reports whether the master of a key without a tag may have a
+// successor.
+func (s *Servers) Doubted(key string) bool { return s.doubts(s.MasterOf(key), 0) }
+
+// succeeded asks the replicas of the master at addr whether one of them is a
+// master now. Without Sentinels and without a Cluster no server replaces
+// another, and succeeded reports false.
+func (s *Servers) succeeded(ctx context.Context, addr string) bool {
+	m := s.Masters.Load()
+	replicas := m.how[addr].followers
+	for _, sp := range m.spans {
+		if sp.addr == addr {
+			replicas = slices.Concat(replicas, sp.replicas)
+		}
+	}
+	if !s.Cluster && s.config.Client.Sentinel.MasterSet == "" {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, CheckEvery)
+	defer stop()
+	slices.Sort(replicas)
+	var promoted atomic.Bool
+	var all sync.WaitGroup
+	for _, replica := range slices.Compact(replicas) {
+		all.Go(func() {
+			if s.promoted(ctx, replica) {
+				promoted.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	return promoted.Load()
+}
+
+// promoted reports whether the server at addr answers and is a master.
+func (s *Servers) promoted(ctx context.Context, addr string) bool {
+	o := s.config.Client
+	o.InitAddress, o.Sentinel, o.ForceSingleClient = []string{addr}, rueidis.SentinelOption{}, true
+	o.Dialer.Timeout, o.DialCtxFn = CheckEvery/2, s.conns.open
+	client, err := rueidis.NewClient(tuned(o))
+	if err != nil {
+		return false
+	}
+	defer client.Close()
+	text, err := client.Do(ctx, client.B().Info().Section("replication").Build()).ToString()
+	return err == nil && infoFields(text)["role"] == "master"
+}
