@@ -126,9 +126,12 @@ func (s *Store) openPebble() (fresh bool, err error) {
 		return false, err
 	}
 	if before.Exists {
-		if err := s.checkManifest(before.ManifestFilename); err != nil {
-			return false, err
-		}
+		err = s.checkFiles(before.ManifestFilename)
+	} else {
+		err = s.watermark.begin(s.config.FS, s.dir, 0)
+	}
+	if err != nil {
+		return false, err
 	}
 	// Pebble counts the memtables as a part of its cache: one that is being filled,
 	// and one that is being written to a table. Without room for them, no block of a
