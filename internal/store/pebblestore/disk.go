@@ -99,7 +99,7 @@ func (f *logFile) SyncTo(length int64) (fullSync bool, err error) {
 // that is an earlier one.
 func (f *logFile) Close() error {
 	err := f.File.Close()
-	if err == nil && f.s.broken() == nil {
+	if err == nil && f.s.broken() == nil && f.written.length > emptyLog {
 		err = f.s.watermark.addLog(&f.written)
 	}
 	f.s.report("close the log", err)

@@ -62,9 +62,12 @@ func (w *writtenFile) check(fs vfs.FS, path string) error {
 //
 // A log is added after Pebble has synced and closed it, and before Pebble begins
 // the next one. Pebble removes a log only after a synced manifest says that it
-// is not needed. So each log that the manifest needs is still there.
+// is not needed. So each log that the manifest needs is still there. Logs without
+// changes are left out: a directory that was closed in order has only such logs,
+// and may be copied without them.
 const (
 	maxClosedLogs = 16 // many more than the logs that memTables allows
+	emptyLog      = 30 // the length of a log without changes, at most: a trailer
 	logsNoteLen   = maxClosedLogs*writtenFileLen + checksumLen
 )
 

@@ -164,3 +164,33 @@ func TestALogThatIsNotNeededMayBeMissing(t *testing.T) {
 		t.Errorf("%d tasks are missing", missing)
 	}
 }
+
+// TestAClosedDirectoryNeedsNoLog: tools that copy directories often leave out
+// *.log.
+func TestAClosedDirectoryNeedsNoLog(t *testing.T) {
+	for _, how := range []string{"removed", "emptied"} {
+		disk, _, n := manyLogs(t)
+		if err := open(t, disk, Config{Now: clock}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range pathsOf(t, disk, isLog) {
+			damages[how](t, disk, path)
+		}
+		s := open(t, disk, Config{Now: clock})
+		if missing := countMissing(t, s, n); missing > 0 {
+			t.Errorf("%s: %d tasks are missing", how, missing)
+		}
+	}
+}
+
+func TestADirectoryWithoutItsDatabaseIsRefused(t *testing.T) {
+	disk, _, _ := manyLogs(t)
+	for _, path := range pathsOf(t, disk, func(name string) bool { return isManifest(name) || strings.HasPrefix(name, "marker.manifest") }) {
+		damages["removed"](t, disk, path)
+	}
+	for range 2 {
+		if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "no database") {
+			t.Error(err)
+		}
+	}
+}

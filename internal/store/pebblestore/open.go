@@ -125,12 +125,7 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if before.Exists {
-		err = s.checkFiles(before.ManifestFilename)
-	} else {
-		err = s.watermark.begin(s.config.FS, s.dir, 0)
-	}
-	if err != nil {
+	if err := s.checkFiles(before); err != nil {
 		return false, err
 	}
 	// Pebble counts the memtables as a part of its cache: one that is being filled,

@@ -182,19 +182,24 @@ func (w *watermark) begin(fs vfs.FS, dir string, n uint64) error {
 	return errors.Join(w.set(n), w.file.Sync(), syncDir(fs, dir))
 }
 
-// checkFiles checks the files of the database that Pebble is going to read.
-func (s *Store) checkFiles(manifest string) error {
+// checkFiles checks the files of the database that Pebble is going to read. If
+// there is none yet, checkFiles begins the watermark.
+func (s *Store) checkFiles(db *pebble.DBDesc) error {
 	note, err := s.watermark.read(numberNote, numberNoteLen)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if note == nil {
+	case !db.Exists && (note == nil || binary.BigEndian.Uint64(note) == 0):
+		return s.watermark.begin(s.config.FS, s.dir, 0)
+	case !db.Exists:
+		return fmt.Errorf("there is no database, but change %d was answered: %w", binary.BigEndian.Uint64(note), errDamaged)
+	case note == nil:
 		return fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
 	}
-	if err := s.checkManifest(manifest); err != nil {
+	if err := s.checkManifest(db.ManifestFilename); err != nil {
 		return err
 	}
-	return s.checkLogs(manifest)
+	return s.checkLogs(db.ManifestFilename)
 }
 
 // checkManifest compares the manifest that Pebble is going to read with the
