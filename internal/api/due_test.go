@@ -167,7 +167,7 @@ func TestAPublishedBodyOutsideUTF8IsShownAsBytes(t *testing.T) {
 		"now": func(s *service) {
 			s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", body, "Foliot-Name: a", "Foliot-Delay: 1h", "Content-Type: application/json").want(201, nil)
 		},
-		"by an older version": func(s *service) {
+		"through package foliot": func(s *service) {
 			spec := task.DefaultSpec()
 			spec.Namespace, spec.Name, spec.ID = task.DefaultNamespace, "a", task.NewID(1)
 			spec.Request = task.Request{URL: "http://example.com/", Method: "POST", BodyKind: task.JSONBody, BodySize: len(body), Body: []byte(body)}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -35,19 +34,6 @@ func TestAQuotaOfZeroIsRefusedAndNullSetsNone(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	s.do("POST", "/v1/tasks", hour, "Foliot-Namespace: acme").want(201, nil)
-}
-
-// A record of an older version with zeros has no limits.
-func TestZerosOfOlderRecordsAreNoLimits(t *testing.T) {
-	old, err := settings.DecodeSetting(settings.NamespaceKind, []byte(`{"name":"acme","version":1,"created_at":1,"max_pending":0,"create_rate":0}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := old.(*settings.NamespaceSettings)
-	quota := n.Quota(task.Counts{})
-	if !n.Limit(settings.CreateRate).None() || quota.Admit(nil, &task.Task{State: task.Scheduled}) != nil {
-		t.Errorf("%+v", n)
-	}
 }
 
 func TestTheChangeRateBoundsEveryWayToChange(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -113,7 +114,7 @@ func showBody(h *wire.HTTPInput, r task.Request) {
 		return
 	}
 	switch kind := r.BodyKind; {
-	case kind == task.BinaryBody:
+	case kind == task.BinaryBody, kind == task.JSONBody && !utf8.Valid(r.Body): // encoding/json accepts such JSON
 		s := base64.StdEncoding.EncodeToString(r.Body)
 		h.BodyBase64 = &s
 	case kind == task.TextBody:

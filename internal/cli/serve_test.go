@@ -253,8 +253,8 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 		file, text, says string
 		code             int
 	}{
-		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version", exit.Failure},
-		"with other files":   {"letter.txt", "dear", "not a foliot data directory", exit.Usage},
+		"of another format": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\n", "has format 99, this version of foliot reads only format 1", exit.Failure},
+		"with other files":  {"letter.txt", "dear", "not a foliot data directory", exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")

@@ -37,9 +37,7 @@ const scopeMark = "/"
 
 // secretScope returns the namespace under which a secret is stored. For a
 // queue's secret it is, for example, "acme/orders", which is the name of no
-// namespace. Versions before queues had secrets ignore the queue of a record,
-// and sign with all secrets that are stored under a namespace. With this scope
-// they never sign with a queue's secret.
+// namespace.
 func secretScope(namespace, queue string) string {
 	if queue == "" {
 		return namespace

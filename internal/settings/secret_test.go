@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,31 +77,6 @@ func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 	expect(t0+minute, "mail", "all")
 	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b1"}) // the secret belongs to the queue
 	_ = refused[*task.FieldError](t, t0, s, add("no/name", "x", 0))
-}
-
-// Versions before queues had secrets sign with every secret whose record names
-// the namespace. The record of a queue's secret names a namespace that cannot
-// exist.
-func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
-	data, err := EncodeSetting(&SigningSecret{ID: "b", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var older struct { // the fields that such a version reads
-		ID        string `json:"id"`
-		Namespace string `json:"namespace"`
-	}
-	if err := json.Unmarshal(data, &older); err != nil {
-		t.Fatal(err)
-	}
-	if task.ValidateName("namespace", older.Namespace) == nil {
-		t.Errorf("an older version signs all callbacks of the namespace %q with it", older.Namespace)
-	}
-	// Such a version also compares the record with the key that it is stored
-	// under.
-	if key := (&SigningSecret{ID: "b", Namespace: "default", Queue: "billing"}).Key(); key != (SettingKey{SecretKind, older.Namespace, older.ID}) {
-		t.Errorf("an older version takes the record for damaged: it is under %+v", key)
-	}
 }
 
 func TestQueuesWithSecretsAreBounded(t *testing.T) {

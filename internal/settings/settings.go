@@ -297,8 +297,7 @@ func (s *Settings) Policy(base task.Policy, namespace, queue string) task.Policy
 	return task.Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}
 }
 
-// EncodeSetting returns r as a store keeps it, under its key: JSON, whose
-// unknown fields older code ignores.
+// EncodeSetting returns r as a store keeps it, under its key: JSON.
 func EncodeSetting(r Setting) ([]byte, error) { return json.Marshal(r) }
 
 // DecodeSetting is the inverse of EncodeSetting.

@@ -84,8 +84,7 @@ func framing(request string) (lines []string) {
 	return lines
 }
 
-// A record of an older version may have headers that are refused today. A line
-// break would begin another request.
+// A line break would begin another request.
 func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
 	for name, value := range map[string]string{
 		"X-A":           "b\r\nX-Evil: 1",

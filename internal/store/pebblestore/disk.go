@@ -2,7 +2,7 @@ package pebblestore
 
 import (
 	"errors"
-	"strings"
+	"hash/crc32"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -37,7 +37,7 @@ func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, err
 		if err := syncDir(d.FS, d.PathDir(name)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		return &manifestFile{File: f, s: d.s, written: manifest{number: number}}, nil
+		return &manifestFile{File: f, s: d.s, written: writtenFile{number: number}}, nil
 	}
 	return d.log(name, f, err)
 }
@@ -49,7 +49,8 @@ func (d disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (v
 }
 
 func (d disk) log(name string, f vfs.File, err error) (vfs.File, error) {
-	if !strings.HasSuffix(name, ".log") {
+	number, isLog := logNumber(d, name)
+	if !isLog {
 		return f, err
 	}
 	if err != nil {
@@ -57,43 +58,50 @@ func (d disk) log(name string, f vfs.File, err error) (vfs.File, error) {
 		d.s.halt()
 		return nil, err
 	}
-	return logFile{File: f, s: d.s}, nil
+	return &logFile{File: f, s: d.s, written: writtenFile{number: number}}, nil
 }
 
 // logFile is a file of the log.
 type logFile struct {
 	vfs.File
-	s *Store
+	s       *Store
+	written writtenFile
 }
 
-func (f logFile) Write(p []byte) (int, error) {
+func (f *logFile) Write(p []byte) (int, error) {
+	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p) // as in manifestFile
 	n, err := f.File.Write(p)
+	f.written.length += uint64(n)
 	f.s.report("write the log", err)
 	return n, err
 }
 
-func (f logFile) Sync() error {
+func (f *logFile) Sync() error {
 	err := f.File.Sync()
 	f.s.report("sync the log", err)
 	return err
 }
 
-func (f logFile) SyncData() error {
+func (f *logFile) SyncData() error {
 	err := f.File.SyncData()
 	f.s.report("sync the log", err)
 	return err
 }
 
-func (f logFile) SyncTo(length int64) (fullSync bool, err error) {
+func (f *logFile) SyncTo(length int64) (fullSync bool, err error) {
 	fullSync, err = f.File.SyncTo(length)
 	f.s.report("sync the log", err)
 	return fullSync, err
 }
 
-// Close closes the file. After a failure Pebble would panic with the error it
-// returns, even if that is an earlier one.
-func (f logFile) Close() error {
+// Close closes the file, which Pebble has synced, and adds it to the watermark.
+// After a failure Pebble would panic with the error that Close returns, even if
+// that is an earlier one.
+func (f *logFile) Close() error {
 	err := f.File.Close()
+	if err == nil && f.s.broken() == nil && f.written.length > emptyLog {
+		err = f.s.watermark.addLog(&f.written)
+	}
 	f.s.report("close the log", err)
 	f.s.halt()
 	return err

@@ -175,7 +175,7 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 	if !before.Exists {
 		return fmt.Errorf("there is no database: %w", errDamaged)
 	}
-	if err := s.checkManifest(before.ManifestFilename); err != nil {
+	if err := s.checkFiles(before); err != nil {
 		return err
 	}
 	if s.db, err = openReadOnly(fs, dir, held); err != nil {

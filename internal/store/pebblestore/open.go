@@ -125,10 +125,8 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if before.Exists {
-		if err := s.checkManifest(before.ManifestFilename); err != nil {
-			return false, err
-		}
+	if err := s.checkFiles(before); err != nil {
+		return false, err
 	}
 	// Pebble counts the memtables as a part of its cache: one that is being filled,
 	// and one that is being written to a table. Without room for them, no block of a

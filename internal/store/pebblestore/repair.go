@@ -250,9 +250,14 @@ func (c *committer) countSome(m *repair) (done bool, err error) {
 	return true, errors.Join(err, it.Error())
 }
 
-func wrongCounts(key task.QueueKey) string {
-	if key.OfOccurrences() {
+// wrongCounts describes a queue whose counts were wrong. Counts and records are
+// in the same batches, so a record that is only counted was lost after that.
+func wrongCounts(key task.QueueKey, lost int64) string {
+	switch {
+	case key.OfOccurrences():
 		return fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", key.Queue[1:])
+	case lost > 0:
+		return fmt.Sprintf("%d confirmed tasks of queue %q are lost, because it has fewer records than were counted: restore a backup", lost, key.Queue)
 	}
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }
@@ -274,10 +279,11 @@ func (c *committer) compare(r *request) error {
 		if said[key] == *n && stored[key] == *n {
 			continue
 		}
+		counted, onDisk := said[key], stored[key]
 		c.touch(r)
 		c.open()
 		c.counters.set(key, *n)
-		r.repair.found(task.Key{Namespace: key.Namespace}, wrongCounts(key))
+		r.repair.found(task.Key{Namespace: key.Namespace}, wrongCounts(key, min(counted.Total(), onDisk.Total())-n.Total()))
 	}
 	return nil
 }

@@ -223,7 +223,14 @@ func (t *restore) firstDifference() string {
 // move moves the files to their places. The marker comes last: without it dir
 // is not a data directory.
 func (t *restore) move() error {
-	if err := syncDir(t.fs, t.temp); err != nil {
+	w, err := openWatermark(t.fs, t.temp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.begin(t.fs, t.temp, t.manifest.Change), w.close()); err != nil {
+		return err
+	}
+	if err := t.moveFile(watermarkFile); err != nil {
 		return err
 	}
 	for _, f := range t.files {

@@ -130,6 +130,12 @@ var broken = []struct {
 	{"counts of a queue that has nothing", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: "ghost"}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
 	}, "", `queue "ghost"`},
+	{"tasks are lost with their entries", func(s *Store, b *pebble.Batch) {
+		for id := range int64(3) {
+			dropIndex(s, b, newName(100+id))
+			_ = b.Delete(appendTaskKey(nil, taskPrefix, clientKey(newName(100+id))), nil)
+		}
+	}, "", `3 confirmed tasks of queue "default" are lost`},
 }
 
 func record(s *Store, name string) *task.Task {

@@ -33,7 +33,7 @@ type Store struct {
 	db     *pebble.DB
 	lock   *pebble.Lock // the lock of the directory
 
-	watermark *watermark // only the syncer writes it
+	watermark *watermark // each note has one writer at a time
 
 	lanes       *lowwater.Set
 	progress    progress

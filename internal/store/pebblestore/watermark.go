@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// watermark is a file with three notes. Two of them let Open notice an error
-// that Pebble does not notice: the end of its log, or of its manifest, is
-// missing.
+// watermark is a file with four notes. Three of them let Open notice an error
+// that Pebble does not notice: the end of its log or of its manifest is missing,
+// or a whole log (live_logs.go).
 //
 // Pebble reads both files until a record looks wrong. It takes that for a write
 // that the end of the process interrupted. To distinguish a flipped bit from
@@ -28,12 +28,14 @@ import (
 // The first note is the number of the newest batch that was confirmed. Each
 // batch also writes its number into the database, under numberKey. The second
 // note is the length and the checksum of the manifest when it was last synced.
+// The file exists, with the first note, before the database does. So a missing
+// file is noticed too.
 //
-// The notes are written after the sync of their subject, and are not synced
-// themselves. So they survive the end of the process. After a power loss they
-// may be behind, never ahead, and the check is then less strict.
+// The notes are written after the sync of their subject. The first two are not
+// synced themselves. So they survive the end of the process. After a power loss
+// they may be behind, never ahead, and the check is then less strict.
 //
-// The third note records that the medium failed, so that Open does not blame
+// The last note records that the medium failed, so that Open does not blame
 // the attempts that were under way. The notes are in the first block of the
 // file, so they can be written even if the disk is full.
 type watermark struct{ file vfs.File }
@@ -43,9 +45,10 @@ const (
 	numberNote      = 0  // at this offset: the number, 8 bytes, and the note's checksum
 	manifestNote    = 16 // at this offset: file number, length, 8 bytes each, checksum, 4 bytes, and the note's
 	failureNote     = 40 // at this offset: 1 if the medium has failed, 1 byte, and the note's checksum
+	logsNote        = 64 // at this offset: maxClosedLogs of the same values as in manifestNote, and the note's checksum
 	checksumLen     = 4
 	numberNoteLen   = 8 + checksumLen
-	manifestNoteLen = 8 + 8 + 4 + checksumLen
+	manifestNoteLen = writtenFileLen + checksumLen
 	failureNoteLen  = 1 + checksumLen
 )
 
@@ -164,20 +167,6 @@ func lastChange(db *pebble.DB) (number, entry uint64, err error) {
 	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil
 }
 
-// manifest describes the synced part of a manifest.
-type manifest struct {
-	number   uint64 // the number of the file
-	length   uint64
-	checksum uint32
-}
-
-func (m manifest) note() []byte {
-	note := make([]byte, 0, manifestNoteLen)
-	note = binary.BigEndian.AppendUint64(note, m.number)
-	note = binary.BigEndian.AppendUint64(note, m.length)
-	return binary.BigEndian.AppendUint32(note, m.checksum)
-}
-
 const manifestPrefix = "MANIFEST-"
 
 // manifestNumber returns the number in a manifest's name.
@@ -187,6 +176,32 @@ func manifestNumber(fs vfs.FS, path string) (uint64, bool) {
 	return n, ok && err == nil
 }
 
+// begin writes the first note, and syncs the file, before a database is created
+// at change n.
+func (w *watermark) begin(fs vfs.FS, dir string, n uint64) error {
+	return errors.Join(w.set(n), w.file.Sync(), syncDir(fs, dir))
+}
+
+// checkFiles checks the files of the database that Pebble is going to read. If
+// there is none yet, checkFiles begins the watermark.
+func (s *Store) checkFiles(db *pebble.DBDesc) error {
+	note, err := s.watermark.read(numberNote, numberNoteLen)
+	switch {
+	case err != nil:
+		return err
+	case !db.Exists && (note == nil || binary.BigEndian.Uint64(note) == 0):
+		return s.watermark.begin(s.config.FS, s.dir, 0)
+	case !db.Exists:
+		return fmt.Errorf("there is no database, but change %d was answered: %w", binary.BigEndian.Uint64(note), errDamaged)
+	case note == nil:
+		return fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+	}
+	if err := s.checkManifest(db.ManifestFilename); err != nil {
+		return err
+	}
+	return s.checkLogs(db.ManifestFilename)
+}
+
 // checkManifest compares the manifest that Pebble is going to read with the
 // note.
 func (s *Store) checkManifest(path string) error {
@@ -194,32 +209,18 @@ func (s *Store) checkManifest(path string) error {
 	if err != nil || raw == nil {
 		return err
 	}
-	number, ok := manifestNumber(s.config.FS, path)
-	if !ok || binary.BigEndian.Uint64(raw) != number {
+	noted := parseWrittenFile(raw)
+	if number, ok := manifestNumber(s.config.FS, path); !ok || number != noted.number {
 		return nil // the note is about another manifest, which was not yet, or is no longer, in use
 	}
-	f, err := s.config.FS.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	length := binary.BigEndian.Uint64(raw[8:])
-	sum := crc32.New(castagnoli)
-	n, err := io.Copy(sum, io.LimitReader(f, int64(length)))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	if uint64(n) != length || sum.Sum32() != binary.BigEndian.Uint32(raw[16:]) {
-		return fmt.Errorf("%s is not as it was written: %w", path, errDamaged)
-	}
-	return nil
+	return noted.check(s.config.FS, path)
 }
 
 // manifestFile is a manifest that is being written.
 type manifestFile struct {
 	vfs.File
 	s       *Store
-	written manifest
+	written writtenFile
 }
 
 func (f *manifestFile) Write(p []byte) (int, error) {
@@ -234,5 +235,5 @@ func (f *manifestFile) Sync() error {
 	if err := f.File.Sync(); err != nil {
 		return err
 	}
-	return f.s.watermark.write(manifestNote, f.written.note())
+	return f.s.watermark.write(manifestNote, f.written.append(nil))
 }

@@ -1,0 +1,155 @@
+package pebblestore
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	logrecord "github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// writtenFile describes the written part of a log or a manifest.
+type writtenFile struct {
+	number   uint64 // the number of the file
+	length   uint64
+	checksum uint32
+}
+
+const writtenFileLen = 8 + 8 + 4
+
+func (w *writtenFile) append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, w.number)
+	dst = binary.BigEndian.AppendUint64(dst, w.length)
+	return binary.BigEndian.AppendUint32(dst, w.checksum)
+}
+
+func parseWrittenFile(b []byte) writtenFile {
+	return writtenFile{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint32(b[16:])}
+}
+
+// check compares the file at path with w. The file may be longer.
+func (w *writtenFile) check(fs vfs.FS, path string) error {
+	f, err := fs.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is missing: %w", path, errDamaged)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, io.LimitReader(f, int64(w.length)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if uint64(n) != w.length || sum.Sum32() != w.checksum {
+		return fmt.Errorf("%s is not as it was written: %w", path, errDamaged)
+	}
+	return nil
+}
+
+// Pebble reads the logs that exist, and does not notice that one of them is
+// missing or empty. So the watermark describes the logs that were closed last,
+// the newest at its end. All logs but the newest one are closed, and numberNote
+// covers that one.
+//
+// A log is added after Pebble has synced and closed it, and before Pebble begins
+// the next one. Pebble removes a log only after a synced manifest says that it
+// is not needed. So each log that the manifest needs is still there. Logs without
+// changes are left out: a directory that was closed in order has only such logs,
+// and may be copied without them.
+const (
+	maxClosedLogs = 16 // many more than the logs that memTables allows
+	emptyLog      = 30 // the length of a log without changes, at most: a trailer
+	logsNoteLen   = maxClosedLogs*writtenFileLen + checksumLen
+)
+
+// addLog describes a log that was closed.
+func (w *watermark) addLog(log *writtenFile) error {
+	note, err := w.read(logsNote, logsNoteLen)
+	if err != nil {
+		return err
+	}
+	if note == nil {
+		note = make([]byte, logsNoteLen-checksumLen)
+	}
+	return errors.Join(w.write(logsNote, log.append(note[writtenFileLen:])), w.file.Sync())
+}
+
+// checkLogs checks the closed logs that Pebble is going to read.
+func (s *Store) checkLogs(manifest string) error {
+	note, err := s.watermark.read(logsNote, logsNoteLen)
+	if err != nil {
+		return err
+	}
+	least, err := oldestLog(s.config.FS, manifest)
+	if err != nil {
+		return err
+	}
+	for ; len(note) > 0; note = note[writtenFileLen:] {
+		log := parseWrittenFile(note)
+		if log.number == 0 || log.number < least {
+			continue
+		}
+		if err := log.check(s.config.FS, s.config.FS.PathJoin(s.dir, fmt.Sprintf("%06d%s", log.number, logSuffix))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const logSuffix = ".log"
+
+// logNumber returns the number in a log's name.
+func logNumber(fs vfs.FS, path string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(fs.PathBase(path), logSuffix)
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, ok && err == nil
+}
+
+// The fields at the beginning of an edit in a manifest.
+const (
+	manifestComparer = 1 // a text
+	manifestLog      = 2 // the number of the oldest log that is needed
+)
+
+// oldestLog returns the number of the oldest log that Pebble needs. It is in the
+// last edit of the manifest that has one. Like Pebble, oldestLog stops at the
+// first edit that is incomplete.
+func oldestLog(fs vfs.FS, manifest string) (oldest uint64, err error) {
+	f, err := fs.Open(manifest)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for edits := logrecord.NewReader(f, 0); ; {
+		edit, err := edits.Next()
+		if err != nil {
+			return oldest, nil //nolint:nilerr // Pebble reads the manifest next, and reports errors
+		}
+		r := bufio.NewReader(edit)
+		field, err := binary.ReadUvarint(r)
+		if err == nil && field == manifestComparer {
+			var length uint64
+			if length, err = binary.ReadUvarint(r); err == nil {
+				_, err = r.Discard(int(length))
+			}
+			if err == nil {
+				field, err = binary.ReadUvarint(r)
+			}
+		}
+		if err != nil || field != manifestLog {
+			continue
+		}
+		if n, err := binary.ReadUvarint(r); err == nil {
+			oldest = n
+		}
+	}
+}
