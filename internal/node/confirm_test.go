@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/medium/directory"
@@ -80,7 +78,9 @@ func runNode(t *testing.T, m medium.Medium, s *starts) *Node {
 
 // redisNode returns the medium of one of the nodes that share a Redis.
 func redisNode(name, addr string) medium.Medium {
-	return redis.Medium{Config: redisstore.Config{Node: name, Shards: 16, Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}}}
+	c := redisstore.Config{Node: name, Shards: 16}
+	c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
+	return redis.Medium{Config: c}
 }
 
 // fill keeps creating tasks that are due at once until stop is called. number

@@ -22,7 +22,8 @@ import (
 //     even a task that it claimed before.
 //  3. Confirm compares these records with the heartbeats of the live nodes.
 //  4. It also raises a fence (fence.go). So a node that has not confirmed, or does
-//     not count as live, claims nothing before it has read the settings.
+//     not count as live, claims nothing before it has read the settings. A server
+//     that is away gets no fence, which is logged: nothing can be claimed there.
 //
 // The records are on the master of the settings. So a failover that loses an
 // edit also loses what confirmed it.
@@ -57,11 +58,11 @@ func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, er
 		fencing.Go(func() { s.servers.Failures.Note("refuse claims by older settings", s.raiseFences(ctx)) })
 	}
 	version := s.settings.Load().version
-	for wait, known := firstLook, false; ; wait = min(2*wait, lastLook) {
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		found, err := s.behind(ctx, version)
 		if err == nil {
-			left, known = found, true
-		} else if !known {
+			left = found
+		} else if left == nil {
 			return nil, s.failure(err)
 		}
 		if len(left) == 0 || !s.servers.Pause(ctx, wait) {
