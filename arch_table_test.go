@@ -309,7 +309,7 @@ var layers = []layer{
 			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/store", "internal/task",
 			"internal/trustedclock", "internal/wire",
 		},
-		tests: []string{"internal/medium/memory"},
+		tests: []string{"internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/redistest", "internal/store/redisstore"},
 		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
 	},
 	{

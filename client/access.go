@@ -56,6 +56,10 @@ type Token struct {
 	// Token is the secret for Options.Token. Only Create returns it: the server
 	// cannot show it again.
 	Token string
+	// Unconfirmed has the nodes that had not applied the revocation two seconds
+	// after it: they may still take the token. Repeat the Revoke to see if they
+	// have.
+	Unconfirmed []string
 }
 
 // String describes the token for a log, without its secret.
@@ -155,7 +159,8 @@ type Secret struct {
 	ExpiresAt           time.Time // zero: it signs until it is deleted
 	NamespaceSignsUntil time.Time // for a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
 	// Secret is the key for the receivers. Only Create returns it.
-	Secret string
+	Secret      string
+	Unconfirmed []string // after a Delete: the nodes that may still sign with it
 }
 
 // String describes the secret for a log, without its key.

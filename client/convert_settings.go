@@ -21,7 +21,7 @@ func (q Queue) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Queue{
 		QueueInput: q.QueueSettings.wire(),
 		Name:       q.Name, Paused: q.Paused, PausedUntil: instant(q.PausedUntil), Purging: q.Purging,
-		Version: q.Version, CreatedAt: instant(q.CreatedAt), Counts: wire.Counts(q.Counts),
+		Version: q.Version, CreatedAt: instant(q.CreatedAt), Counts: wire.Counts(q.Counts), Unconfirmed: q.Unconfirmed,
 	})
 }
 
@@ -31,7 +31,7 @@ func (q *Queue) UnmarshalJSON(data []byte) error {
 		return Queue{
 			QueueSettings: d.queueSettings(w.QueueInput),
 			Name:          w.Name, Paused: w.Paused, PausedUntil: d.instant(w.PausedUntil), Purging: w.Purging,
-			Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts),
+			Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts), Unconfirmed: w.Unconfirmed,
 		}
 	})
 }
@@ -64,7 +64,7 @@ func (s *NamespaceSettings) UnmarshalJSON(data []byte) error {
 func (n Namespace) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Namespace{
 		NamespaceInput: wire.NamespaceInput(n.NamespaceSettings),
-		Name:           n.Name, Version: n.Version, CreatedAt: instant(n.CreatedAt), Counts: wire.Counts(n.Counts), Schedules: n.Schedules,
+		Name:           n.Name, Version: n.Version, CreatedAt: instant(n.CreatedAt), Counts: wire.Counts(n.Counts), Schedules: n.Schedules, Unconfirmed: n.Unconfirmed,
 	})
 }
 
@@ -73,7 +73,7 @@ func (n *Namespace) UnmarshalJSON(data []byte) error {
 	return read(data, n, func(d *decoder, w wire.Namespace) Namespace {
 		return Namespace{
 			NamespaceSettings: NamespaceSettings(w.NamespaceInput),
-			Name:              w.Name, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts), Schedules: w.Schedules,
+			Name:              w.Name, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts), Schedules: w.Schedules, Unconfirmed: w.Unconfirmed,
 		}
 	})
 }
@@ -99,7 +99,7 @@ func (t Token) wire() wire.Token {
 	return wire.Token{
 		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, Parent: t.Parent, State: t.State,
 		CreatedAt: instant(t.CreatedAt), ExpiresAt: instant(t.ExpiresAt), RevokedAt: instant(t.RevokedAt), LastUsedAt: instant(t.LastUsedAt),
-		ActiveChildren: t.ActiveChildren, Token: t.Token,
+		ActiveChildren: t.ActiveChildren, Token: t.Token, Unconfirmed: t.Unconfirmed,
 	}
 }
 
@@ -107,7 +107,7 @@ func (d *decoder) token(w wire.Token) Token {
 	return Token{
 		ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, Parent: w.Parent, State: w.State,
 		CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), RevokedAt: d.instant(w.RevokedAt), LastUsedAt: d.instant(w.LastUsedAt),
-		ActiveChildren: w.ActiveChildren, Token: w.Token,
+		ActiveChildren: w.ActiveChildren, Token: w.Token, Unconfirmed: w.Unconfirmed,
 	}
 }
 
@@ -120,7 +120,7 @@ func (s SecretSpec) MarshalJSON() ([]byte, error) {
 // known.
 func (s Secret) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Secret{
-		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.NamespaceSignsUntil), Secret: s.Secret,
+		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.NamespaceSignsUntil), Secret: s.Secret, Unconfirmed: s.Unconfirmed,
 	})
 }
 
@@ -128,7 +128,7 @@ func (s Secret) MarshalJSON() ([]byte, error) {
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Secret) Secret {
 		return Secret{
-			ID: w.ID, Queue: w.Queue, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), NamespaceSignsUntil: d.instant(w.BesideUntil), Secret: w.Secret,
+			ID: w.ID, Queue: w.Queue, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), NamespaceSignsUntil: d.instant(w.BesideUntil), Secret: w.Secret, Unconfirmed: w.Unconfirmed,
 		}
 	})
 }

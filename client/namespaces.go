@@ -37,6 +37,9 @@ type Namespace struct {
 	CreatedAt time.Time // zero: the settings were never set
 	Counts    Counts
 	Schedules int64 // each counts against MaxPending
+	// Unconfirmed has the nodes that had not applied a change two seconds after
+	// it: see Queue.
+	Unconfirmed []string
 
 	etag string
 }

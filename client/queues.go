@@ -47,6 +47,10 @@ type Queue struct {
 	Version     uint64    // counts changes of the settings
 	CreatedAt   time.Time // zero: the settings were never set
 	Counts      Counts
+	// Unconfirmed has the nodes that had not applied a change two seconds after
+	// it. They claim no task before they have, but may start tasks that they
+	// claimed before the change. Repeat the call to see if they have.
+	Unconfirmed []string
 
 	etag string
 }

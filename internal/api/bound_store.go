@@ -167,6 +167,12 @@ func (c boundCluster) Drain(ctx context.Context, now task.Millis, d store.Drain)
 	return err
 }
 
+// Confirm implements store.Cluster.
+func (c boundCluster) Confirm(ctx context.Context, e settings.Edit) (unconfirmed []string, err error) {
+	outside(ctx, func() { unconfirmed, err = c.Cluster.Confirm(ctx, e) })
+	return unconfirmed, err
+}
+
 // largeDocument is the size, in bytes, from which the decoding of JSON waits for
 // a turn.
 const largeDocument = 256 << 10

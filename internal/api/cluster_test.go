@@ -22,6 +22,9 @@ type shared struct {
 	drains []store.Drain
 	by     []string
 	err    error // returned by drains
+
+	behind    []string // returned by Confirm
+	confirmed []string // the actions of the edits for which Confirm was called
 }
 
 func (s *shared) Nodes(context.Context) ([]store.Node, error) { return s.nodes, nil }
@@ -45,6 +48,50 @@ func (s *shared) Drain(ctx context.Context, _ task.Millis, d store.Drain) error 
 		}
 	}
 	return nil
+}
+
+func (s *shared) Confirm(_ context.Context, e settings.Edit) ([]string, error) {
+	s.confirmed = append(s.confirmed, e.Action())
+	return s.behind, nil
+}
+
+func TestTheReplyToAnEditOfSettingsNamesTheNodesThatHaveNotAppliedIt(t *testing.T) {
+	for _, behind := range [][]string{nil, {"b", "c"}} {
+		s, shared := serveShared(t)
+		var admin, other wire.Token
+		var secret wire.Secret
+		s.do("POST", "/v1/tokens", `{"namespace":"*","scope":"admin"}`).want(201, &admin)
+		as := "Authorization: Bearer " + admin.Token
+		s.do("POST", "/v1/tokens", `{"scope":"read"}`, as).want(201, &other)
+		s.do("POST", "/v1/secrets", "", as).want(201, &secret)
+		shared.behind = behind
+		for _, edit := range []struct {
+			method, path, body string
+			status             int
+		}{
+			{"PUT", "/v1/queues/mail", `{"rate":5}`, 201},
+			{"PUT", "/v1/queues/mail", `{"rate":4}`, 200},
+			{"POST", "/v1/queues/mail/pause", "", 200},
+			{"POST", "/v1/queues/mail/pause", "", 200}, // changes nothing, but waits again
+			{"POST", "/v1/queues/mail/resume", "", 200},
+			{"DELETE", "/v1/queues/mail", "", 200},
+			{"PUT", "/v1/namespaces/acme", `{"suspended":true}`, 201},
+			{"DELETE", "/v1/namespaces/acme", "", 200},
+			{"DELETE", "/v1/tokens/" + other.ID, "", 200},
+			{"DELETE", "/v1/secrets/" + secret.ID, "", 200},
+		} {
+			if behind != nil {
+				edit.status = 202
+			}
+			var reply map[string]any
+			before := len(shared.confirmed)
+			s.do(edit.method, edit.path, edit.body, as).want(edit.status, &reply)
+			names, _ := reply["unconfirmed"].([]any)
+			if len(names) != len(behind) || behind != nil && names[0] != "b" || len(shared.confirmed) == before {
+				t.Errorf("%s %s: unconfirmed %q, want %q; the nodes were asked about %q", edit.method, edit.path, names, behind, shared.confirmed[before:])
+			}
+		}
+	}
 }
 
 // serveShared serves a store of two nodes.

@@ -108,8 +108,9 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	if _, err := s.configure(w, r, "namespace", settings.DropNamespace{Name: name, If: cond}); err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))
-	return nil
+	shown := showNamespace(n, holdings{})
+	shown.Unconfirmed = r.unconfirmed
+	return s.replySetting(w, r, http.StatusOK, 0, "", shown)
 }
 
 // replyNamespace replies with a namespace.
@@ -118,7 +119,9 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 	if err != nil {
 		return err
 	}
-	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[n.Name]))
+	shown := showNamespace(n, totals[n.Name])
+	shown.Unconfirmed = r.unconfirmed
+	return s.replySetting(w, r, status, n.Version, n.ETag(), shown)
 }
 
 // decodeNamespace reads the quotas of a namespace. Absent quotas set no limit. An

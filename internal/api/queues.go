@@ -200,7 +200,9 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 	if err != nil {
 		return err
 	}
-	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name], s.now()))
+	shown := showQueue(q, name, counts[name], s.now())
+	shown.Unconfirmed = r.unconfirmed
+	return s.replySetting(w, r, status, q.Version, q.ETag(), shown)
 }
 
 // showQueue returns a queue in the form that the API shows now.

@@ -75,6 +75,8 @@ type request struct {
 	made  bool   // the store made a change, or confirmed an earlier one
 	lower string // the durability that its changes reached, if that is lower than the store's
 	out   *response
+
+	unconfirmed []string // the nodes that have not applied its edit
 }
 
 // reached records the durability of changes of r.

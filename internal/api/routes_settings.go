@@ -17,6 +17,9 @@ const (
 	namespacePath  = namespacesPath + "/{name}"
 )
 
+// behind describes the reply to an edit that some nodes have not applied.
+const behind = "As 200, but two seconds later the nodes in unconfirmed had not applied it. They claim no task before they have. Repeat the request to see if they have."
+
 var pageParams = []param{limitParam, cursorParam}
 
 // showsQueue returns the description of a reply with a queue.
@@ -42,13 +45,13 @@ func queueRoutes() []route {
 			id: "putQueue", summary: "Set the limits, defaults and retention of a queue",
 			about:   "Replaces all settings, except pause and purge. Limits and retention take effect at once, and defaults for tasks that are created later.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.QueueInput{},
-			replies: []reply{showsQueue(200, "Replaced, and durable."), showsQueue(201, "Created, and durable.")},
+			replies: []reply{showsQueue(200, "Replaced, and durable."), showsQueue(201, "Created, and durable."), showsQueue(202, behind)},
 		},
 		{
 			method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "deleteQueue", summary: "Delete the settings of a queue",
 			about:   "Its tasks stay, with the server's defaults, and a paused queue resumes. Its signing secrets stay too: delete them separately. 409 during a purge.",
-			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Deleted. The reply shows the queue without settings.")},
+			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Deleted. The reply shows the queue without settings."), showsQueue(202, behind)},
 		},
 		{
 			method: "POST", path: queuePath + "/pause", serve: (*Server).pauseQueue, scope: settings.ScopeAdmin, tag: "queues",
@@ -59,13 +62,14 @@ func queueRoutes() []route {
 			replies: []reply{
 				showsQueue(200, "Paused, and durable."),
 				showsQueue(201, "Paused, and durable. The queue had no settings before. If it has no tasks either, its name may be misspelled."),
+				showsQueue(202, behind),
 			},
 		},
 		{
 			method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "resumeQueue", summary: "Resume a queue",
 			about:   "Tasks that became due during the pause start at once, within the limits of the queue. 404 if it has neither settings nor tasks.",
-			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Resumed, and durable.")},
+			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Resumed, and durable."), showsQueue(202, behind)},
 		},
 		{
 			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: settings.ScopeAdmin, tag: "queues",
@@ -97,11 +101,11 @@ func accessRoutes() []route {
 		{
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: settings.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
-			about: "This server refuses the token after this reply, and other servers of the same store within a second. A long poll with the token ends. Revoking again changes nothing. " +
+			about: "No server of the store takes the token after this reply. A long poll with the token ends. Revoking again changes nothing. " +
 				"Its children stay valid, so that a token can be replaced, unless children=true. The reply counts them. If the token leaked, revoke them too. " +
 				"409 last_admin_token for the last operator's token with scope admin that is neither revoked nor expired: without it no token could manage the server.",
 			query:   []param{childrenParam, forceParam},
-			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
+			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}, {status: 202, about: behind, body: wire.Token{}}},
 		},
 		{
 			method: "GET", path: wire.Version + "/whoami", serve: (*Server).whoami, scope: settings.ScopeRead, tag: "access",
@@ -125,7 +129,7 @@ func accessRoutes() []route {
 		{
 			method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: settings.ScopeAdmin, tag: "access",
 			id: "deleteSecret", summary: "Delete a signing secret",
-			replies: []reply{{status: 200, about: "Deleted, and durable: it no longer signs. After the last secret of a queue is deleted, the namespace's secrets sign for the queue again.", body: wire.Secret{}}},
+			replies: []reply{{status: 200, about: "Deleted, and durable: it no longer signs. After the last secret of a queue is deleted, the namespace's secrets sign for the queue again.", body: wire.Secret{}}, {status: 202, about: behind, body: wire.Secret{}}},
 		},
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: settings.ScopeAdmin, tag: "access",
@@ -156,14 +160,14 @@ func namespaceRoutes() []route {
 			id: "putNamespace", summary: "Create a namespace, or set its quotas",
 			about:   "Replaces all quotas. Existing tasks stay, even if they exceed a quota.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.NamespaceInput{},
-			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable.")},
+			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable."), shows(202, behind)},
 		},
 		{
 			method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: settings.ScopeAdmin, operator: true, tag: "namespaces",
 			id: "deleteNamespace", summary: "Delete a namespace",
 			about:   "Also deletes its queues and secrets. 409 while it has tasks, finished ones included, or valid tokens. 409 for the namespace default, which always exists.",
 			headers: []param{ifMatchHeader},
-			replies: []reply{{status: 200, about: "The deleted namespace.", body: wire.Namespace{}}},
+			replies: []reply{{status: 200, about: "The deleted namespace.", body: wire.Namespace{}}, {status: 202, about: behind, body: wire.Namespace{}}},
 		},
 	}
 }

@@ -53,8 +53,9 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	if _, err := s.configure(w, r, "secret", settings.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, showSecret(live[i]))
-	return nil
+	shown := showSecret(live[i])
+	shown.Unconfirmed = r.unconfirmed
+	return s.replySetting(w, r, http.StatusOK, 0, "", shown)
 }
 
 // decodeSecret reads the request for a signing secret.

@@ -39,8 +39,17 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 	} else if err != nil {
 		return nil, err
 	}
+	return replies[0].Changes, s.confirm(r, e)
+}
+
+// confirm waits until all nodes have applied the settings, which include e. If
+// some have not, the status of the reply is 202.
+func (s *Server) confirm(r *request, e settings.Edit) (err error) {
 	r.settings = s.store.Settings()
-	return replies[0].Changes, nil
+	if s.nodes != nil {
+		r.unconfirmed, err = s.nodes.Confirm(r.Context(), e)
+	}
+	return err
 }
 
 // readSetting reads a required body.
@@ -74,6 +83,9 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, version uint64, etag string, shown any) error {
 	if version != 0 {
 		w.Header().Set("ETag", `"`+etag+`"`)
+	}
+	if r.unconfirmed != nil {
+		status = http.StatusAccepted
 	}
 	s.write(r.Context(), w, jsonType, status, shown)
 	return nil

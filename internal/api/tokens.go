@@ -106,8 +106,8 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 			shown.ActiveChildren++
 		}
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, shown)
-	return nil
+	shown.Unconfirmed = r.unconfirmed
+	return s.replySetting(w, r, http.StatusOK, 0, "", shown)
 }
 
 // revokeDescendants revokes the tokens that a revoked token made, and their
@@ -133,7 +133,9 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 				return reply.Err
 			}
 		}
-		r.settings = s.store.Settings()
+		if err := s.confirm(r, edits[0]); err != nil {
+			return err
+		}
 	}
 }
 

@@ -20,8 +20,11 @@ import (
 // sharing is the reference store, shared by several nodes.
 type sharing struct {
 	*memstore.Store
-	nodes []store.Node
+	nodes  []store.Node
+	behind []string // returned by Confirm
 }
+
+func (s *sharing) Confirm(context.Context, settings.Edit) ([]string, error) { return s.behind, nil }
 
 func (s *sharing) Nodes(context.Context) ([]store.Node, error) { return s.nodes, nil }
 
@@ -52,13 +55,15 @@ func (s *sharing) Drain(_ context.Context, _ task.Millis, d store.Drain) error {
 	return &settings.MissingError{What: "node", Name: d.Node}
 }
 
-func newShared(t *testing.T) *session {
+// newShared serves a store with nodes, of which those that behind names apply no
+// edit.
+func newShared(t *testing.T, behind ...string) *session {
 	began := task.Millis(1_900_000_000_000)
-	store := &sharing{memstore.New(memstore.Config{}), []store.Node{
+	store := &sharing{Store: memstore.New(memstore.Config{}), nodes: []store.Node{
 		{Name: "a", Self: true, Version: "1.2.3", Address: "127.0.0.1:8750", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 1, Wanted: 2},
 		{Name: "b", Version: "1.2.3", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 2, Wanted: 2},
 		{Name: "c", Version: "1.2.2", StartedAt: began, BeatAt: began.Add(time.Second)},
-	}}
+	}, behind: behind}
 	live := func() wire.Live { return wire.Live{At: wire.FormatTime(time.Now())} }
 	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler), Live: live}, store))
 	t.Cleanup(func() {
@@ -68,6 +73,19 @@ func newShared(t *testing.T) *session {
 		}
 	})
 	return &session{t: t, server: srv.URL, dir: t.TempDir()}
+}
+
+func TestCommandsNameTheNodesThatHaveNotAppliedAChange(t *testing.T) {
+	s := newShared(t, "b", "c")
+	for _, line := range []string{
+		"queue pause mail", "queue pause mail -o json", "queue resume mail", "queue set mail --rate 5", "queue rm mail",
+		"namespace set acme --suspended", "namespace rm acme",
+	} {
+		out, err, code := s.run("", strings.Fields(line)...)
+		if want := "foliot: the change is made, but these nodes had not applied it after two seconds: b, c\n"; out == "" || code != exit.Unconfirmed || !strings.Contains(line, "json") && err != want {
+			t.Errorf("%s: %s%s[%d], want %s[%d]", line, out, err, code, want, exit.Unconfirmed)
+		}
+	}
 }
 
 func TestClusterCommandsPrintNodesAndShards(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
@@ -144,6 +145,9 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 			d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.retryAfter()) })
 		}
 	case task.Unsent:
+		if d.holds(a) {
+			break // the receiver has no part in it
+		}
 		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
 	}
 	d.outcomes <- a
@@ -158,7 +162,15 @@ func (d *Dispatcher) live(a *attempt) error {
 	if !a.Permitted(d.monotonic()) {
 		return ErrPermitLost
 	}
+	if d.holds(a) {
+		return ErrHeld
+	}
 	return nil
+}
+
+// holds reports whether the settings in force keep a from beginning.
+func (d *Dispatcher) holds(a *attempt) bool {
+	return d.settings.Load().Hold(a.Lane(), d.now()) != settings.NotHeld
 }
 
 // evidence returns the outcome's evidence about the receiver. A status of 500

@@ -33,6 +33,9 @@ var (
 	// ErrPermitLost: this node's lease of a shared limit has ended and could
 	// not be renewed.
 	ErrPermitLost = errors.New("this node lost its share of the queue's limit")
+	// ErrHeld: the queue was paused or is being purged, or the namespace was
+	// suspended, after the task was claimed and before its attempt began.
+	ErrHeld = errors.New("the queue or its namespace was stopped")
 	// ErrCancelled: the task of a kind was cancelled during the attempt. Attempts
 	// that send a request continue, because a request cannot be taken back.
 	ErrCancelled = errors.New("the task was cancelled")
@@ -56,19 +59,20 @@ type Dispatcher struct {
 	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
 	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
-	wake     chan struct{}  // to the claimer: a task might be ready to claim
-	fires    chan struct{}  // to the firer: a schedule is due
-	refills  chan struct{}  // to the poller: a lane has room for more tasks
-	surveys  chan struct{}  // to the poller: a resumed queue has not been read yet
-	asks     chan struct{}  // to the permit requesters: a part of a limit must be requested
-	renewals chan struct{}  // to the renewer: an attempt has renewNow
-	quiet    chan struct{}  // to returnPermits: no such request is left
-	outcomes chan *attempt  // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
-	running  sync.WaitGroup // the goroutines of attempts
-	starting chan *attempt  // to a goroutine that has ended its attempt and waits for the next one
-	waiting  atomic.Int32   // such goroutines
-	backlog  backlog        // the claimer writes it, the settler reads it too
-	several  atomic.Bool    // several namespaces have known tasks; the claimer writes it, the settler reads it
+	wake     chan struct{}                     // to the claimer: a task might be ready to claim
+	fires    chan struct{}                     // to the firer: a schedule is due
+	refills  chan struct{}                     // to the poller: a lane has room for more tasks
+	surveys  chan struct{}                     // to the poller: a resumed queue has not been read yet
+	asks     chan struct{}                     // to the permit requesters: a part of a limit must be requested
+	renewals chan struct{}                     // to the renewer: an attempt has renewNow
+	quiet    chan struct{}                     // to returnPermits: no such request is left
+	outcomes chan *attempt                     // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
+	running  sync.WaitGroup                    // the goroutines of attempts
+	starting chan *attempt                     // to a goroutine that has ended its attempt and waits for the next one
+	waiting  atomic.Int32                      // such goroutines
+	backlog  backlog                           // the claimer writes it, the settler reads it too
+	several  atomic.Bool                       // several namespaces have known tasks; the claimer writes it, the settler reads it
+	settings atomic.Pointer[settings.Settings] // in force; Configure writes it, attempts read it without a lock
 
 	// mu guards all fields below. It is taken before a wheel's locks, and is
 	// never held during a call of the store.
@@ -113,7 +117,7 @@ func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
 		}, c.Slots),
 		held: map[*attempt]struct{}{},
 	}
-	d.planner.Configure(d.now(), c.Settings)
+	d.Configure(c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.timers = wheel.NewBatch(inline, d.timersFired)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
@@ -142,8 +146,14 @@ func (d *Dispatcher) Stats() Stats {
 func (d *Dispatcher) Slots() int { return d.config.Slots + d.config.Handlers }
 
 // Configure applies settings at once. s can be nil. The settings come from a
-// store.SettingsStore. The cost is O(queues with lanes).
+// store.SettingsStore. After Configure has returned, no attempt that s holds
+// begins, even if its task was claimed before. The cost is O(queues with
+// lanes).
 func (d *Dispatcher) Configure(s *settings.Settings) {
+	if s == nil {
+		s = settings.NewSettings()
+	}
+	d.settings.Store(s)
 	d.update(func(now task.Millis) { d.planner.Configure(now, s) })
 }
 

@@ -95,7 +95,11 @@ func (n *Node) Connect(c Config) {
 	m.Now, m.Trusted, m.Logger = n.Latest, n.Trusted, n.log
 	n.maintenance = maintenance.New(m, n.Store)
 	n.Store.WatchSettings(n.configured)
-	n.configured(n.Store.Settings())
+	for s := n.Store.Settings(); ; s = n.Store.Settings() { // again if the watcher got newer ones meanwhile
+		if n.configured(s); s == n.Store.Settings() {
+			return
+		}
+	}
 }
 
 // Now reads the clock that decides when tasks are due. All callers of the store

@@ -26,7 +26,8 @@ type SettingsStore interface {
 	// Configure applies edits in their order, each atomic by itself, and
 	// returns one reply for each. A reply's error is one of the Edit's own.
 	// Each edit that changed something has an audit entry. After a nil error,
-	// Settings includes the edit.
+	// Settings includes the edit, and the watcher has returned. Other nodes
+	// may be behind: see Cluster.
 	//
 	// The store sets the counts of a DropNamespace. So a namespace that has a
 	// task is never removed, even if other callers create tasks at the same

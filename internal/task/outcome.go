@@ -60,7 +60,8 @@ type Delivery struct {
 	Waited time.Duration
 
 	// Live is called right before the request is written, on any goroutine. If it
-	// returns an error, the lease is lost and the request must not be sent.
+	// returns an error, the lease is lost or the task is held, and the request
+	// must not be sent.
 	Live func() error
 }
 

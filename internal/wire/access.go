@@ -26,6 +26,8 @@ type Token struct {
 	// ActiveChildren is set in the reply to a revoke.
 	ActiveChildren int    `json:"active_children,omitempty" doc:"Only in the reply to a revoke: the number of its descendants that are still valid."`
 	Token          string `json:"token,omitempty" doc:"Only in the reply to the create: store it, it cannot be shown again."`
+
+	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
 // TokenList is one page of tokens, in the order of their ids.
@@ -64,6 +66,8 @@ type Secret struct {
 	ExpiresAt   string `json:"expires_at,omitempty" format:"date-time" doc:"The time when it stops signing. Absent: when it is deleted."`
 	BesideUntil string `json:"beside_until,omitempty" format:"date-time" doc:"For a queue's secret: until this time the namespace's secrets also sign the queue's callbacks. Absent: they do not."`
 	Secret      string `json:"secret,omitempty" doc:"Only in the reply to the create: give it to the receivers, it is not shown again."`
+
+	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
 // SecretList holds the active secrets of a namespace: its own, then those of
@@ -97,6 +101,8 @@ type Namespace struct {
 	CreatedAt string `json:"created_at,omitempty" format:"date-time"`
 	Counts    Counts `json:"counts"`
 	Schedules int64  `json:"schedules" doc:"The number of schedules. Each counts as a pending task for max_pending."`
+
+	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
 // NamespaceList is one page of namespaces, in the order of their names.

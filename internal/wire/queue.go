@@ -39,6 +39,8 @@ type Queue struct {
 	Version     uint64 `json:"version" doc:"Counts changes of its settings; 0: it has none."`
 	CreatedAt   string `json:"created_at,omitempty" format:"date-time"`
 	Counts      Counts `json:"counts"`
+
+	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
 // Counts is the number of tasks by state, and their size in bytes.

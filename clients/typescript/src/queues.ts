@@ -28,7 +28,10 @@ export class Queues {
     return this.one('delete', name, { method: 'DELETE', headers: conditions(options), repeatable: false }, options)
   }
 
-  /** Stops a queue: no attempt starts, except of tasks that are run by hand. With for or until it resumes by itself. */
+  /**
+   * Stops a queue: no attempt starts on any node, except of tasks that are run by hand. With for or until it resumes by
+   * itself. If the reply has unconfirmed, these nodes have not stopped yet: repeat the call to see if they have.
+   */
   pause(name: string, pause: PauseInput = {}, options: ConditionOptions = {}): Promise<Queue> {
     return this.one('pause', name, { method: 'POST', json: pause, headers: conditions(options), repeatable: !conditional(options) }, options, '/pause')
   }

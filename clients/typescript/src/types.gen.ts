@@ -246,6 +246,8 @@ export interface Queue {
   retry?: Retry
   /** The default for tasks that do not set it. */
   timeout?: string
+  /** Only with status 202: the nodes that have not applied the change yet. */
+  unconfirmed?: Array<string> | null
   /** Counts changes of its settings; 0: it has none. */
   version: number
 }
@@ -632,6 +634,8 @@ export interface Token {
   state: "active" | "expired" | "revoked"
   /** Only in the reply to the create: store it, it cannot be shown again. */
   token?: string
+  /** Only with status 202: the nodes that have not applied the change yet. */
+  unconfirmed?: Array<string> | null
 }
 
 export interface Upcoming {

@@ -113,10 +113,10 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 		return err
 	}
 	if con.JSON {
-		return con.Object(n)
+		return errors.Join(con.Object(n), exit.Applied(n.Unconfirmed))
 	}
 	out := con.Table(namespaceHeading)
-	return errors.Join(out.Add(namespaceRow(n)...), out.End())
+	return errors.Join(out.Add(namespaceRow(n)...), out.End(), exit.Applied(n.Unconfirmed))
 }
 
 type namespaceRmCmd struct {
@@ -143,10 +143,10 @@ func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *cli
 		return err
 	}
 	if con.JSON {
-		return con.Object(n)
+		return errors.Join(con.Object(n), exit.Applied(n.Unconfirmed))
 	}
 	con.Linef("removed %s", c.Name)
-	return nil
+	return exit.Applied(n.Unconfirmed)
 }
 
 // missing reports whether err means that the namespace does not exist. The

@@ -2,11 +2,13 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
@@ -218,10 +220,11 @@ func printChanged(con *console.Console, q *client.Queue, err error, format, name
 	case err != nil:
 		return err
 	case con.JSON:
-		return con.Object(q)
+		err = con.Object(q)
+	default:
+		con.Linef(format, name, word(q))
 	}
-	con.Linef(format, name, word(q))
-	return nil
+	return errors.Join(err, exit.Applied(q.Unconfirmed))
 }
 
 type queueResumeCmd struct {

@@ -73,7 +73,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client
 	if err != nil {
 		return err
 	}
-	return printQueue(con, q)
+	return errors.Join(printQueue(con, q), exit.Applied(q.Unconfirmed))
 }
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {

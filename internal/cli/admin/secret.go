@@ -2,10 +2,12 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
@@ -108,9 +110,9 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client
 			return err
 		}
 		if con.JSON {
-			return con.Object(s)
+			return errors.Join(con.Object(s), exit.Applied(s.Unconfirmed))
 		}
 		con.Linef("removed %s: it signs no callbacks any more", id)
-		return nil
+		return exit.Applied(s.Unconfirmed)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
@@ -225,7 +226,7 @@ type tokenRevokeCmd struct {
 
 // Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
-	return `When the command returns, the server refuses the token. The token stays in the list as long as the audit log keeps entries, so
+	return `When the command returns, every server of the store refuses the token. The token stays in the list as long as the audit log keeps entries, so
 that the ids in the log can be looked up. Tokens that were created with it, its children, stay valid, so that a token can be
 replaced. If the token leaked, pass --children to revoke them too.
 
@@ -256,13 +257,13 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *cli
 			return err
 		}
 		if con.JSON {
-			return con.Object(t)
+			return errors.Join(con.Object(t), exit.Applied(t.Unconfirmed))
 		}
 		con.Linef("revoked %s", id)
 		if t.ActiveChildren > 0 {
 			con.Notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}
-		return nil
+		return exit.Applied(t.Unconfirmed)
 	})
 }
 

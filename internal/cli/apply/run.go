@@ -165,7 +165,7 @@ func (p *plan) run(ctx context.Context, con *console.Console, server *server) er
 	if n := len(p.blocked); n > 0 {
 		return exit.With(exit.Conflict, fmt.Errorf("not deleted: %s: %s", p.blocked[0].Key, p.blocked[0].Why))
 	}
-	return nil
+	return exit.Applied(server.behind)
 }
 
 func (ch *change) make(ctx context.Context, server *server) error {

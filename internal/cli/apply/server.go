@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
-	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/manifest"
 	"github.com/foliot/foliot/internal/cli/transfer"
 )
@@ -17,11 +15,11 @@ import (
 type server struct {
 	conn    *connect.Flags
 	clients map[string]*client.Client // by namespace
-	fresh   map[string]bool           // the namespaces that this run has put
+	behind  []string                  // the nodes that had not applied the last change of settings, and perhaps earlier ones
 }
 
 func newServer(conn *connect.Flags) *server {
-	return &server{conn: conn, clients: map[string]*client.Client{}, fresh: map[string]bool{}}
+	return &server{conn: conn, clients: map[string]*client.Client{}}
 }
 
 // stored is an object of the server in the version that was read.
@@ -114,44 +112,25 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	}
 	switch o.Kind {
 	case manifest.Namespace:
-		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
+		var n *client.Namespace
+		n, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
 			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
 		})
-		s.fresh[o.Name] = err == nil
+		if err == nil {
+			s.behind = n.Unconfirmed
+		}
 	case manifest.Queue:
-		err = s.whenKnown(ctx, o.Namespace, func() error {
-			_, err := transfer.WithinRate(ctx, func() (*client.Queue, error) {
-				return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
-			})
-			return err
+		var q *client.Queue
+		q, err = transfer.WithinRate(ctx, func() (*client.Queue, error) {
+			return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
 		})
+		if err == nil {
+			s.behind = q.Unconfirmed
+		}
 	case manifest.Schedule:
-		err = s.whenKnown(ctx, o.Namespace, func() error {
-			_, err := transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
-			return err
-		})
+		_, err = transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
 	}
 	return err
-}
-
-// The other servers of a Redis know a new namespace within a second.
-const (
-	knownPause = 100 * time.Millisecond
-	knownTries = 30
-)
-
-// whenKnown calls call until the server knows the namespace, if this run has
-// put it: a load balancer may send each request to another server.
-func (s *server) whenKnown(ctx context.Context, namespace string, call func() error) error {
-	for try := 1; ; try++ {
-		err := call()
-		if !errors.Is(err, client.ErrNamespace) || !s.fresh[namespace] || try == knownTries {
-			return err
-		}
-		if !console.Pause(ctx, knownPause) {
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // remove deletes an object if the condition holds. The server deletes a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -23,6 +24,7 @@ const (
 	Undelivered = 6
 	Denied      = 7
 	Differs     = 8
+	Unconfirmed = 9
 	Interrupted = 130 // as a shell reports SIGINT
 )
 
@@ -38,12 +40,13 @@ const CodesHelp = `Exit codes:
   6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered
   7    doctor egress: tasks may not call that URL
   8    apply --dry-run: the server differs from the files
+  9    changed, but the named nodes had not applied the change after two seconds: except for apply, repeat the command to see if they have
   130  interrupted`
 
 // CodesSummary names the exit codes for the help of foliot itself, which must
 // stay short.
 const CodesSummary = `Exit codes: 0 success, 1 failure, 2 invalid input, 3 not found, 4 conflict, 5 server not reached,
-6 not delivered, 7 URL not allowed, 8 apply differs, 130 interrupted. "foliot man" explains them.`
+6 not delivered, 7 URL not allowed, 8 apply differs, 9 not yet on all nodes, 130 interrupted. "foliot man" explains them.`
 
 // codedError is an error with an exit code of its own.
 type codedError struct {
@@ -53,6 +56,14 @@ type codedError struct {
 
 // With returns err with an exit code of its own.
 func With(code int, err error) error { return &codedError{code, err} }
+
+// Applied returns an error if nodes have not applied a change that is made.
+func Applied(unconfirmed []string) error {
+	if len(unconfirmed) == 0 {
+		return nil
+	}
+	return With(Unconfirmed, fmt.Errorf("the change is made, but these nodes had not applied it after two seconds: %s", strings.Join(unconfirmed, ", ")))
+}
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }

@@ -39,7 +39,7 @@ type Problem struct {
 // words are the values of Report.Code.
 var words = map[int]string{
 	Failure: "failure", Usage: "invalid_input", NotFound: "not_found", Conflict: "conflict", Unreachable: "unreachable",
-	Undelivered: "undelivered", Denied: "denied", Differs: "differs", Interrupted: "interrupted",
+	Undelivered: "undelivered", Denied: "denied", Differs: "differs", Unconfirmed: "unconfirmed", Interrupted: "interrupted",
 }
 
 // ReportOf returns the report of err, in the words of command. A nil command

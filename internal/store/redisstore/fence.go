@@ -97,7 +97,7 @@ func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Sha
 func (s *Store) raiseFences(ctx context.Context) error {
 	var runs []redisconn.Run
 	var shards []*keyspace.Shard
-	token := newVersion()
+	token := newToken()
 	keys, one := s.bySlot()
 	for slot := range keys {
 		runs, shards = append(runs, redisconn.Run{Keys: keys[slot], Args: []string{token, s.servers.Identity}}), append(shards, one[slot])

@@ -180,7 +180,7 @@ func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	repeated := redisconn.Run{Args: []string{newVersion(), b.servers.Identity}}
+	repeated := redisconn.Run{Args: []string{newToken(), b.servers.Identity}}
 	for _, sh := range b.shards {
 		repeated.Keys = append(repeated.Keys, sh.Own)
 	}

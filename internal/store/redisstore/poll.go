@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// pollEvery is the time between two checks for changes by other nodes. A token
-// that was revoked on another node is refused here within a second.
+// pollEvery is the time between two checks for changes by other nodes. It counts
+// for settings only if the message about an edit is lost.
 const pollEvery = 500 * time.Millisecond
 
 // poll does the periodic work until the store is closed.
@@ -39,10 +39,13 @@ func (s *Store) poll() {
 	}
 }
 
-// reload reads the settings if another node has changed them.
+// reload reads the settings if another node has changed them, and confirms them.
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	_, err := s.reloadLocked(ctx)
+	if err == nil {
+		s.servers.Failures.Note("confirm the settings", s.confirmLocked(ctx))
+	}
 	return err
 }

@@ -38,7 +38,7 @@ func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop setting
 	if drop.Tasks+drop.Schedules > 0 {
 		return s.edit(ctx, now, drop) // this returns the refusal
 	}
-	drop.Closing = newVersion()
+	drop.Closing = newToken()
 	reply, err := s.edit(ctx, now, settings.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
 	if err != nil || reply.Err != nil {
 		return reply, err

@@ -133,8 +133,8 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 		namespace = audit.SettingsPart(&entries[0])
 	}
 	k := s.servers.Keys
-	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID}
-	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
+	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID, k.Edits}
+	args := []string{version, versionAfter(version), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
 		args = append(args, audit.EncodeEntry(&entries[i]))
 	}
@@ -203,7 +203,15 @@ func (s *Store) configure(ctx context.Context, runs ...redisconn.Run) (version s
 	return version, nil
 }
 
-func newVersion() string { return fmt.Sprintf("%x", records.NewStamp()) }
+// versionAfter returns the version of settings that follow a version. A later
+// version is a larger text, and no other edit has it.
+func versionAfter(version string) string {
+	number, _, _ := strings.Cut(version, "-")
+	n, _ := strconv.ParseUint(number, 16, 64) // there is none before the first edit
+	return fmt.Sprintf("%016x-", n+1) + newToken()
+}
+
+func newToken() string { return fmt.Sprintf("%x", records.NewStamp()) }
 
 func settingField(k settings.SettingKey) string {
 	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
@@ -214,7 +222,8 @@ func settingField(k settings.SettingKey) string {
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{s.servers.Keys.Settings, s.servers.Keys.SettingsID}, Args: []string{have.version}})
+	k := s.servers.Keys
+	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{k.Settings, k.SettingsID, k.Confirmed}, Args: []string{have.version, s.own.Process}})
 	if err != nil {
 		return false, err
 	}
@@ -222,17 +231,18 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case len(texts) < 3:
+	case len(texts) < 4:
 		return false, errDamaged
 	case texts[0] != s.servers.Identity:
 		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: s.servers.Keys.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + s.servers.Keys.Settings + " is gone"}
-	case texts[2] == have.version:
+	}
+	if s.confirmed = texts[3]; texts[2] == have.version {
 		return false, nil
 	}
 	records := make([]settings.Setting, 0, len(texts)/2)
-	for i := 3; i+1 < len(texts); i += 2 {
+	for i := 4; i+1 < len(texts); i += 2 {
 		if texts[i] == keyspace.VersionField {
 			continue
 		}

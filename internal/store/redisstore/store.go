@@ -188,6 +188,9 @@ type Store struct {
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
 	notify      func(*settings.Settings)
+	confirmed   string        // the version that this node has confirmed, as the last read of the settings found it; guarded by configuring
+	edited      chan struct{} // to followSettings: another node has changed the settings
+	joined      atomic.Bool   // set by Join: other nodes wait for what this one confirms
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  bool
@@ -226,7 +229,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		config: c, servers: servers,
 		shards:  servers.Keys.Shards(m.Shards),
 		claimed: claimedRecords{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
-		closing: make(chan struct{}), polled: make(chan struct{}),
+		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{
@@ -264,7 +267,10 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 
 // Join makes this process one of the nodes until Release. It must be called at
 // most once.
-func (s *Store) Join() { s.own.Join(s.listenForPermits, s.lanes.Poll) }
+func (s *Store) Join() {
+	s.joined.Store(true)
+	s.own.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
+}
 
 // member returns the configuration of this process's membership.
 func (s *Store) member(m identity.Meta) membership.Config {

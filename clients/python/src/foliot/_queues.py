@@ -43,9 +43,10 @@ class Queues:
     def pause(
         self, name: str, *, for_: str | timedelta | None = None, until: str | datetime | None = None, if_match: str | None = None, if_none_match: Literal["*"] | None = None
     ) -> Queue:
-        """Stop a queue: no attempt starts, except of tasks that are run by hand.
+        """Stop a queue: no attempt starts on any node, except of tasks that are run by hand.
 
-        With for_, such as "10m", or until it resumes by itself.
+        With for_, such as "10m", or until it resumes by itself. If the reply has unconfirmed,
+        these nodes have not stopped yet: repeat the call to see if they have.
         """
         pause = {name: value for name, value in {"for": for_, "until": until}.items() if value is not None}
         headers = conditions(if_match, if_none_match)

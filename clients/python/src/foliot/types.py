@@ -291,6 +291,8 @@ class Queue(_Queue, total=False):
     """The default for tasks that do not set it."""
     timeout: str
     """The default for tasks that do not set it."""
+    unconfirmed: list[str] | None
+    """Only with status 202: the nodes that have not applied the change yet."""
 
 
 class QueueInput(TypedDict, total=False):
@@ -703,6 +705,8 @@ class Token(_Token, total=False):
     revoked_at: str
     token: str
     """Only in the reply to the create: store it, it cannot be shown again."""
+    unconfirmed: list[str] | None
+    """Only with status 202: the nodes that have not applied the change yet."""
 
 
 class _Upcoming(TypedDict):

@@ -31,6 +31,12 @@ export interface Call<P, B, R> {
   operator: boolean
 }
 
+// behind has the nodes that had not applied the last change.
+let behind: string[] = []
+
+// notYet returns a sentence about the nodes that had not applied the last change, or ''.
+export const notYet = () => (behind.length ? ` After two seconds these nodes had not applied it: ${behind.join(', ')}. Repeat it to see if they have.` : '')
+
 type Scalar = string | number | boolean | null | undefined
 
 // call makes the Call of an operation. Parameters in braces belong to the path,
@@ -53,7 +59,9 @@ export function call<P, B, R>(
       else for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
     }
     const reply = await request(method, filled + (query.size ? '?' + query : ''), sent, body, signal, namespace)
-    return (await reply.json()) as R
+    const out = (await reply.json()) as R & { unconfirmed?: string[] }
+    if (method !== 'GET') behind = out.unconfirmed ?? []
+    return out
   }
   const within = (namespace: string) => (params: P, body?: B, signal?: AbortSignal) => send(params, body, signal, namespace)
   return Object.assign(send, { in: within, method, path, scope, operator })

@@ -313,6 +313,7 @@ export interface Namespace {
   read_rate?: number
   schedules: number
   suspended?: boolean
+  unconfirmed?: Array<string> | null
   version: number
 }
 
@@ -397,6 +398,7 @@ export interface Queue {
   rate?: number
   retry?: Retry
   timeout?: string
+  unconfirmed?: Array<string> | null
   version: number
 }
 
@@ -540,6 +542,7 @@ export interface Secret {
   id: string
   queue?: string
   secret?: string
+  unconfirmed?: Array<string> | null
 }
 
 export interface SecretInput {
@@ -659,6 +662,7 @@ export interface Token {
   scope: "read" | "write" | "admin"
   state: "active" | "expired" | "revoked"
   token?: string
+  unconfirmed?: Array<string> | null
 }
 
 export interface TokenInput {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
-import type { Call } from '../api/call'
+import { notYet, type Call } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import { problemOf } from '../state/data'
 import { forbidden } from '../state/session'
@@ -78,7 +78,7 @@ export function Confirm(p: ActionProps & { onClose: () => void }) {
     try {
       const message = await p.run()
       p.onClose()
-      if (message) toast(message)
+      if (message) toast(message + notYet())
       p.done?.()
     } catch (err) {
       problem.value = problemOf(err)

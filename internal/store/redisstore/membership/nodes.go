@@ -65,6 +65,22 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	return all, nil
 }
 
+// Processes returns the node name of each process that sends heartbeats. The name
+// is empty if the process was silent for the length of a shard lease.
+func (o *Member) Processes(ctx context.Context) (map[string]string, error) {
+	h, err := o.beat(ctx, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(h.peers))
+	for _, p := range h.peers {
+		if names[p.process()] = ""; p.lives(h.now, o.config.ShardLease) {
+			names[p.process()] = p.name
+		}
+	}
+	return names, nil
+}
+
 // isReplacedBy reports whether the later process n has the address of p. A
 // loopback address proves nothing: each machine has it.
 func (p *peer) isReplacedBy(n peer) bool {

@@ -3,7 +3,7 @@
 --
 -- KEYS     the hash of settings; the audit log of the entries' namespace; a hash with a
 --          field for each namespace that has such a log, and '/', the clock of these logs;
---          the hash with the store's identity
+--          the hash with the store's identity; the channel of edits
 -- ARGV     the expected version, the new version, the namespace of the entries, their
 --          number (0: there is no log), the identity of the store, the field of the hash
 --          with the identity that counts the caller's changes, the entries, then field and
@@ -31,6 +31,7 @@ if #ARGV > 6 + entries then
   end
   redis.call('HSET', KEYS[1], 'version', ARGV[2])
   redis.call('HSET', KEYS[4], 'made', '1') -- from now on missing settings count as lost
+  redis.pcall('SPUBLISH', KEYS[5], '') -- a user without the right to publish can still write
 end
 if entries > 0 then
   local time = redis.call('TIME')

@@ -84,7 +84,7 @@ function RevokeToken({ of: t, done }: { of: Token; done: () => void }) {
   return (
     <Action quiet danger label="Revoke" title={`Revoke ${t.label || t.id}`} call={revokeToken} off={t.state === 'active' ? '' : `The token is already ${t.state}.`} run={run} done={done}
       command={foliotIn(selectedOrAll(), 'token', 'revoke', t.id, children.value && '--children', force.value && '--yes')}>
-      <p>The server refuses the token from now on. This cannot be undone. {own && <b>It is your own token: this session ends.</b>}</p>
+      <p>All servers refuse the token from now on. This cannot be undone. {own && <b>It is your own token: this session ends.</b>}</p>
       <label><input type="checkbox" checked={children.value} onChange={(e) => (children.value = e.currentTarget.checked)} /> Also revoke all tokens that were created with it, directly or indirectly. Select this if the token leaked.</label>
       {t.namespace === '*' && t.scope === 'admin' && <label><input type="checkbox" checked={force.value} onChange={(e) => (force.value = e.currentTarget.checked)} /> Revoke it even if it is the last operator’s token of scope admin. Then the server cannot be managed any more.</label>}
     </Action>

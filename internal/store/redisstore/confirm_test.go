@@ -1,0 +1,91 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+var pauseDefault = settings.PauseQueue{Namespace: "default", Name: "default", Paused: true}
+
+func confirmed(t *testing.T, s *Store, e settings.Edit) []string {
+	t.Helper()
+	left, err := s.Confirm(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// A node is live for the length of a shard lease after its last heartbeat. The
+// lease must be longer than the wait.
+func TestConfirmNamesTheLiveNodesThatCannotReadTheSettings(t *testing.T) {
+	t.Parallel()
+	addr := redistest.New(t).Addr
+	proxy := redistest.NewProxy(t, addr)
+	open := func(name, addr string) *Store {
+		s, err := Open(t.Context(), Config{Node: name, Shards: 4, Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	a, b, c := open("a", addr), open("b", proxy.Addr), open("c", addr)
+	edit(t, a, a.now(), pauseDefault)
+	if left := confirmed(t, a, pauseDefault); left != nil {
+		t.Errorf("all nodes work, and %q have not confirmed", left)
+	}
+	for _, s := range []*Store{a, b, c} {
+		if !s.Settings().Queue("default", "default").Paused {
+			t.Errorf("%s has not read what it confirmed", s.config.Node)
+		}
+	}
+	proxy.Freeze()
+	resume := settings.PauseQueue{Namespace: "default", Name: "default"}
+	edit(t, a, a.now(), resume)
+	if left := confirmed(t, a, resume); !slices.Equal(left, []string{"b"}) {
+		t.Errorf("%q have not confirmed, want b alone", left)
+	}
+	proxy.Thaw()
+	eventually(t, 10*time.Second, "b confirms", func() bool { return confirmed(t, a, resume) == nil })
+}
+
+// The node was stopped while the queue was paused, and continues as if it had
+// not been.
+func TestANodeWithSettingsFromBeforeAPauseClaimsNothing(t *testing.T) {
+	t.Parallel()
+	addr := redistest.New(t).Addr
+	a, b := openNode(t, "a", addr), openNode(t, "b", addr)
+	eventually(t, 10*time.Second, "both own shards", func() bool { return divided(a, b) })
+	b.claimAll(t, soon(t, a, "before", 64, 0))
+	stale := b.settings.Load()
+	edit(t, a, a.now(), pauseDefault)
+	if left := confirmed(t, a, pauseDefault); left != nil {
+		t.Fatal(left)
+	}
+	tasks := soon(t, a, "after", 64, 0)
+	b.configuring.Lock()
+	b.settings.Store(stale)
+	b.configuring.Unlock()
+	if b.claimAll(t, tasks); !b.Settings().Queue("default", "default").Paused {
+		t.Error("it has claimed tasks with the settings from before the pause")
+	}
+}
+
+// claimAll claims those of tasks that lie in the shards of s.
+func (s *Store) claimAll(t *testing.T, tasks []*task.Task) {
+	t.Helper()
+	ours := slices.DeleteFunc(slices.Clone(tasks), func(one *task.Task) bool { return s.own.Shard(s.shard(one.Key())) == nil })
+	eventually(t, 10*time.Second, "tasks are claimed", func() bool {
+		replies, err := s.Claim(context.WithoutCancel(t.Context()), s.now(), claimsOf('b', ours))
+		return err == nil && len(replies) > 0 && replies[0].Err == nil
+	})
+}
