@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,8 +43,7 @@ func (x *exchange) timedOut() string {
 	return fmt.Sprintf("no reply within %s", timeoutOf(x.Task))
 }
 
-// sentence explains in plain words why no reply came from destination. It
-// quotes errors that it does not know.
+// sentence explains in plain words why no reply came from destination.
 func sentence(err error, destination string) string {
 	var (
 		dns    *net.DNSError
@@ -75,7 +76,17 @@ func sentence(err error, destination string) string {
 	case errors.Is(err, errHeaderTooLong):
 		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
 	}
-	return fmt.Sprintf("%s: %s", task.UnreadableReply, innermost(err))
+	return fmt.Sprintf("%s: %s", task.UnreadableReply, unquoted(innermost(err)))
+}
+
+// unquoted returns the text of an error without the bytes of the reply that
+// net/http quotes. The log has the error, and the bytes can be a secret.
+func unquoted(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ` "`)
+	if line := textproto.ProtocolError(""); errors.As(err, &line) {
+		text, _, _ = strings.Cut(text, ":")
+	}
+	return text
 }
 
 // unresolved explains why name has no address. It does not name the resolver,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -51,9 +52,11 @@ func answered(code int) string {
 	return fmt.Sprintf("the receiver answered %d", code)
 }
 
+// redirected names only the host of the Location: the log and the traces have the
+// error, and a path or a query can hold a secret.
 func redirected(r *http.Response) string {
-	if to := r.Header.Get("Location"); to != "" {
-		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to)
+	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" {
+		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to.Host)
 	}
 	return answered(r.StatusCode) + ": redirects are not followed"
 }
