@@ -80,7 +80,8 @@ var (
 	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if the record exists.", enum: []string{"*"}}
 )
 
-// readQuery parses the query of r and refuses unknown parameters.
+// readQuery parses the query of r. It refuses unknown parameters, and empty ones
+// unless they are texts, which have checks of their own.
 func readQuery(r *http.Request, known []param) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -96,6 +97,8 @@ func readQuery(r *http.Request, known []param) (url.Values, error) {
 			return nil, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
 		case len(values) > 1 && !known[i].repeated:
 			return nil, refuse("repeated_parameter", name, "the parameter is given more than once")
+		case known[i].format != "" && values[0] == "": // the variable of a script was empty: dry_run= must not mean false
+			return nil, refuse("bad_parameter", name, "the parameter is empty: give it a value, or leave it out")
 		}
 	}
 	return query, nil
