@@ -73,7 +73,7 @@ var (
 	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
 	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
 
-	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and body creates nothing; another body is refused. Without a name, the task's name derives from the key."}
+	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and meaning creates nothing, whatever its encoding; another request is refused. Without a name, the task's name derives from the key."}
 	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and request changes nothing, even if the task has finished or was replaced since. Another request is refused."}
 	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\". Other tokens have a fixed namespace."}
 	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless the record has one of them."}

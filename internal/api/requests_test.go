@@ -46,6 +46,47 @@ func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
 	}
 }
 
+// HTTP joins the values of a list by commas. Cookies have another separator, and
+// single values none.
+func TestPublishJoinsOnlyHeadersThatAreLists(t *testing.T) {
+	s := serve(t)
+	const target = "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	made := s.do("POST", target, "", "Foliot-Forward-Cookie: a=1", "Foliot-Forward-Cookie: b=2, c", "Foliot-Forward-Accept: x", "Foliot-Forward-Accept: y").task(201)
+	if sent := s.record(made.Name).Request.Headers; sent["Cookie"] != "a=1; b=2, c" || sent["Accept"] != "x, y" {
+		t.Errorf("it sends %v", sent)
+	}
+	for _, name := range []string{"Foliot-Forward-Authorization", "Foliot-Forward-Set-Cookie", "Content-Disposition"} {
+		s.do("POST", target, "", name+": a/a", name+": b/b").problem(400, "repeated_parameter", name)
+	}
+}
+
+// A client that repeats a request may encode it anew: from a map, through a library
+// that writes defaults, or in another language.
+func TestARepeatMayHaveAnotherEncoding(t *testing.T) {
+	s := serve(t)
+	for _, route := range []string{"POST /v1/tasks", "PUT /v1/tasks/a"} {
+		method, path, _ := strings.Cut(route, " ")
+		key := "Idempotency-Key: " + method
+		first := s.do(method, path, `{"name": "a", "at": "2100-01-02T15:04:05Z", "http": {"url": "http://example.com/", "headers": {"X-A": "1", "x-b": "2"}, "body": {"n": 1, "s": ["ä", {"x": 1, "y": 2}]}}}`, key).task(201)
+		other := `{ "http": {"method": "POST", "body": { "s": ["\u00e4", {"y": 2, "x": 1}], "n": 1}, "url": "http:\/\/example.com/", "headers": {"X-B": "2", "x-a": "1"}},
+			"at": "2100-01-02T16:04:05.000+01:00", "name": "a", "queue": "default", "priority": "normal", "labels": {}, "timeout": "15000ms", "retry": {"max_attempts": 0, "max_age": "1440m"}}`
+		status := map[string]int{"POST": 201, "PUT": 200}[method]
+		if again := s.do(method, path, other, key).task(status); again.ID != first.ID {
+			t.Errorf("%s: %+v, want %s", route, again, first.ID)
+		}
+		for old, changed := range map[string]string{`"x": 1`: `"x": 2`, `"n": 1`: `"n": 2`, `{"y": 2, "x": 1}]`: `{"y": 2}, {"x": 1}]`, "15000ms": "16s", `"X-B": "2"`: `"X-B": "3"`, "16:04": "16:05", "normal": "low"} {
+			s.do(method, path, strings.Replace(other, old, changed, 1), key).problem(422, "idempotency_key_reused", "")
+		}
+		s.do("DELETE", "/v1/tasks/a", "").want(200, nil)
+	}
+	target := "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	first := s.do("POST", target, `{"a": 1, "b": 2}`, "Idempotency-Key: k").task(201)
+	if again := s.do("POST", target, `{"b":2,"a":1}`, "Idempotency-Key: k", "Foliot-Delay: 0s", "Foliot-Queue: default").task(201); again.ID != first.ID {
+		t.Errorf("publish: %+v, want %s", again, first.ID)
+	}
+	s.do("POST", target, `{"b":2,"a":1}`, "Idempotency-Key: k", "Content-Type: text/plain").problem(422, "idempotency_key_reused", "")
+}
+
 func TestAnEntityTagGuardsChanges(t *testing.T) {
 	s := serve(t)
 	old := s.do("POST", "/v1/tasks", hour).header.Get("ETag")
