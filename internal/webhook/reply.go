@@ -83,6 +83,22 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return max(at.Sub(now), 0), true
 }
 
+// keepFor returns how long a connection may be idle after a reply: idleTimeout, or
+// less if the receiver closes it earlier. Keep-Alive has whole seconds, which
+// begin when the receiver has written the reply, so one of them is left out.
+func keepFor(h http.Header) time.Duration {
+	for param := range strings.SplitSeq(strings.Join(h.Values("Keep-Alive"), ","), ",") {
+		name, value, _ := strings.Cut(param, "=")
+		seconds := strings.Trim(value, ` "`)
+		if !strings.EqualFold(strings.TrimSpace(name), "timeout") || !allDigits(seconds) {
+			continue
+		}
+		n, _ := strconv.Atoi(seconds) // the largest number if it is out of range
+		return min(time.Duration(min(n, 60))*time.Second-time.Second, idleTimeout)
+	}
+	return idleTimeout
+}
+
 func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
