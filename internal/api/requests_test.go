@@ -38,7 +38,9 @@ func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
 	if again := s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k3").task(201); again.ID != named.ID || named.Name != "a" {
 		t.Errorf("first %+v, again %+v", named, again)
 	}
-	s.do("POST", "/v1/tasks", hour).problem(409, "exists", "")
+	if p := s.do("POST", "/v1/tasks", hour).problem(409, "exists", ""); !strings.Contains(p.Detail, "use PUT /v1/tasks/{name}") {
+		t.Errorf("the problem names no way out: %s", p.Detail)
+	}
 	s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k4").problem(409, "exists", "")
 	s.do("POST", "/v1/tasks", strings.Replace(hour, `"a"`, `"b"`, 1), "Idempotency-Key: k3").problem(422, "idempotency_key_reused", "")
 	if n := len(s.all()); n != 3 {

@@ -1,6 +1,7 @@
 package fileaccess
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -133,6 +134,22 @@ func ReadUpTo(path string, keep Secrecy, most int) ([]byte, fs.FileInfo, error) 
 		return nil, nil, fmt.Errorf("%s is a pipe to which no program has written: start the program first, or use a file", path)
 	}
 	return data, info, nil
+}
+
+// Authorities returns the authorities of the system and those in a PEM file.
+func Authorities(path string) (*x509.CertPool, error) {
+	pem, err := Read(path, Unaltered)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s contains no PEM certificate", path)
+	}
+	return pool, nil
 }
 
 // CheckPlace returns a usage.Error that names the flag, unless this process can

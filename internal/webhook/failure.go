@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -46,10 +47,11 @@ func (x *exchange) timedOut() string {
 // sentence explains in plain words why no reply came from destination.
 func sentence(err error, destination string) string {
 	var (
-		dns    *net.DNSError
-		cert   *tls.CertificateVerificationError
-		notTLS tls.RecordHeaderError
-		op     = new(net.OpError)
+		dns     *net.DNSError
+		unknown x509.UnknownAuthorityError
+		cert    *tls.CertificateVerificationError
+		notTLS  tls.RecordHeaderError
+		op      = new(net.OpError)
 	)
 	errors.As(err, &op)
 	switch {
@@ -61,6 +63,8 @@ func sentence(err error, destination string) string {
 		return fmt.Sprintf("cannot connect to %s: no answer within %s", destination, connectTimeout)
 	case op.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s", destination, innermost(op))
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("TLS with %s: %s. Pass the certificate of a private authority to the server with --receiver-ca", destination, unknown)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("TLS with %s: %s", destination, cert.Err)
 	case errors.As(err, &notTLS):
