@@ -187,6 +187,10 @@ examples-test: tooled ## the tests of examples/
 clients-test: tooled ## build the client packages, install them from the files, and use them against the server (downloads from npm)
 	@FOLIOT_CLIENTS=1 $(GO) test -count 1 -timeout 15m -v ./test/clients
 
+.PHONY: generators-test
+generators-test: tooled ## generate clients from the OpenAPI document with ogen, oapi-codegen and openapi-typescript, and compile them (downloads from npm, 3 minutes)
+	@cd tools/generators && $(GO) vet . && $(GO) test -count 1 -timeout 15m -v .
+
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it
 	@UPDATE_GOLDEN=1 $(GO) test -short -count 1 -run '$(RUN)' $(PKG)

@@ -22,11 +22,11 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 		s := serve(t, func(c *api.Config) {
 			c.Attempts = func(f activity.Filter, d bool) wire.AttemptList {
 				filter, detailed = f, d
-				return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z"}
+				return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z", Attempts: []wire.EndedAttempt{}}
 			}
 			c.History = func(n string, from task.Millis) wire.History {
 				namespace, span = n, time.Since(from.Time())
-				return wire.History{}
+				return wire.History{Since: "2030-01-01T00:00:00.000Z", LateBoundsMS: []int64{}, Steps: []wire.HistoryStep{}}
 			}
 		})
 		s.namespace("acme")

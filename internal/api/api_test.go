@@ -67,8 +67,12 @@ func (s *service) do(method, target, body string, headers ...string) reply {
 }
 
 func (s *service) send(r *http.Request) reply {
+	s.Helper()
 	w := httptest.NewRecorder()
+	var sent bytes.Buffer
+	r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
 	s.ServeHTTP(w, r)
+	theContract().check(s, r, sent.Bytes(), w)
 	return reply{s.T, w.Code, w.Header(), w.Body.Bytes()}
 }
 

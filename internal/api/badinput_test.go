@@ -79,7 +79,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a number for a string", create, `{"delay": 5}`, 400, "wrong_type", "delay", nil},
 		{"a string for a number", create, with(`"retry": {"max_attempts": "3"}`), 400, "wrong_type", "retry.max_attempts", nil},
 		{"a fraction", create, with(`"retry": {"max_attempts": 1.5}`), 400, "wrong_type", "retry.max_attempts", nil},
-		{"an exponent", create, with(`"retry": {"max_attempts": 1e3}`), 400, "wrong_type", "retry.max_attempts", nil},
+		{"an exponent", create, with(`"retry": {"max_attempts": 15e-1}`), 400, "wrong_type", "retry.max_attempts", nil},
 		{"a huge number", create, with(`"retry": {"max_attempts": 123456789012345678901234567890}`), 400, "out_of_range", "retry.max_attempts", nil},
 		{"a large number", create, with(`"retry": {"max_attempts": 100001}`), 400, "out_of_range", "retry.max_attempts", nil},
 		{"a negative number", create, with(`"retry": {"max_attempts": -1}`), 400, "out_of_range", "retry.max_attempts", nil},

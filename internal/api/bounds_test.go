@@ -419,7 +419,9 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, func(c *api.Config) {
 		c.Now = func() time.Time { return now }
-		c.Live = func() wire.Live { return wire.Live{At: wire.FormatTime(now)} }
+		c.Live = func() wire.Live {
+			return wire.Live{At: wire.FormatTime(now), Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{}}
+		}
 	})
 	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
 		var l wire.Live

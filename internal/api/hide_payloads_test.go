@@ -57,13 +57,17 @@ func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
 func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.Attempts = func(activity.Filter, bool) wire.AttemptList {
-			return wire.AttemptList{Attempts: []wire.EndedAttempt{
+			list := wire.AttemptList{Attempts: []wire.EndedAttempt{
 				{Namespace: "acme", Status: 302, Error: `the receiver answered 302 Found to "/?token=hush"`},
 				{Namespace: "acme", Error: `no readable reply: malformed HTTP response "hush"`},
 				{Namespace: "acme", Error: "cannot connect to a:1: connection refused"},
 				{Namespace: "other", Status: 302, Error: "shown"},
 				{Namespace: "acme", Destination: "kind/close-order", Error: "hush, an error of the handler"},
 			}}
+			for i := range list.Attempts {
+				list.Attempts[i].At, list.Attempts[i].Outcome = "2030-01-01T00:00:00.000Z", "failed"
+			}
+			return list
 		}
 	})
 	s.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", HidePayloads: true}})

@@ -81,13 +81,13 @@ func (s *spy) Configure(ctx context.Context, now task.Millis, edits []settings.E
 func settle(t *testing.T, alice bool) *town {
 	store := &spy{Store: memstore.New(memstore.Config{}), asked: map[string]bool{}}
 	live := func() wire.Live {
-		l := wire.Live{Running: 1, Slots: 10, Late: &wire.Lateness{}, Attempts: &wire.AttemptTotals{Delivered: 7}}
+		l := wire.Live{At: "2030-01-01T00:00:00.000Z", Running: 1, Slots: 10, Late: &wire.Lateness{}, Attempts: &wire.AttemptTotals{Delivered: 7}}
 		if alice {
 			l.Queues = append(l.Queues, wire.LiveQueue{Namespace: "alice", Queue: "q", Running: 1})
-			l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "alice", Destination: "alice.example:443"})
+			l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "alice", Destination: "alice.example:443", Breaker: "closed"})
 		}
 		l.Queues = append(l.Queues, wire.LiveQueue{Namespace: "bob", Queue: "q"})
-		l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "bob", Destination: "bob.example:443"})
+		l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "bob", Destination: "bob.example:443", Breaker: "closed"})
 		return l
 	}
 	v := &town{spy: store, service: &service{T: t, store: store.Store, Server: api.New(api.Config{Live: live, Log: slog.New(slog.DiscardHandler)}, store)}}

@@ -24,7 +24,7 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at := s.now()
-	spec, idem := t.Template(triggeredName(t, key, at), task.NewID(at), at), idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName()))
+	spec, idem := t.Template(triggeredName(t, key, at), task.NewID(at), at), idempotency(key, &task.Spec{}, schedulePath+"/trigger", t.ScheduleName())
 	spec.Trace = s.trace(r.Request)
 	if stale != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, stale)

@@ -35,9 +35,18 @@ the creator of a task does not set timeout, expire_after, on_dead or retry, the 
 A schedule creates tasks again and again, by a cron expression in a time zone, or after each interval. It creates one task at each instant, in the same durable step in which
 the schedule advances. That task is like any other. Its name derives from the schedule and the instant.`
 
-// describe returns the OpenAPI 3.1 document. The schemas come from the types of
-// package wire, and the operations from the routes.
+// describe returns the OpenAPI 3.1 document.
 func (s *Server) describe(rs []route) []byte {
+	b, err := json.MarshalIndent(s.documentOf(rs), "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // the document never varies, so a test would find the error
+	}
+	return append(b, '\n')
+}
+
+// documentOf makes the schemas from the types of package wire, and the
+// operations from the routes.
+func (s *Server) documentOf(rs []route) *huma.OpenAPI {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
@@ -46,21 +55,19 @@ func (s *Server) describe(rs []route) []byte {
 		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "schedules"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
-	d := describer{registry: registry}
+	d := describer{registry, map[*huma.Schema]bool{}}
 	doc.Components.Responses = d.refusals()
 	for _, r := range rs {
 		doc.AddOperation(d.operation(r))
 	}
 	d.open()
 	d.detail()
-	b, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // the document never varies, so a test would find the error
-	}
-	return append(b, '\n')
+	return doc
 }
 
-const bearerScheme = "token"
+// bearerScheme differs from all names of schemas in more than case, because
+// generators make a type of each.
+const bearerScheme = "bearer"
 
 // scheme describes authentication. The roles of an operation are the scope that
 // it needs, and "operator" if it needs an operator's token.
@@ -129,7 +136,10 @@ func codes() string {
 }
 
 // describer makes operations from routes.
-type describer struct{ registry huma.Registry }
+type describer struct {
+	registry huma.Registry
+	sent     map[*huma.Schema]bool // schemas of requests
+}
 
 func (d describer) operation(r route) *huma.Operation {
 	op := &huma.Operation{
@@ -192,6 +202,7 @@ func (d describer) requestBody(r route) *huma.RequestBody {
 		body.Content[m] = &huma.MediaType{}
 		if !anything {
 			body.Content[m].Schema = d.schema(r.body)
+			d.send(body.Content[m].Schema)
 		}
 	}
 	return body
@@ -229,49 +240,34 @@ func (d describer) schema(v any) *huma.Schema {
 	return d.registry.Schema(reflect.TypeOf(v), true, "")
 }
 
-// open allows further fields in replies: a client must ignore fields that it
-// does not know.
-func (d describer) open() {
-	for _, v := range []any{
-		wire.Task{},
-		wire.Attempt{},
-		wire.TaskList{},
-		wire.Upcoming{},
-		wire.UpcomingItem{},
-		wire.BatchReply{},
-		wire.BatchResult{},
-		wire.BulkReply{},
-		wire.Health{},
-		wire.Problem{},
-		wire.Schedule{},
-		wire.SkippedInstants{},
-		wire.ScheduleList{},
-		wire.BackfillReply{},
-		wire.Preview{},
-		wire.Instant{},
-		wire.Queue{},
-		wire.QueueList{},
-		wire.Counts{},
-		wire.Token{},
-		wire.TokenList{},
-		wire.Secret{},
-		wire.SecretList{},
-		wire.Namespace{},
-		wire.NamespaceList{},
-		wire.AuditEntry{},
-		wire.AuditList{},
-		wire.Live{},
-		wire.LiveQueue{},
-		wire.LiveDestination{},
-		wire.Lateness{},
-		wire.AttemptTotals{},
-		wire.Cluster{},
-		wire.Node{},
-		wire.ShardList{},
-		wire.Shard{},
-	} {
-		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
+// send notes that requests contain a schema and the schemas in it.
+func (d describer) send(s *huma.Schema) {
+	if s.Ref != "" {
+		s = d.registry.SchemaFromRef(s.Ref)
+		if d.sent[s] {
+			return
+		}
+		d.sent[s] = true
 	}
+	for _, field := range s.Properties {
+		d.send(field)
+	}
+	if s.Items != nil {
+		d.send(s.Items)
+	}
+}
+
+// open allows further fields in replies, because a client must ignore fields that
+// it does not know. Schemas of requests stay closed.
+func (d describer) open() {
+	for _, schema := range d.registry.Map() {
+		if !d.sent[schema] {
+			schema.AdditionalProperties = nil
+		}
+	}
+	// Names that Foliot makes contain an @ and can be longer than those of clients.
+	name := d.registry.Schema(reflect.TypeFor[wire.Task](), false, "").Properties["name"]
+	name.Pattern, name.MaxLength = `^[0-9A-Za-z][0-9A-Za-z._:@-]*$`, nil
 	d.always(wire.Task{}, "name", "queue", "timeout", "priority", "retry")
 	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused", "runs")
 }

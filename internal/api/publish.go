@@ -40,12 +40,16 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if err := instructions(r.Request, &spec, &given); err != nil {
 		return err
 	}
-	given.fill(&spec, r.defaults(spec.Queue))
-	spec.Request.Headers = forwarded(r.Header)
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
-	at, idem := s.now(), idempotency(key, fingerprint(r, spec.Request.Body)...)
+	// The other headers can differ between repeats, such as traces.
+	idem := idempotency(key, &spec, "publish", r.Header.Get("Content-Type"))
+	given.fill(&spec, r.defaults(spec.Queue))
+	if spec.Request.Headers, err = forwarded(r.Header); err != nil {
+		return err
+	}
+	at := s.now()
 	if err := s.finalize(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, published(err))
 	}
@@ -106,21 +110,34 @@ const forwardPrefix = "Foliot-Forward-"
 // get them.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
-// forwarded returns the headers that the task of a published request sends.
-func forwarded(h http.Header) map[string]string {
+// forwarded returns the headers that the task of a published request sends. A
+// header that was sent several times becomes one, if its values can be joined.
+func forwarded(h http.Header) (map[string]string, error) {
 	sent := map[string]string{}
-	for _, name := range contentHeaders {
-		if values := h[name]; len(values) > 0 {
-			sent[name] = strings.Join(values, ", ")
-		}
-	}
 	for name, values := range h {
-		if given, ok := strings.CutPrefix(name, forwardPrefix); ok {
-			sent[textproto.CanonicalMIMEHeaderKey(given)] = strings.Join(values, ", ") // replaces a content header
+		given, ok := strings.CutPrefix(name, forwardPrefix)
+		given = textproto.CanonicalMIMEHeaderKey(given)
+		if _, replaced := h[forwardPrefix+name]; !ok && slices.Contains(contentHeaders, name) && !replaced {
+			given, ok = name, true
 		}
+		if !ok {
+			continue
+		}
+		separator := ", "
+		switch {
+		case given == "Cookie":
+			separator = "; " // RFC 6265
+		case len(values) > 1 && slices.Contains(singleHeaders, given):
+			return nil, refuse("repeated_parameter", name, "the header is given more than once, and its values cannot be joined")
+		}
+		sent[given] = strings.Join(values, separator)
 	}
-	return sent
+	return sent, nil
 }
+
+// singleHeaders are known headers that are no lists, so their values cannot be
+// joined.
+var singleHeaders = []string{"Authorization", "Content-Disposition", "Content-Type", "Date", "From", "If-Modified-Since", "If-Range", "If-Unmodified-Since", "Max-Forwards", "Origin", "Range", "Referer", "Set-Cookie", "User-Agent"}
 
 // publishedBody reads a body of any type. The kind of the body affects only the
 // form in which reads show it, because the task sends the headers that describe
@@ -173,14 +190,4 @@ func published(err error) error {
 		}
 	}
 	return refuse(field.Code, path, field.Detail)
-}
-
-// fingerprint returns the parts of a publish request by which a repeat is
-// recognised. It leaves out headers that differ between repeats, such as traces.
-func fingerprint(r *request, body []byte) [][]byte {
-	parts := [][]byte{[]byte("publish"), []byte(r.query.Get("url")), body, []byte(r.Header.Get("Content-Type"))}
-	for _, p := range publishHeaders {
-		parts = append(parts, []byte(r.Header.Get(p.name)))
-	}
-	return parts
 }

@@ -73,14 +73,15 @@ var (
 	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
 	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
 
-	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and body creates nothing; another body is refused. Without a name, the task's name derives from the key."}
+	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and meaning creates nothing, whatever its encoding; another request is refused. Without a name, the task's name derives from the key."}
 	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and request changes nothing, even if the task has finished or was replaced since. Another request is refused."}
 	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\". Other tokens have a fixed namespace."}
 	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless the record has one of them."}
 	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if the record exists.", enum: []string{"*"}}
 )
 
-// readQuery parses the query of r and refuses unknown parameters.
+// readQuery parses the query of r. It refuses unknown parameters, and empty ones
+// unless they are texts, which have checks of their own.
 func readQuery(r *http.Request, known []param) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -96,6 +97,8 @@ func readQuery(r *http.Request, known []param) (url.Values, error) {
 			return nil, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
 		case len(values) > 1 && !known[i].repeated:
 			return nil, refuse("repeated_parameter", name, "the parameter is given more than once")
+		case known[i].format != "" && values[0] == "": // the variable of a script was empty: dry_run= must not mean false
+			return nil, refuse("bad_parameter", name, "the parameter is empty: give it a value, or leave it out")
 		}
 	}
 	return query, nil

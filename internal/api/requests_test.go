@@ -38,12 +38,55 @@ func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
 	if again := s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k3").task(201); again.ID != named.ID || named.Name != "a" {
 		t.Errorf("first %+v, again %+v", named, again)
 	}
-	s.do("POST", "/v1/tasks", hour).problem(409, "exists", "")
+	if p := s.do("POST", "/v1/tasks", hour).problem(409, "exists", ""); !strings.Contains(p.Detail, "use PUT /v1/tasks/{name}") {
+		t.Errorf("the problem names no way out: %s", p.Detail)
+	}
 	s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k4").problem(409, "exists", "")
 	s.do("POST", "/v1/tasks", strings.Replace(hour, `"a"`, `"b"`, 1), "Idempotency-Key: k3").problem(422, "idempotency_key_reused", "")
 	if n := len(s.all()); n != 3 {
 		t.Errorf("%d tasks, want 3", n)
 	}
+}
+
+// HTTP joins the values of a list by commas. Cookies have another separator, and
+// single values none.
+func TestPublishJoinsOnlyHeadersThatAreLists(t *testing.T) {
+	s := serve(t)
+	const target = "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	made := s.do("POST", target, "", "Foliot-Forward-Cookie: a=1", "Foliot-Forward-Cookie: b=2, c", "Foliot-Forward-Accept: x", "Foliot-Forward-Accept: y").task(201)
+	if sent := s.record(made.Name).Request.Headers; sent["Cookie"] != "a=1; b=2, c" || sent["Accept"] != "x, y" {
+		t.Errorf("it sends %v", sent)
+	}
+	for _, name := range []string{"Foliot-Forward-Authorization", "Foliot-Forward-Set-Cookie", "Content-Disposition"} {
+		s.do("POST", target, "", name+": a/a", name+": b/b").problem(400, "repeated_parameter", name)
+	}
+}
+
+// A client that repeats a request may encode it anew: from a map, through a library
+// that writes defaults, or in another language.
+func TestARepeatMayHaveAnotherEncoding(t *testing.T) {
+	s := serve(t)
+	for _, route := range []string{"POST /v1/tasks", "PUT /v1/tasks/a"} {
+		method, path, _ := strings.Cut(route, " ")
+		key := "Idempotency-Key: " + method
+		first := s.do(method, path, `{"name": "a", "at": "2100-01-02T15:04:05Z", "http": {"url": "http://example.com/", "headers": {"X-A": "1", "x-b": "2"}, "body": {"n": 1, "s": ["ä", {"x": 1, "y": 2}]}}}`, key).task(201)
+		other := `{ "http": {"method": "POST", "body": { "s": ["\u00e4", {"y": 2, "x": 1}], "n": 1}, "url": "http:\/\/example.com/", "headers": {"X-B": "2", "x-a": "1"}},
+			"at": "2100-01-02T16:04:05.000+01:00", "name": "a", "queue": "default", "priority": "normal", "labels": {}, "timeout": "15000ms", "retry": {"max_attempts": 0, "max_age": "1440m"}}`
+		status := map[string]int{"POST": 201, "PUT": 200}[method]
+		if again := s.do(method, path, other, key).task(status); again.ID != first.ID {
+			t.Errorf("%s: %+v, want %s", route, again, first.ID)
+		}
+		for old, changed := range map[string]string{`"x": 1`: `"x": 2`, `"n": 1`: `"n": 2`, `{"y": 2, "x": 1}]`: `{"y": 2}, {"x": 1}]`, "15000ms": "16s", `"X-B": "2"`: `"X-B": "3"`, "16:04": "16:05", "normal": "low"} {
+			s.do(method, path, strings.Replace(other, old, changed, 1), key).problem(422, "idempotency_key_reused", "")
+		}
+		s.do("DELETE", "/v1/tasks/a", "").want(200, nil)
+	}
+	target := "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	first := s.do("POST", target, `{"a": 1, "b": 2}`, "Idempotency-Key: k").task(201)
+	if again := s.do("POST", target, `{"b":2,"a":1}`, "Idempotency-Key: k", "Foliot-Delay: 0s", "Foliot-Queue: default").task(201); again.ID != first.ID {
+		t.Errorf("publish: %+v, want %s", again, first.ID)
+	}
+	s.do("POST", target, `{"b":2,"a":1}`, "Idempotency-Key: k", "Content-Type: text/plain").problem(422, "idempotency_key_reused", "")
 }
 
 func TestAnEntityTagGuardsChanges(t *testing.T) {
@@ -266,6 +309,21 @@ func TestADryRunCountsAndChangesNothing(t *testing.T) {
 	s.do("POST", "/v1/tasks/cancel?dry_run=true", "").problem(400, "no_filter", "")
 	if diff := cmp.Diff(before, s.all()); diff != "" {
 		t.Errorf("a dry run changed tasks: %s", diff)
+	}
+}
+
+// A + in a query means a space, so clients that forget to encode it see why.
+func TestATimeWithAnUnencodedPlusIsExplained(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/schedules/a", `{"every": "1h", "task": {"http": {"url": "http://example.com/"}}}`).want(201, nil)
+	for _, target := range []string{"/v1/tasks?due_before=", "/v1/tasks?due_after=", "/v1/audit?from=", "/v1/audit?until=", "/v1/upcoming?from=", "/v1/schedules/a/preview?from="} {
+		p := s.do("GET", target+"2030-01-02T15:04:05+01:00", "").problem(400, "bad_time", target[strings.IndexByte(target, '?')+1:len(target)-1])
+		if !strings.Contains(p.Detail, "%2B") {
+			t.Errorf("%s: %s", target, p.Detail)
+		}
+		if r := s.do("GET", target+"2030-01-02T15:04:05%2B01:00", ""); strings.Contains(string(r.body), "bad_time") {
+			t.Errorf("%s: %s", target, r.body)
+		}
 	}
 }
 

@@ -1,10 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
+	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -19,11 +22,11 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	spec, err := s.readSpec(r, buf.Bytes())
+	spec, idem, err := s.readSpec(r, buf.Bytes(), "", key)
 	if err != nil {
 		return err
 	}
-	at, idem := s.now(), idempotency(key, []byte(tasksPath), buf.Bytes())
+	at := s.now()
 	if err := s.finalize(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, err)
 	}
@@ -57,11 +60,18 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 	return nil
 }
 
-// readSpec parses data as a task.
-func (s *Server) readSpec(r *request, data []byte) (task.Spec, error) {
+// readSpec parses data as a task, which has this name unless it sets another one.
+// It also returns the mark of the request, whose Idempotency-Key is key.
+func (s *Server) readSpec(r *request, data []byte, name, key string) (task.Spec, *task.Idempotency, error) {
 	spec := task.DefaultSpec()
-	err := r.document(data, func(rd *reader) error { return rd.decodeTask(&spec, r.defaults, s.cfg.BodyLimit) })
-	return spec, err
+	spec.Name = name
+	var idem *task.Idempotency
+	defaults := func(queue string) task.Spec { // called when spec has all that the client set
+		idem = idempotency(key, &spec, r.Method)
+		return r.defaults(queue)
+	}
+	err := r.document(data, func(rd *reader) error { return rd.decodeTask(&spec, defaults, s.cfg.BodyLimit) })
+	return spec, idem, err
 }
 
 // defaults returns a task with the defaults of queue.
@@ -101,12 +111,32 @@ func (s *Server) checkKind(r *request, spec *task.Spec) error {
 }
 
 // idempotency returns the key and the fingerprint by which the store recognises
-// a repeat. It returns nil without a key.
-func idempotency(key string, parts ...[]byte) *task.Idempotency {
+// a repeat. It returns nil without a key. The fingerprint is a digest of what the
+// request means, so a repeat may have another encoding. What s leaves to its queue
+// counts as the default of Foliot, because the queue's may change in between. Parts
+// of a later version must be added only if they are not zero.
+func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	if key == "" {
 		return nil
 	}
-	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(parts...)}
+	q, headers := &s.Request, make(map[string]string, len(s.Request.Headers))
+	for name, value := range q.Headers {
+		headers[strings.ToLower(name)] = value
+	}
+	labels := s.Labels
+	if len(labels) == 0 {
+		labels = nil // as if it was absent
+	}
+	body := q.Body
+	if q.BodyKind == task.JSONBody {
+		body = decode.Meaning(body)
+	}
+	fields, _ := json.Marshal([]any{ // cannot fail
+		route, s.Name, s.Queue, s.Priority, labels, s.When.At, s.When.Relative, s.When.Delay, s.When.Next,
+		s.Timeout, s.ExpireAfter, s.OnDead, s.Trace, s.Retry.MaxAttempts, s.Retry.MinBackoff, s.Retry.MaxBackoff, s.Retry.MaxAge,
+		q.Method, q.URL, q.Kind, headers, q.BodyKind,
+	})
+	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
 }
 
 // createSpec creates a task and replies.
@@ -136,15 +166,14 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	spec, err := s.readSpec(r, buf.Bytes())
+	spec, idem, err := s.readSpec(r, buf.Bytes(), key.Name, once)
 	switch {
 	case err != nil:
 		return err
-	case spec.Name != "" && spec.Name != key.Name:
+	case spec.Name != key.Name:
 		return refuse("name_mismatch", "name", "differs from the name in the path: leave it out")
 	}
-	spec.Name = key.Name
-	at, idem := s.now(), idempotency(once, []byte(taskPath), []byte(key.Name), buf.Bytes())
+	at := s.now()
 	if err := s.finalize(r, &spec, "", at); err != nil {
 		return s.unlessRepeated(w, r, http.StatusOK, &spec, idem, err)
 	}

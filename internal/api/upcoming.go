@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -94,7 +95,10 @@ func parseFrom(s string, now task.Millis) (task.Millis, error) {
 		return max(now.Add(d), 0), nil
 	}
 	at, err := parseTime("from", s)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(s, " "):
+		return 0, err // explains how to encode a +
+	case err != nil:
 		return 0, refuse("bad_time", "from", "invalid: use a time, such as 2030-01-02T15:04:05Z, or a duration from now, such as 0s or -1h")
 	}
 	return max(task.CeilMillis(at), 0), nil

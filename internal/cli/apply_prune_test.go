@@ -52,12 +52,8 @@ func TestPruneDeletesOnlyObjectsThatApplyMadeForTheOwner(t *testing.T) {
 func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
 	s := newSession(t)
 	s.applied(exit.OK, mailQueue, "--owner", "team-a")
-	_, errs := s.applied(exit.Conflict, "kind: queue\nname: new\n---\n"+mailQueue, "--owner", "team-b")
-	if !strings.Contains(errs, `FILE:4: queue mail: it belongs to the owner "team-a"`) {
-		t.Errorf("stderr %q", errs)
-	}
-	if _, _, code := s.run("", "queue", "get", "new"); code != exit.NotFound {
-		t.Error("another object was changed before the conflict was found")
+	if out, errs := s.applied(exit.Conflict, mailQueue, "--owner", "team-b"); !strings.HasPrefix(out, `! queue mail cannot be changed: it belongs to the owner "team-a"`) || !strings.Contains(errs, "not changed: queue mail") {
+		t.Errorf("it prints %q, and %q", out, errs)
 	}
 	if out, _ := s.applied(exit.OK, mailQueue, "--owner", "team-b", "--adopt"); out != "~ queue mail managed_by team-a -> team-b\n" {
 		t.Errorf("it prints %q", out)
@@ -67,6 +63,28 @@ func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
 	s.applied(exit.OK, "kind: queue\nname: other\n", "--owner", "team-b", "--prune")
 	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
 		t.Error("the adopted queue was not deleted")
+	}
+}
+
+// Tenants set managed_by of their own queues and schedules. The operator's limits of
+// the namespace must not depend on it.
+func TestAnObjectOfATenantBlocksNoOtherObjectOfTheOperator(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set acme")
+	s.applied(exit.OK, "kind: queue\nnamespace: acme\nname: mail\nrate: 7\n", "--owner", "tenant")
+	files := "kind: namespace\nname: acme\nsuspended: true\nmax_pending: 5\n---\nkind: queue\nnamespace: acme\nname: mail\nrate: 1\n---\n" +
+		"kind: queue\nnamespace: acme\nname: other\nrate: 1\n"
+	if out, _ := s.applied(exit.Differs, files, "--dry-run"); !strings.Contains(out, "! queue acme/mail cannot be changed") {
+		t.Errorf("the dry run prints %q", out)
+	}
+	_, errs := s.applied(exit.Conflict, files)
+	if !strings.Contains(errs, "created 1, changed 1,") || !strings.Contains(errs, `not changed: queue acme/mail: it belongs to the owner "tenant"`) {
+		t.Errorf("stderr %q", errs)
+	}
+	for _, want := range []string{"suspended: true", "max_pending: 5", "name: other\nrate: 1", "name: mail\nrate: 7"} {
+		if out := s.must("", "export --settings"); !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
 	}
 }
 

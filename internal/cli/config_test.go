@@ -114,6 +114,8 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"trace-sample: .nan\n", "foliot.yaml:1: trace-sample: "},
 		{"trace-sample: NaN\n", "--trace-sample: NaN is not between 0 and 1 (file foliot.yaml:1)"},
 		{"egress-deny: [10.0.0.0/33]\n", `--egress-deny: "10.0.0.0/33" is not a CIDR, such as 10.0.0.0/8 (file foliot.yaml:1)`},
+		{"receiver-ca: /dev/null/none\n", "--receiver-ca: open /dev/null/none: not a directory (file foliot.yaml:1)"},
+		{"receiver-ca: config_test.go\n", "--receiver-ca: config_test.go contains no PEM certificate (file foliot.yaml:1)"},
 		{strings.Repeat("# much ado\n", config.MaxFile/10), "is longer than"},
 	} {
 		out, errs, code := configure(t, c.file)

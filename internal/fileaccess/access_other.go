@@ -4,6 +4,8 @@ package fileaccess
 
 import "io/fs"
 
+const nonblocking = 0
+
 // KeepPrivate does nothing, because files have no such modes on this system.
 func KeepPrivate() {}
 

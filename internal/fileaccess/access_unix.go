@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// nonblocking is the flag that opens a pipe without a wait for its writer.
+const nonblocking = syscall.O_NONBLOCK
+
 // KeepPrivate makes all new files of this process accessible only to its user. An
 // existing data directory may be open to others, and its files contain bodies,
 // headers and signing secrets.

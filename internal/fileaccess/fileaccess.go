@@ -1,6 +1,7 @@
 package fileaccess
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 	"github.com/foliot/foliot/internal/usage"
@@ -36,7 +38,7 @@ type access struct {
 
 // problem returns the access of users other than self that keep forbids, and the
 // command that removes the access. It returns "" if there is none. Root may use
-// files of any owner, as in ssh.
+// files of any owner, as in ssh, but no pipes of other users.
 func (a access) problem(path string, self int, keep Secrecy) (problem, remedy string) {
 	allowed, mode := fs.FileMode(0o755), "go-w"
 	switch {
@@ -50,7 +52,7 @@ func (a access) problem(path string, self int, keep Secrecy) (problem, remedy st
 	excess := a.mode.Perm() &^ allowed & 0o077
 	remedy = "chmod " + mode + " " + usage.ShellWord(path)
 	switch {
-	case a.owner != self && a.owner != 0 && self != 0:
+	case a.owner != self && a.owner != 0 && (self != 0 || a.mode&fs.ModeNamedPipe != 0):
 		recursive := ""
 		if keep == SecretDir {
 			recursive = "-R "
@@ -65,11 +67,13 @@ func (a access) problem(path string, self int, keep Secrecy) (problem, remedy st
 }
 
 // Check returns an error if other users have more access to the file than s
-// allows. It does not check pipes and devices, because the user that passes one is
-// responsible for it.
+// allows, or if it is a device or a socket.
 func (s Secrecy) Check(path string, info fs.FileInfo) error {
+	if mode := info.Mode(); !mode.IsRegular() && !mode.IsDir() && mode&fs.ModeNamedPipe == 0 {
+		return fmt.Errorf("%s is neither a file nor a pipe", path)
+	}
 	a, known := accessOf(info)
-	if !known || !info.Mode().IsRegular() && !info.IsDir() {
+	if !known {
 		return nil
 	}
 	problem, remedy := a.problem(path, os.Geteuid(), s)
@@ -79,26 +83,73 @@ func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// Read returns the content of a text file, and an error if other users have more access
-// to it than keep allows. It checks the file that it reads, after following links.
+const (
+	maxSecret = 64 << 10
+	maxFile   = 4 << 20 // all public authorities have 250 kB
+	pipeWait  = time.Minute
+)
+
+// Read returns the text of a file or of a pipe, such as <(command). It returns
+// an error if other users have more access than keep allows. It checks the file
+// that it reads, after following links.
 func Read(path string, keep Secrecy) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	most := maxFile
+	if keep == SecretFile {
+		most = maxSecret
 	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
+	data, _, err := ReadUpTo(path, keep, most)
 	if err != nil {
 		return nil, err
 	}
 	if data, err = usage.Text(data); err != nil {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
-	return data, keep.Check(path, info)
+	return data, nil
+}
+
+// ReadUpTo is Read with another maximum of bytes. It also returns the access. It
+// does not wait for a program that opens a pipe, and at most a minute for one that
+// writes.
+func ReadUpTo(path string, keep Secrecy, most int) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = keep.Check(path, info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = f.SetReadDeadline(time.Now().Add(pipeWait)) // an error means that a read does not wait
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(data) > most:
+		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is this the right file?", path, most)
+	case len(data) == 0 && info.Mode()&fs.ModeNamedPipe != 0:
+		return nil, nil, fmt.Errorf("%s is a pipe to which no program has written: start the program first, or use a file", path)
+	}
+	return data, info, nil
+}
+
+// Authorities returns the authorities of the system and those in a PEM file.
+func Authorities(path string) (*x509.CertPool, error) {
+	pem, err := Read(path, Unaltered)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s contains no PEM certificate", path)
+	}
+	return pool, nil
 }
 
 // CheckPlace returns a usage.Error that names the flag, unless this process can

@@ -131,7 +131,7 @@ func (s *Server) nodeConfig() service.Config {
 		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
 		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.CollectorAddr,
 		BodyLimit: s.cfg.BodyLimit, Hosts: s.cfg.Hosts, ClientAddr: httpserver.ClientAddr(s.cfg.Proxies), Authenticated: httpserver.Authenticated,
-		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Private: s.cfg.Private(),
+		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Receivers: s.cfg.Receivers, Private: s.cfg.Private(),
 		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
 		BreakerFailures: s.cfg.BreakerFailures, BreakerMax: s.cfg.BreakerMax,
 		Metrics: s.cfg.Metrics, Connections: func() int { return s.http.Connections() },

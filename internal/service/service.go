@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -43,6 +44,7 @@ type Config struct {
 	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
 
 	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
+	Receivers   *x509.CertPool // the authorities of receivers; nil means those of the system
 	Private     bool           // only users of this machine can create tasks, as long as there is no token
 
 	Slots           int // the maximum number of attempts at once
@@ -129,6 +131,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 	s.sender = webhook.New(webhook.Config{
 		Allow:         cfg.Allow,
 		Deny:          cfg.Deny,
+		Authorities:   cfg.Receivers,
 		AllowLoopback: s.LoopbackOpen,
 		Secrets:       s.signingKeys,
 		Now:           s.Now,

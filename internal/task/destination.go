@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -14,6 +15,38 @@ import (
 // name in another alphabet is encoded in ASCII. If u has no port, the port is
 // the scheme's. u must be a valid URL of a task.
 func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
+
+// RequestURI returns the path and the query of u as a request contains them. It
+// percent-encodes each byte that RFC 3986 does not allow there, such as letters
+// of other alphabets, because servers answer 400 to such a byte. It decodes
+// nothing, so an encoded slash stays one. url.URL.RequestURI keeps a query as it
+// is.
+func RequestURI(u *url.URL) string {
+	raw := cmp.Or(u.RawPath, u.EscapedPath(), "/")
+	if u.ForceQuery || u.RawQuery != "" {
+		raw += "?" + u.RawQuery
+	}
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(raw))
+	for i := range len(raw) {
+		c := raw[i]
+		if alphanumeric(c) || strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0 || c == '%' && encoded(raw[i:]) {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}
+
+// encoded reports whether s begins with a percent-encoded byte.
+func encoded(s string) bool {
+	if len(s) < len("%20") {
+		return false
+	}
+	_, err := strconv.ParseUint(s[1:3], 16, 8)
+	return err == nil
+}
 
 // destination returns the name of u's receiver in a lane: Address in one
 // spelling. Limits and breakers count by this name, so a second spelling of a

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 // FuzzURL: no URL makes a panic, and an accepted one has a destination that is
 // safe in a key, in a metric and in a dialer.
 func FuzzURL(f *testing.F) {
-	for _, seed := range []string{"http://a", "https://[::1]:8080/x", "http://[fe80::1%25a%00%2f]/", "http://u:p@a:0", "//", "http://%41:80", "http://０x7f.1.:080", "http://b\u00fccher.example.", "http://[::ffff:1.2.3.4]", "http://017700000001"} {
+	for _, seed := range []string{"http://a", "https://[::1]:8080/x", "http://[fe80::1%25a%00%2f]/", "http://u:p@a:0", "//", "http://%41:80", "http://０x7f.1.:080", "http://b\u00fccher.example.", "http://[::ffff:1.2.3.4]", "http://017700000001", "http://h/\u00fc%2Fa?b=\u00f6%&c=%zz"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -20,6 +21,10 @@ func FuzzURL(f *testing.F) {
 		d := destination(u)
 		if !PlainText(d) || strings.ContainsAny(d, "/\\ %@?#") || d != strings.ToLower(d) {
 			t.Errorf("%q has the destination %q", raw, d)
+		}
+		sent, err := url.Parse("http://h" + RequestURI(u))
+		if err != nil || strings.ContainsFunc(RequestURI(u), func(r rune) bool { return r <= ' ' || r > '~' }) || sent.Path != cmp.Or(u.Path, "/") {
+			t.Errorf("%q is sent as %q", raw, RequestURI(u))
 		}
 		if again, err := url.Parse("http://" + d); err != nil || destination(again) != d {
 			t.Errorf("%q has the destination %q, and that has another one", raw, d)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
 	"net/netip"
 	"time"
 
@@ -19,6 +20,10 @@ type Config struct {
 	// Deny closes prefixes, even if Allow or AllowLoopback opens them. It also
 	// closes IPv6 addresses that carry an IPv4 address of such a prefix.
 	Deny []netip.Prefix
+
+	// Authorities sign the certificates of receivers. Default: those of the
+	// system.
+	Authorities *x509.CertPool
 
 	// AllowLoopback opens this machine's own addresses while it returns true:
 	// 127.0.0.0/8, ::1 and those of its interfaces. This is right only as long

@@ -34,8 +34,9 @@ type conn struct {
 	writing  chan bool // closed when the write has ended; nil if it was not in a goroutine of its own
 	writeErr error     // read after the write has ended
 
-	idleSince    time.Time // while the pool keeps the connection
-	older, newer *conn     // the neighbours in the pool's list
+	keep         time.Duration // how long the connection may be idle
+	idleSince    time.Time     // while the pool keeps the connection
+	older, newer *conn         // the neighbours in the pool's list
 }
 
 // buffers is the memory that an attempt needs and an idle connection does not.
@@ -53,7 +54,7 @@ var freeBuffers = sync.Pool{New: func() any {
 // newConn returns a conn for a new connection. raw is the connection below TLS,
 // or c itself.
 func newConn(c, raw net.Conn, key poolKey) *conn {
-	made := &conn{Conn: c, raw: raw, key: key}
+	made := &conn{Conn: c, raw: raw, key: key, keep: idleTimeout}
 	if s, ok := raw.(syscall.Conn); ok {
 		made.system, _ = s.SyscallConn() // an error means that it is closed
 	}
@@ -80,7 +81,7 @@ func (c *conn) begin(deadline time.Time, kept bool) bool {
 func (c *conn) old() bool {
 	now := time.Now()
 	wall := now.Round(0).Sub(c.idleSince.Round(0))
-	return now.Sub(c.idleSince) >= idleTimeout || wall >= idleTimeout || wall < 0
+	return now.Sub(c.idleSince) >= c.keep || wall >= c.keep || wall < 0
 }
 
 // keptRequest is the size up to which the memory of a request is used again.

@@ -132,11 +132,11 @@ func TestAConnectionThatIsTooOldIsNotUsed(t *testing.T) {
 		"by the wall clock":        now.Round(0).Add(-idleTimeout),
 		"by a clock that was back": now.Round(0).Add(time.Minute),
 	} {
-		if !(&conn{idleSince: since}).old() {
+		if !(&conn{keep: idleTimeout, idleSince: since}).old() {
 			t.Errorf("%s: it is used", name)
 		}
 	}
-	if (&conn{idleSince: now}).old() {
+	if (&conn{keep: idleTimeout, idleSince: now}).old() {
 		t.Error("a new one is not used")
 	}
 }

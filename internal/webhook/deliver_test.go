@@ -216,6 +216,32 @@ func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
 	}
 }
 
+// A request that is written while the receiver closes the connection fails, and
+// nobody knows whether it was processed.
+func TestAConnectionIsUsedNoLongerThanTheReceiverKeepsIt(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": idleTimeout, "timeout=1": 0, "timeout=0": 0, "timeout=3, max=100": 2 * time.Second, "max=5,Timeout = 2": time.Second,
+		"timeout=75": idleTimeout, "timeout=99999999999999999999": idleTimeout, `timeout="2"`: time.Second, "timeout=-1": idleTimeout, "timeout": idleTimeout,
+	} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Keep-Alive", value) })
+		s := newSender(t, Config{})
+		if o := s.Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
+			t.Fatalf("got %+v", o)
+		}
+		c := s.pool.newest
+		switch {
+		case c == nil && want > 0, c != nil && (want <= 0 || c.keep != want):
+			t.Errorf("%q: the connection is kept: %v, want %v", value, c != nil, want)
+		case c != nil:
+			for idle, old := range map[time.Duration]bool{want - 100*time.Millisecond: false, want: true} {
+				if c.idleSince = time.Now().Add(-idle); c.old() != old {
+					t.Errorf("%q: after %v it is old: %v", value, idle, !old)
+				}
+			}
+		}
+	}
+}
+
 func TestConcurrentAttemptsDoNotAffectEachOther(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("Foliot-Attempt"))

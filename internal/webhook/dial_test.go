@@ -2,7 +2,10 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -278,5 +281,15 @@ func TestEachAddressOfAResolverIsChecked(t *testing.T) {
 	}
 	if got := reached(); !slices.Equal(got, []string{"93.184.216.34:80"}) {
 		t.Errorf("it would have connected to %v", got)
+	}
+}
+
+func TestAReceiverOfAPrivateAuthorityIsTrustedIfTheServerKnowsTheAuthority(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	authorities := x509.NewCertPool()
+	authorities.AddCert(server.Certificate())
+	if o := newSender(t, Config{Authorities: authorities}).Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
+		t.Errorf("got %+v", o)
 	}
 }

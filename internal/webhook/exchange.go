@@ -104,7 +104,8 @@ func (s *Sender) exchange(x *exchange, c *conn, t target) (o task.Outcome, kept 
 		return o, false
 	}
 	o.Reply, kept = readReply(reply.Body, reply.ContentLength)
-	kept = kept && !reply.Close && !t.once && c.reader.Buffered() == 0
+	c.keep = keepFor(reply.Header)
+	kept = kept && !reply.Close && !t.once && c.keep > 0 && c.reader.Buffered() == 0
 	if !kept {
 		_ = c.finish(0)
 		return o, false

@@ -3,10 +3,13 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,14 +44,14 @@ func (x *exchange) timedOut() string {
 	return fmt.Sprintf("no reply within %s", timeoutOf(x.Task))
 }
 
-// sentence explains in plain words why no reply came from destination. It
-// quotes errors that it does not know.
+// sentence explains in plain words why no reply came from destination.
 func sentence(err error, destination string) string {
 	var (
-		dns    *net.DNSError
-		cert   *tls.CertificateVerificationError
-		notTLS tls.RecordHeaderError
-		op     = new(net.OpError)
+		dns     *net.DNSError
+		unknown x509.UnknownAuthorityError
+		cert    *tls.CertificateVerificationError
+		notTLS  tls.RecordHeaderError
+		op      = new(net.OpError)
 	)
 	errors.As(err, &op)
 	switch {
@@ -60,6 +63,8 @@ func sentence(err error, destination string) string {
 		return fmt.Sprintf("cannot connect to %s: no answer within %s", destination, connectTimeout)
 	case op.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s", destination, innermost(op))
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("TLS with %s: %s. Pass the certificate of a private authority to the server with --receiver-ca", destination, unknown)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("TLS with %s: %s", destination, cert.Err)
 	case errors.As(err, &notTLS):
@@ -75,7 +80,17 @@ func sentence(err error, destination string) string {
 	case errors.Is(err, errHeaderTooLong):
 		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
 	}
-	return fmt.Sprintf("%s: %s", task.UnreadableReply, innermost(err))
+	return fmt.Sprintf("%s: %s", task.UnreadableReply, unquoted(innermost(err)))
+}
+
+// unquoted returns the text of an error without the bytes of the reply that
+// net/http quotes. The log has the error, and the bytes can be a secret.
+func unquoted(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ` "`)
+	if line := textproto.ProtocolError(""); errors.As(err, &line) {
+		text, _, _ = strings.Cut(text, ":")
+	}
+	return text
 }
 
 // unresolved explains why name has no address. It does not name the resolver,

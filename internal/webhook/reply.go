@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -51,9 +52,11 @@ func answered(code int) string {
 	return fmt.Sprintf("the receiver answered %d", code)
 }
 
+// redirected names only the host of the Location: the log and the traces have the
+// error, and a path or a query can hold a secret.
 func redirected(r *http.Response) string {
-	if to := r.Header.Get("Location"); to != "" {
-		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to)
+	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" {
+		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to.Host)
 	}
 	return answered(r.StatusCode) + ": redirects are not followed"
 }
@@ -78,6 +81,22 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		now = date
 	}
 	return max(at.Sub(now), 0), true
+}
+
+// keepFor returns how long a connection may be idle after a reply: idleTimeout, or
+// less if the receiver closes it earlier. Keep-Alive has whole seconds, which
+// begin when the receiver has written the reply, so one of them is left out.
+func keepFor(h http.Header) time.Duration {
+	for param := range strings.SplitSeq(strings.Join(h.Values("Keep-Alive"), ","), ",") {
+		name, value, _ := strings.Cut(param, "=")
+		seconds := strings.Trim(value, ` "`)
+		if !strings.EqualFold(strings.TrimSpace(name), "timeout") || !allDigits(seconds) {
+			continue
+		}
+		n, _ := strconv.Atoi(seconds) // the largest number if it is out of range
+		return min(time.Duration(min(n, 60))*time.Second-time.Second, idleTimeout)
+	}
+	return idleTimeout
 }
 
 func allDigits(s string) bool {

@@ -1,9 +1,11 @@
 package webhook
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -190,4 +192,26 @@ func FuzzBoundedIsValidAndShort(f *testing.F) {
 			t.Errorf("Clip(%q, %d) = %q", s, limit, got)
 		}
 	})
+}
+
+// The log and the traces have the errors of attempts. They promise to hold no
+// paths, queries and headers.
+func TestNoErrorQuotesWhatTheReceiverSent(t *testing.T) {
+	for _, reply := range []string{
+		"HTTP/1.1 302 Found\r\nLocation: https://me:hush@other.example/hush?token=hush\r\n\r\n",
+		"HTTP/1.1 302 Found\r\nLocation: /hush\r\n\r\n",
+		"hush\r\n\r\n", "HTTP/1.1 hush\r\n\r\n", "HTTP/hush 200 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nSet-Cookie hush\r\n\r\n", "HTTP/1.1 200 OK\r\n hush: 1\r\n\r\n", "HTTP/1.1 200 OK\r\nSet-Cookie\x00: hush\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: hush\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: hush\r\n\r\n",
+	} {
+		url := rawServer(t, func(_ int, c net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				io.WriteString(c, reply)
+			}
+		})
+		o := newSender(t, Config{}).Deliver(t.Context(), delivery(t, url))
+		if o.Verdict != task.Failure || o.Error == "" || strings.Contains(o.Error, "hush") {
+			t.Errorf("%q: %v, %q", reply, o.Verdict, o.Error)
+		}
+	}
 }

@@ -55,7 +55,7 @@ func parseTarget(t *task.Task) (target, error) {
 		address: task.Address(u),
 		secure:  u.Scheme == "https",
 		host:    host,
-		uri:     u.RequestURI(),
+		uri:     task.RequestURI(u),
 		once:    len(t.Request.Body) > 0 && slices.Contains(bodiless, t.Request.Method),
 	}, nil
 }

@@ -16,7 +16,7 @@ import (
 func TestTheRequestIsTheOneThatNetHTTPWrites(t *testing.T) {
 	for _, url := range []string{
 		"http://example.com", "http://example.com/", "http://example.com?x=1", "http://example.com/a b", "http://example.com/a%20b?c=d%2f",
-		"http://example.com:8080/%e4?q=ä#fragment", "https://EXAMPLE.com:443/Ä", "http://bücher.example/", "http://[::1]:80/", "http://[fe80::1%25eth0]/",
+		"http://example.com:8080/%e4?q=%C3%A4#fragment", "https://EXAMPLE.com:443/Ä", "http://bücher.example/", "http://[::1]:80/", "http://[fe80::1%25eth0]/",
 		"http://127.0.0.1/?", "http://example.com//a//b/../c", "http://example.com/;a,b", "http://example.com/\"<>",
 	} {
 		for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
@@ -82,6 +82,25 @@ func framing(request string) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// A reader of the wire sees what a strict server reads. Node and HAProxy answer
+// 400 to a byte outside ASCII, and Tomcat to one that RFC 3986 does not allow.
+func TestARequestLineHasOnlyBytesThatServersAccept(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://h/\u00fc?q=\u00f6":        "/%C3%BC?q=%C3%B6",
+		"http://h?q=\u4e2d\U0001F600":     "/?q=%E4%B8%AD%F0%9F%98%80",
+		"http://h/?q=\u0085\u2028":        "/?q=%C2%85%E2%80%A8",
+		"http://h/?q=a|b{c}\"<>[]^\\`":    "/?q=a%7Cb%7Bc%7D%22%3C%3E%5B%5D%5E%5C%60",
+		"http://h/?q=100%&r=%zz&s=%":      "/?q=100%25&r=%25zz&s=%25",
+		"http://h/\u00fc%2Fa?b=%2f%C3":    "/%C3%BC%2Fa?b=%2f%C3", // what is encoded stays as it is
+		"http://h/a+b?c+d=e'f?/:@#\u00f6": "/a+b?c+d=e'f?/:@",
+	} {
+		d := delivery(t, url)
+		if got := request(t, newSender(t, Config{}), d, time.Now()).RequestURI; got != want {
+			t.Errorf("%s is sent as %s, want %s", url, got, want)
+		}
+	}
 }
 
 // A line break would begin another request.

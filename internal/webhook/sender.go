@@ -51,7 +51,7 @@ func New(cfg Config) *Sender {
 		now:     cfg.Now,
 		tracer:  cfg.Trace,
 		dialer:  newDialer(NewGuard(cfg)),
-		tls:     &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+		tls:     &tls.Config{RootCAs: cfg.Authorities, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		pool:    newPool(cmp.Or(cfg.MaxIdle, maxIdle)),
 		closing: closing,
 		close:   cancel,

@@ -175,7 +175,7 @@ func calls(now time.Time) []call {
 	}
 	for _, shape := range []string{"parsed", "object", "undefined", "text"} {
 		add(empty, "JSON, replayed over no body, as "+shape, false, func(c *call) { c.length, c.shape, c.only = "120", shape, "go python ts ruby php" })
-		add(empty, "JSON in chunks, replayed over no body, as "+shape, false, func(c *call) { c.length, c.transfer, c.shape, c.only = absent, "chunked", shape, "ts" })
+		add(empty, "JSON in chunks, replayed over no body, as "+shape, false, func(c *call) { c.length, c.transfer, c.shape, c.only = absent, "chunked", shape, "go python ts ruby" })
 	}
 	for _, shape := range []string{"parsed", "text"} {
 		add(empty, "JSON over HTTP/2, replayed over no body, as "+shape, false, func(c *call) { c.length, c.shape, c.only = absent, shape, "ts" })

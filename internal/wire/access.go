@@ -89,7 +89,7 @@ type NamespaceInput struct {
 	Suspended    bool    `json:"suspended,omitempty" doc:"true: the namespace is stopped. No task is created or delivered, no schedule fires, and its own tokens can only read. Its tasks wait and spend no attempt."`
 	HidePayloads bool    `json:"hide_payloads,omitempty" doc:"true: tokens of scope read see no bodies and no headers of requests, and no replies of receivers."`
 	Kinds        bool    `json:"kinds,omitempty" doc:"true: tasks with a kind are allowed, because a program with handlers runs the tasks of the namespace."`
-	ManagedBy    string  `json:"managed_by,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
+	ManagedBy    string  `json:"managed_by,omitempty" maxLength:"256" pattern:"^([0-9A-Za-z][0-9A-Za-z._:-]*)?$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 
 // Namespace is a namespace as the API shows it.

@@ -24,7 +24,7 @@ type QueueInput struct {
 	KeepDead     string `json:"keep_dead,omitempty" pattern:"duration" example:"720h" doc:"How long dead tasks are kept. Absent: the server's default."`
 	KeepBodies   bool   `json:"keep_bodies,omitempty" doc:"true: tasks that finish from now on keep their bodies until their retention ends. A retry can then send them again with the same id."`
 
-	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
+	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^([0-9A-Za-z][0-9A-Za-z._:-]*)?$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 
 // Queue is a queue as the API shows it. A queue without settings has version 0

@@ -30,18 +30,18 @@ type ScheduleInput struct {
 	Task   ScheduledTask `json:"task" doc:"The template of its tasks."`
 	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"The number of instants that created a task, including one that waits. Triggers and backfills do not count. Only a PUT that creates the schedule sets it, as export writes it; absent: 0. An existing schedule keeps its count."`
 
-	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
+	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^([0-9A-Za-z][0-9A-Za-z._:-]*)?$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 
 // ScheduledTask is the template of the tasks of a schedule. The PUT fills
 // absent fields from the queue.
 type ScheduledTask struct {
-	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The queue of the tasks. Tasks of a queue share its limits."`
+	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the tasks. Tasks of a queue share its limits. Absent: default."`
 	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
 	Work        WorkInput         `json:"work,omitzero" doc:"The call of a handler, in place of http."`
 	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
 	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."`
-	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
+	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" doc:"Absent: normal."`
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"Labels of the tasks and of the schedule, for filters. A key has at most 128 bytes, a value 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"The retry policy of the tasks."`
 	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL to notify when a task dies. Absent: the queue's. Empty: none."`

@@ -38,14 +38,14 @@ func IsLeapSecond(s string) bool {
 // Absent fields have defaults.
 type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."`
-	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The queue of the task. Tasks of a queue share its limits."`
+	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the task. Tasks of a queue share its limits. Absent: default."`
 	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."`
 	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
 	Work        WorkInput         `json:"work,omitzero" doc:"The call of a handler, in place of http."`
 	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
 	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time. If no attempt could start by then, the task expires. Absent: the queue's, or never. 0s: never."`
-	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
+	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" doc:"Absent: normal."`
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"Labels for filters. A key has at most 128 bytes, a value 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"The retry policy."`
 	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL to notify when the task dies, by a POST in a task of its own. Absent: the queue's. Empty: none."`
@@ -58,7 +58,7 @@ type TaskInput struct {
 // read shows both.
 type HTTPInput struct {
 	URL        string            `json:"url" format:"uri" maxLength:"8192" example:"https://shop.internal/orders/42/close"`
-	Method     string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"POST"`
+	Method     string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" doc:"Absent: POST."`
 	Headers    map[string]string `json:"headers,omitempty" doc:"At most 16 KiB together. Excluded: Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* and webhook-*."`
 	Body       json.RawMessage   `json:"body,omitempty" doc:"A string is sent as text (text/plain unless a header sets another type). Any other JSON value is sent as JSON, byte for byte. null: no body."`
 	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send in place of body. A read shows both if no JSON value shows the bytes of a JSON body. A request with both sends these bytes as JSON. It is refused if body is another value."`

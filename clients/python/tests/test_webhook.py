@@ -52,6 +52,7 @@ class Webhooks(unittest.TestCase):
             (first, plain, b""),
             (first, {**plain, "webhook-id": "another"}, body),
             (first, {**dict(empty.items()), "content-type": "multipart/form-data"}, b""),
+            (first, {**{name: value for name, value in empty.items() if name.lower() != "content-length"}, "Transfer-Encoding": "chunked"}, b""),
         ):
             with self.assertRaises(WebhookError):
                 verify_webhook(secrets, {name.lower(): value for name, value in changed.items()}, data)

@@ -114,6 +114,7 @@ export interface HTTPInput {
   body_base64?: string
   /** At most 16 KiB together. Excluded: Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* and webhook-*. */
   headers?: Record<string, string>
+  /** Absent: POST. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
   url: string
 }
@@ -467,8 +468,9 @@ export interface ScheduledTask {
   labels?: Record<string, string>
   /** A URL to notify when a task dies. Absent: the queue's. Empty: none. */
   on_dead?: string
+  /** Absent: normal. */
   priority?: "high" | "normal" | "low"
-  /** The queue of the tasks. Tasks of a queue share its limits. */
+  /** The queue of the tasks. Tasks of a queue share its limits. Absent: default. */
   queue?: string
   /** The retry policy of the tasks. */
   retry?: Retry
@@ -529,8 +531,9 @@ export interface Task {
   next_at?: string
   /** A URL to notify when the task dies, by a POST in a task of its own. Absent: the queue's. Empty: none. */
   on_dead?: string
+  /** Absent: normal. */
   priority: "high" | "normal" | "low"
-  /** The queue of the task. Tasks of a queue share its limits. */
+  /** The queue of the task. Tasks of a queue share its limits. Absent: default. */
   queue: string
   /** The reason that the task is dead, expired or cancelled: a stable code. */
   reason?: string
@@ -573,8 +576,9 @@ export interface TaskInput {
   name?: string
   /** A URL to notify when the task dies, by a POST in a task of its own. Absent: the queue's. Empty: none. */
   on_dead?: string
+  /** Absent: normal. */
   priority?: "high" | "normal" | "low"
-  /** The queue of the task. Tasks of a queue share its limits. */
+  /** The queue of the task. Tasks of a queue share its limits. Absent: default. */
   queue?: string
   /** The retry policy. */
   retry?: Retry

@@ -42,8 +42,9 @@ export function verifyWebhook(secrets: string | readonly string[], headers: Webh
   if (!/^\d{1,11}$/.test(stamp)) throw new WebhookError('the header webhook-timestamp is missing or invalid')
   if (Math.abs(Date.now() / 1000 - Number(stamp)) > tolerance) throw new WebhookError('the callback is too old, or from the future')
   const length = header(headers, 'content-length')
+  const chunked = header(headers, 'transfer-encoding') !== '' // Foliot sends no chunks
   const parsed = /multipart|encoded/i.test(header(headers, 'content-type'))
-  if (bytes.length === 0 && (parsed || (length !== '' && length !== '0'))) {
+  if (bytes.length === 0 && (parsed || chunked || (length !== '' && length !== '0'))) {
     throw new WebhookError('the bytes of the body are gone: verify the callback before any code parses it')
   }
   const wants = keys.map((key) => Buffer.from('v1,' + createHmac('sha256', key).update(`${id}.${stamp}.`).update(bytes).digest('base64')))

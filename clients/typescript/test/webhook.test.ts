@@ -50,6 +50,7 @@ test('a body without its bytes is refused, also with the signature of a callback
   for (const body of parsed) {
     assert.throws(() => verifyWebhook(secret, headers, body as never), { name: 'TypeError', message: /^invalid body: expected the raw bytes that arrived/ }, String(body))
   }
+  assert.throws(() => verifyWebhook(secret, { ...headers, 'transfer-encoding': 'chunked' }, ''), /bytes of the body are gone/)
   for (const body of ['forged', Buffer.from('forged'), new Uint8Array(6), new ArrayBuffer(6)]) {
     assert.throws(() => verifyWebhook(secret, headers, body), /no signature fits/)
   }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -250,7 +251,7 @@ func (r *Reader) TextUpTo(limit int) (string, error) {
 	return s, err
 }
 
-// Integer reads a number without fraction and exponent.
+// Integer reads a whole number. As in JSON Schema, 3.0 and 30e-1 are 3.
 func (r *Reader) Integer() (int, error) {
 	if c := r.Next(); c != '-' && (c < '0' || c > '9') {
 		return 0, r.Mismatch("a number")
@@ -259,15 +260,34 @@ func (r *Reader) Integer() (int, error) {
 	if err := r.number(); err != nil {
 		return 0, err
 	}
-	digits := r.data[start:r.pos]
-	if bytes.ContainsAny(digits, ".eE") {
-		return 0, refuse("wrong_type", "must be a whole number, without fraction and exponent")
+	digits, ok := whole(string(r.data[start:r.pos]))
+	if !ok {
+		return 0, refuse("wrong_type", "must be a whole number, without a fraction")
 	}
-	n, err := strconv.Atoi(string(digits))
+	n, err := strconv.Atoi(digits)
 	if err != nil {
 		return 0, refuse("out_of_range", "the number is too large or too small")
 	}
 	return n, nil
+}
+
+// whole returns the digits of a JSON number, and false if it has a fraction. Those
+// of a number beyond 64 bits may be cut. A float64 could not tell 1 from a
+// fraction close to it.
+func whole(number string) (digits string, ok bool) {
+	const beyond = 1 << 30 // longer than any document
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	before, after, _ := strings.Cut(mantissa, ".")
+	after = strings.TrimRight(after, "0")
+	zeros, _ := strconv.Atoi(exponent) // 0 without an exponent; the nearest number if it is out of range
+	zeros = max(-beyond, min(zeros, beyond)) - len(after)
+	if digits = before + after; strings.Trim(digits, "-0") == "" {
+		return "0", true
+	}
+	for zeros < 0 && strings.HasSuffix(digits, "0") {
+		digits, zeros = digits[:len(digits)-1], zeros+1
+	}
+	return digits + strings.Repeat("0", min(max(zeros, 0), len("9223372036854775807"))), zeros >= 0
 }
 
 // Int64 reads a whole number.

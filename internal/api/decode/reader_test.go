@@ -2,10 +2,12 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -95,4 +97,20 @@ func FuzzStringsAgreeWithEncodingJSON(f *testing.F) {
 			t.Fatalf("%q became %q, want %q", data, got, want)
 		}
 	})
+}
+
+// JSON Schema calls each number without a fractional part an integer, however it
+// is written.
+func TestAnIntegerIsAnyNumberWithoutAFraction(t *testing.T) {
+	for text, want := range map[string]string{
+		"3.0": "3", "3e0": "3", "30E-1": "3", "0.3e+1": "3", "-3.00": "-3", "1.5e1": "15", "-0.0": "0", "0e999999999999999999999": "0",
+		"9007199254740993.0": "9007199254740993", "120000e-4": "12", "0.0000000000000000000000000000000000000001e40": "1",
+		"3.5": "wrong_type", "0.99999999999999999999": "wrong_type", "1e-999999999999999999999": "wrong_type", "15e-1": "wrong_type",
+		"1e19": "out_of_range", "1e999999999999999999999": "out_of_range", "123456789012345678901": "out_of_range",
+	} {
+		n, err := NewReader([]byte(text)).Integer()
+		if got := cmp.Or(codeOf(err), strconv.Itoa(n)); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
 }

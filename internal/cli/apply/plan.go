@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/manifest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -35,7 +34,7 @@ type change struct {
 // plan is the list of all changes, in the order in which they are made.
 type plan struct {
 	changes   []change
-	blocked   []blockedDelete
+	blocked   []blockedChange
 	unchanged int
 
 	// left counts the objects that --prune leaves because the files do not name
@@ -44,11 +43,12 @@ type plan struct {
 	leftIn []string
 }
 
-// blockedDelete is an object that --prune would delete and that the server
-// would not delete, or not without something else.
-type blockedDelete struct {
+// blockedChange is an object that stays as it is: it belongs to another owner, or
+// --prune would delete it and the server would not, or not without something else.
+type blockedChange struct {
 	manifest.Key
-	Why string
+	Action action
+	Why    string
 }
 
 // planner compares the objects of the files with those of the server.
@@ -58,25 +58,32 @@ type planner struct {
 	pruning bool // objects of the owner that are not in the files are deleted
 	server  *server
 	objects map[manifest.Key]*manifest.Object     // of the files
-	queues  map[manifest.Key]client.QueueSettings // that are not in the files
+	queues  map[manifest.Key]client.QueueSettings // that are not in the files, or belong to another owner
 }
 
 // plan returns the changes that make the server equal to the objects, which are
-// in the order in which they are created. It returns all conflicts at once.
+// in the order in which they are created. It returns all objects without a
+// namespace at once. An object of another owner blocks no other: a tenant may own
+// a queue in a namespace that the operator wants to suspend.
 func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, error) {
 	for i := range objects {
 		p.objects[objects[i].Key] = &objects[i]
 	}
 	result := &plan{}
-	var conflicts []error
+	var homeless []error
 	for i := range objects {
 		o := &objects[i]
 		found, err := p.server.get(ctx, o.Key)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.conflict(ctx, o, found); err != nil {
-			conflicts = append(conflicts, err)
+		if found != nil && found.owner != "" && found.owner != p.owner && !p.adopt {
+			result.blocked = append(result.blocked, blockedChange{o.Key, changed, fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", found.owner)})
+			p.queues[o.Key] = found.QueueSettings
+			continue
+		}
+		if err := p.checkNamespace(ctx, o, found); err != nil {
+			homeless = append(homeless, err)
 			continue
 		}
 		ch, err := p.compare(ctx, o, found)
@@ -89,20 +96,14 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 			result.changes = append(result.changes, *ch)
 		}
 	}
-	return result, errors.Join(conflicts...)
+	return result, errors.Join(homeless...)
 }
 
-// conflict returns an error if an object of the files belongs to another owner,
-// or is in a namespace that does not exist.
-func (p *planner) conflict(ctx context.Context, o *manifest.Object, found *stored) error {
-	if found != nil {
-		if found.owner == "" || found.owner == p.owner || p.adopt {
-			return nil
-		}
-		return exit.With(exit.Conflict, o.Errorf("", "it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", found.owner))
-	}
+// checkNamespace returns an error if a new object is in a namespace that does not
+// exist.
+func (p *planner) checkNamespace(ctx context.Context, o *manifest.Object, found *stored) error {
 	namespace := manifest.Key{Kind: manifest.Namespace, Name: o.Namespace}
-	if o.Kind == manifest.Namespace || p.objects[namespace] != nil {
+	if found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {
 		return nil
 	}
 	if exists, err := p.exists(ctx, namespace); err != nil || exists {
@@ -164,11 +165,11 @@ func (p *planner) defaultsOf(ctx context.Context, o *manifest.Object) (client.Qu
 		return client.QueueSettings{}, nil
 	}
 	key := o.QueueKey()
-	if queue := p.objects[key]; queue != nil {
-		return queue.QueueSettings, nil
-	}
 	if queue, known := p.queues[key]; known {
 		return queue, nil
+	}
+	if queue := p.objects[key]; queue != nil {
+		return queue.QueueSettings, nil
 	}
 	found, err := p.server.get(ctx, key)
 	if err != nil {

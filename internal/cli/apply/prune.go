@@ -61,7 +61,7 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 			s = *found
 		}
 		if why := p.blocks(s, kept); why != "" {
-			result.blocked = append(result.blocked, blockedDelete{s.Key, why})
+			result.blocked = append(result.blocked, blockedChange{s.Key, deleted, why})
 			continue
 		}
 		d := change{Key: s.Key, Action: deleted, condition: s.condition}

@@ -24,7 +24,7 @@ type changeLine struct {
 	Name      string                `json:"name"`
 	Fields    []manifest.Difference `json:"fields,omitempty"`
 	Tasks     int64                 `json:"tasks,omitempty"`
-	Refused   string                `json:"refused,omitempty"` // the reason why the object is not deleted
+	Refused   string                `json:"refused,omitempty"` // the reason why the object stays as it is
 }
 
 // print prints the changes: one line for each object that is created or
@@ -55,12 +55,12 @@ func (p *plan) print(con *console.Console) error {
 	}
 	for _, b := range p.blocked {
 		if con.JSON {
-			if err := con.Object(changeLine{Action: deleted, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Refused: b.Why}); err != nil {
+			if err := con.Object(changeLine{Action: b.Action, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Refused: b.Why}); err != nil {
 				return err
 			}
 			continue
 		}
-		con.Linef("! %s cannot be deleted: %s", b.Key, b.Why)
+		con.Linef("! %s cannot be %sd: %s", b.Key, b.Action, b.Why)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (p *plan) run(ctx context.Context, con *console.Console, server *server) er
 	}
 	p.report(con, made)
 	if n := len(p.blocked); n > 0 {
-		return exit.With(exit.Conflict, fmt.Errorf("not deleted: %s: %s", p.blocked[0].Key, p.blocked[0].Why))
+		return exit.With(exit.Conflict, fmt.Errorf("not %sd: %s: %s", p.blocked[0].Action, p.blocked[0].Key, p.blocked[0].Why))
 	}
 	return exit.Applied(server.behind)
 }

@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"maps"
@@ -223,16 +222,9 @@ func trust(place, file string) (*tls.Config, error) {
 	if file == "" {
 		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
 	}
-	pem, err := fileaccess.Read(file, fileaccess.Unaltered)
+	pool, err := fileaccess.Authorities(file)
 	if err != nil {
 		return nil, usage.Errorf(place, "%v", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, usage.Errorf(place, "%s contains no PEM certificate", file)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }

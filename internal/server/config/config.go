@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"net"
 	"net/netip"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/server/redisurl"
@@ -35,6 +37,7 @@ type Config struct {
 	AuditKeep time.Duration
 
 	Allow, Deny     []netip.Prefix
+	Receivers       *x509.CertPool // the authorities of receivers; nil means those of the system
 	Concurrency     int
 	Lease           time.Duration
 	BreakerFailures int // zero means no breaker
@@ -82,6 +85,11 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 	} {
 		if *list.into, err = parsePrefixes(list.flag, list.texts); err != nil {
 			return cfg, err
+		}
+	}
+	if f.ReceiverCA != "" {
+		if cfg.Receivers, err = fileaccess.Authorities(f.ReceiverCA); err != nil {
+			return cfg, usage.Errorf("--receiver-ca", "%v", err)
 		}
 	}
 	if err := f.checkListening(cfg.Proxies); err != nil {

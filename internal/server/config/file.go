@@ -56,23 +56,7 @@ func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) e
 // Read returns the content and the access mode of the file. It refuses a file
 // that other users may write to.
 func Read(path string) ([]byte, fs.FileInfo, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(data) > MaxFile:
-		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is this a configuration file?", path, MaxFile)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	return data, info, fileaccess.Unaltered.Check(path, info)
+	return fileaccess.ReadUpTo(path, fileaccess.Unaltered, MaxFile)
 }
 
 // CheckSecrets returns an error if other users may read the file and a value in

@@ -38,6 +38,7 @@ type Flags struct {
 
 	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Allow tasks to call these addresses, such as 10.0.0.0/8. Public addresses are allowed by default. Loopback and the other addresses of this machine are allowed until a token exists, or until --listen, --host or --trusted-proxy allow other clients."`
 	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Forbid tasks to call these addresses, even if another setting allows them."`
+	ReceiverCA      string        `name:"receiver-ca" env:"FOLIOT_RECEIVER_CA" group:"serve-deliver" placeholder:"FILE" help:"Also trust receivers whose certificate is signed by an authority in this PEM file. The server reads it at its start."`
 	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may run at the same time."`
 	Lease           time.Duration `default:"15s" env:"FOLIOT_LEASE" group:"serve-deliver" placeholder:"DURATION" help:"How long an attempt belongs to a server that does not renew its lease. Servers renew the leases of running attempts. The attempts of a dead server are repeated after this time."`
 	BreakerFailures int           `default:"10" env:"FOLIOT_BREAKER_FAILURES" group:"serve-deliver" placeholder:"N" help:"Open the breaker of a destination after this many failed attempts in a row. Its tasks then wait. 0: never."`

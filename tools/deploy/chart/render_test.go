@@ -51,6 +51,7 @@ trustedProxies: [10.0.0.0/8, 192.168.0.0/16]
 hosts: [other.example]
 ingress: {enabled: true, className: nginx, host: timers.example, tlsSecret: timers-tls, annotations: {a/b: c}}
 directory: {size: 20Gi, storageClass: fast}
+receiverCA: {secret: authorities, key: ca.pem}
 `
 	redis = `
 store: redis

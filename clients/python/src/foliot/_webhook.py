@@ -61,7 +61,8 @@ def verify_webhook(secrets: str | Iterable[str], headers: Headers, body: bytes, 
     if abs(time.time() - int(stamp)) > tolerance:
         raise WebhookError("the callback is too old, or from the future")
     parsed = re.search("multipart|encoded", fields.get("content-type", ""), re.I)
-    if not body and (fields.get("content-length") or "0") != "0" or not body and parsed:
+    chunked = fields.get("transfer-encoding")  # Foliot sends no chunks
+    if not body and (parsed or chunked or (fields.get("content-length") or "0") != "0"):
         raise WebhookError("the bytes of the body are gone: verify the callback before any code parses it")
     signed, valid = f"{id}.{stamp}.".encode() + body, False
     for key in keys:

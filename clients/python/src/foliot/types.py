@@ -145,6 +145,7 @@ class HTTPInput(_HTTPInput, total=False):
     headers: dict[str, str]
     """At most 16 KiB together. Excluded: Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* and webhook-*."""
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+    """Absent: POST."""
 
 
 class HTTPPatch(TypedDict, total=False):
@@ -526,8 +527,9 @@ class ScheduledTask(TypedDict, total=False):
     on_dead: str
     """A URL to notify when a task dies. Absent: the queue's. Empty: none."""
     priority: Literal["high", "normal", "low"]
+    """Absent: normal."""
     queue: str
-    """The queue of the tasks. Tasks of a queue share its limits."""
+    """The queue of the tasks. Tasks of a queue share its limits. Absent: default."""
     retry: Retry
     """The retry policy of the tasks."""
     timeout: str
@@ -558,8 +560,9 @@ class _Task(TypedDict):
     name: str
     """Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."""
     priority: Literal["high", "normal", "low"]
+    """Absent: normal."""
     queue: str
-    """The queue of the task. Tasks of a queue share its limits."""
+    """The queue of the task. Tasks of a queue share its limits. Absent: default."""
     retry: Retry
     """The retry policy."""
     state: Literal["scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"]
@@ -639,8 +642,9 @@ class TaskInput(TypedDict, total=False):
     on_dead: str
     """A URL to notify when the task dies, by a POST in a task of its own. Absent: the queue's. Empty: none."""
     priority: Literal["high", "normal", "low"]
+    """Absent: normal."""
     queue: str
-    """The queue of the task. Tasks of a queue share its limits."""
+    """The queue of the task. Tasks of a queue share its limits. Absent: default."""
     retry: Retry
     """The retry policy."""
     timeout: str | timedelta

@@ -243,6 +243,11 @@ spec:
           mountPath: /run/foliot/tls
           readOnly: true
         {{- end }}
+        {{- if .Values.receiverCA.secret }}
+        - name: receiver-ca
+          mountPath: /run/foliot/receiver-ca
+          readOnly: true
+        {{- end }}
         {{- range $i, $file := .Values.secretFiles }}
         - name: secret-{{ $i }}
           mountPath: {{ $file.path }}
@@ -266,6 +271,12 @@ spec:
             path: token
     {{- with .Values.tls.secret }}
     - name: tls
+      secret:
+        secretName: {{ . }}
+        defaultMode: 0440
+    {{- end }}
+    {{- with .Values.receiverCA.secret }}
+    - name: receiver-ca
       secret:
         secretName: {{ . }}
         defaultMode: 0440
