@@ -64,7 +64,7 @@ func TestTheBodyOfAScheduleIsEncodedByteForByte(t *testing.T) {
 
 func TestAScheduleOfAKindIsReadAsItWasRequested(t *testing.T) {
 	ok := must[*client.Schedule](t)
-	c := serve(t).client()
+	c := serve(t, withHandlers).client()
 	asked := client.Work{Kind: "report", Args: client.JSON(json.RawMessage(`{"full":  true}`))}
 	ok(c.Schedules.Put(t.Context(), "nightly", client.ScheduleSpec{Every: time.Hour, Task: client.Spec{Work: asked}}))
 	got := ok(c.Schedules.Get(t.Context(), "nightly")).Task

@@ -53,6 +53,9 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 	return s
 }
 
+// withHandlers lets all namespaces have tasks with kinds.
+func withHandlers(c *api.Config) { c.Handles = func(string) bool { return true } }
+
 // quick has the default number of attempts and short pauses.
 var quick = client.RetryPolicy{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
 

@@ -112,7 +112,7 @@ func TestABodyArrivesByteForByte(t *testing.T) {
 
 func TestArgumentsArriveByteForByte(t *testing.T) {
 	ok := must[*client.Task](t)
-	s := serve(t)
+	s := serve(t, withHandlers)
 	c := s.client()
 	for name, b := range map[string]struct {
 		args   client.Body
@@ -183,7 +183,7 @@ func TestATaskNamesTheReasonWhyItDoesNotStart(t *testing.T) {
 	ok := must[*client.Task](t)
 	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	waits := &wire.WaitsFor{Reason: "breaker", Until: wire.FormatTime(until), Detail: "its breaker is open"}
-	c := serve(t, func(c *api.Config) { c.WaitsFor = func(*task.Task) *wire.WaitsFor { return waits } }).client()
+	c := serve(t, withHandlers, func(c *api.Config) { c.WaitsFor = func(*task.Task) *wire.WaitsFor { return waits } }).client()
 	ok(c.Tasks.Create(t.Context(), client.Spec{Name: "a", At: time.Now().Add(-time.Hour), Work: client.Work{Kind: "close-order"}}))
 	if got := ok(c.Tasks.Get(t.Context(), "a")); got.WaitsFor != (client.WaitsFor{Reason: "breaker", Until: until, Detail: waits.Detail}) || got.State != client.Scheduled {
 		t.Errorf("%+v", got)

@@ -27,7 +27,7 @@ func TestOapiCodegenAcceptsTheDocument(t *testing.T) {
 	run(t, "go", "build", "./"+dir)
 }
 
-// The program has only what a request needs: a member with a default would be
+// The program sets only the members that a request needs: a member with a default would be
 // required.
 func TestOpenAPITypeScriptAcceptsTheDocument(t *testing.T) {
 	if _, err := exec.LookPath("npx"); err != nil {
