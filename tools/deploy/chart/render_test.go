@@ -270,7 +270,7 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 // TestTheSchemaKnowsAllSettings compares the keys that the schema allows below
 // config with the settings of the server. The chart sets the others itself.
 func TestTheSchemaKnowsAllSettings(t *testing.T) {
-	own := []string{"listen", "data", "store", "node", "host", "tls-cert", "tls-key", "trusted-proxy", "bootstrap-token-file"}
+	own := []string{"listen", "data", "store", "node", "host", "tls-cert", "tls-key", "trusted-proxy", "bootstrap-token-file", "receiver-ca"}
 	text := container.Output(t, container.Foliot(t), "config", "--example")
 	var known int
 	for line := range strings.SplitSeq(text, "\n") {
