@@ -3,6 +3,7 @@ package idle
 import (
 	"context"
 	"math"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,9 +46,17 @@ func TestALongerTimeoutNeverActsEarlierThanAShorterOne(t *testing.T) {
 					if !cfg.timed() {
 						cfg.AllIdle = Never
 					}
+					var mu sync.Mutex // guards the next two, and took
 					var begun time.Time
 					kept := false
+					since := func() time.Duration {
+						mu.Lock()
+						defer mu.Unlock()
+						return time.Since(begun)
+					}
 					g := New(cfg, func(_ *conn, r Reason) Verdict {
+						mu.Lock()
+						defer mu.Unlock()
 						switch {
 						case name == "KeepFor" && !kept:
 							begun, kept = time.Now(), true
@@ -65,10 +74,11 @@ func TestALongerTimeoutNeverActsEarlierThanAShorterOne(t *testing.T) {
 					x := newConn()
 					begun = time.Now()
 					track(t, g, x, &x.Entry)
-					for time.Since(begun) < watched && g.Len() > 0 {
+					for since() < watched && g.Len() > 0 {
 						time.Sleep(time.Minute)
 					}
 					g.Close()
+					synctest.Wait()
 				})
 				return took
 			}

@@ -70,7 +70,9 @@ func (s *service) send(r *http.Request) reply {
 	s.Helper()
 	w := httptest.NewRecorder()
 	var sent bytes.Buffer
-	r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
+	if r.ContentLength < 1<<20 { // some tests measure the memory that a large request takes
+		r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
+	}
 	s.ServeHTTP(w, r)
 	theContract().check(s, r, sent.Bytes(), w)
 	return reply{s.T, w.Code, w.Header(), w.Body.Bytes()}

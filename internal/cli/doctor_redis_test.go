@@ -14,7 +14,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	if code != exit.OK {
 		t.Fatalf("%d: %s%s", code, stdout, stderr)
 	}
-	for _, part := range []string{"version 7", "noeviction", "appendfsync", "MB used", "has no replica", "within", "stored tasks there yet"} {
+	for _, part := range []string{"version 7", "noeviction", "appendfsync", "GB used", "has no replica", "within", "stored tasks there yet"} {
 		if !strings.Contains(stdout, part) {
 			t.Errorf("it does not say %q:\n%s", part, stdout)
 		}

@@ -256,7 +256,7 @@ func TestAFileInAnotherFormatIsRefusedWithARemedy(t *testing.T) {
 		"tasks of Monday\n": "is not JSON",
 
 		// The quotation leaves room for the reason.
-		strings.Repeat("\x00\xff", 300): "is not JSON, and import needs one JSON object per line, such as {",
+		strings.Repeat("\x01\xff", 300): "is not JSON, and import needs one JSON object per line, such as {",
 	} {
 		stdout, stderr, code := s.run(in, "import", "-")
 		if code != exit.Usage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {

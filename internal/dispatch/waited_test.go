@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,12 +51,11 @@ func TestTheLatenessOfANodeIsWithoutTheTimeThatObstaclesCost(t *testing.T) {
 			c.config.Observe = func(e Event) {
 				late, waited = max(late, e.Outcome.Late), max(waited, e.Outcome.Waited)
 			}
-			failures := 8
+			var refusals atomic.Int32
 			receive := func(ctx context.Context, d task.Delivery) (o task.Outcome) {
 				late, began := d.Late(time.Now()), millis()
 				switch name := d.Task.Name; {
-				case strings.HasPrefix(name, "broken") && failures > 0:
-					failures--
+				case strings.HasPrefix(name, "broken") && refusals.Add(1) <= 8:
 					o = *refused
 				case strings.HasPrefix(name, "slow"), strings.HasPrefix(name, "kind"):
 					time.Sleep(10 * time.Second)

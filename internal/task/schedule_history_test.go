@@ -143,7 +143,9 @@ func (h *history) putSame() {
 	if ended {
 		h.m.forgetMissed(h.now)
 	}
+	anchor := h.m.rule.Anchor // rewind moves it
 	h.m.rule = h.s.Recur.Rule
+	h.m.rule.Anchor = anchor
 	clear(h.m.limited)
 	h.changed()
 }

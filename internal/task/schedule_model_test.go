@@ -167,10 +167,17 @@ func (m *scheduleModel) arrange(now Millis) {
 }
 
 // rewind handles a clock that was set back. Two things stay: the fired
-// instants, and the instants that a join of spans closed for good.
+// instants, and the instants that a join of spans closed for good. An interval
+// that has not begun by the new time begins earlier.
 func (m *scheduleModel) rewind(now Millis, closed func(Millis) bool) {
 	if m.last <= now+1000 {
 		return
+	}
+	if r := &m.rule; r.Every > 0 && r.Start == 0 && r.Anchor <= m.last { // the clock was ahead when the interval began
+		for r.Anchor >= now {
+			m.all = slices.Concat([]Millis{r.Anchor}, m.all)
+			r.Anchor -= Millis(r.Every.Milliseconds())
+		}
 	}
 	m.last, m.floor = now, min(m.floor, now)
 	for at := range m.skipped {
