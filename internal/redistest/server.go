@@ -161,12 +161,6 @@ func (s *Server) Kill() { s.signal(syscall.SIGKILL); s.wait() }
 // Stop ends the process like an operator, with SIGTERM.
 func (s *Server) Stop() { s.signal(syscall.SIGTERM); s.wait() }
 
-// Pause stops the process without ending it; Resume continues it.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
-
-// Resume ends a Pause.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
-
 func (s *Server) signal(sig syscall.Signal) {
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Signal(sig) // it may have ended
