@@ -47,7 +47,7 @@ func lostChanges(k *known) string {
 func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := redistest.New(t, "--dir", dir)
+	r := redistest.New(t, "--dir", dir, "--appendfsync", "always") // with everysec, a disk that is busy can delay writes, so a kill would lose some
 	a := fitNode(t, Config{Node: "a"}, r.Addr)
 	b := &known{log: &lockedBuffer{}}
 	b.Store = openNodeWith(t, Config{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
@@ -60,7 +60,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	}
 	create("a", 60)
 	replaced := a.servers.Replaced.Load()
-	r.Kill() // with everysec this loses nothing
+	r.Kill()
 	if err := r.Restart(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,10 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	if lost == 0 || lost == 60 {
 		t.Fatalf("the file has lost %d of 60 tasks", lost)
 	}
-	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.Standing().Rollbacks == 1 && a.log.count(olderData) == 1 })
+	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.log.count(olderData) > 0 })
+	if n := a.Standing().Rollbacks; n != 1 {
+		t.Errorf("%d losses are counted:\n%s", n, a.log.String())
+	}
 	if got := lostChanges(a); got != fmt.Sprint(lost) {
 		t.Errorf("%d tasks are lost, and the log says %s:\n%s", lost, got, a.log.String())
 	}

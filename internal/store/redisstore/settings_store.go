@@ -197,7 +197,7 @@ func (s *Store) configure(ctx context.Context, runs ...redisconn.Run) (version s
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return "", err
 		}
-		counters.See(key, base, found, left)
+		counters.See(key, base, found, left-found)
 		version = text
 	}
 	return version, nil

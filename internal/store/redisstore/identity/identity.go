@@ -284,7 +284,7 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 // server that did not reply. beats is the number of heartbeats that the store
 // has counted; zero means unknown. The counts of changes go to s.Counters.
 func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, beats int64, away error) {
-	commands, bases := make(rueidis.Commands, len(hashes)), make([]int64, len(hashes))
+	commands, bases := make(rueidis.Commands, len(hashes)), make([]redisconn.Base, len(hashes))
 	for i, b := range hashes {
 		bases[i] = s.Counters.Base(b.Key)
 		commands[i] = s.Client.B().Hmget().Key(b.Key).Field(b.Field, s.Counters.Field, "beats").Build()
@@ -303,7 +303,7 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 		}
 		found[i] = &values[0]
 		if count, _ := strconv.ParseInt(values[1], 10, 64); values[0] == s.Identity { // a missing count is 0
-			s.Counters.See(hashes[i].Key, bases[i], count, min(count, bases[i])) // changes beyond the base may not be confirmed
+			s.Counters.See(hashes[i].Key, bases[i], count, 0)
 		}
 		if n, err := strconv.ParseInt(values[2], 10, 64); err == nil {
 			beats = n

@@ -121,7 +121,7 @@ type scriptRun struct {
 	writes  []*write
 	items   int
 	records map[string]struct{} // the records that the run changes, each once
-	base    int64               // Counters.Base of its holder when it was sent
+	base    Base                // Counters.Base of its holder when it was sent
 }
 
 // takes reports whether the items of w can be added to the run.
@@ -211,13 +211,13 @@ func (p *scriptRun) count(t *Counters, r rueidis.RedisResult) {
 		return
 	}
 	found, _ := values[1].AsInt64()
-	left := found
+	applied := int64(0)
 	for _, v := range values[2:] {
 		if n, err := v.AsInt64(); err == nil && v.IsInt64() && Status(n) == Applied {
-			left++
+			applied++
 		}
 	}
-	t.See(p.holder(), p.base, found, left)
+	t.See(p.holder(), p.base, found, applied)
 }
 
 // finish passes each write of p its share of the reply.

@@ -23,34 +23,43 @@ type Counters struct {
 	Field string // the field of this process, in each hash with the identity
 
 	mu    sync.Mutex       // guards known and lost
-	known map[string]int64 // the key is that of the hash
+	known map[string]Base  // the key is that of the hash
 	lost  map[string]int64 // the changes that are missing, until Lost returns them
 }
 
-func newCounters() *Counters {
-	return &Counters{Field: "n" + strconv.Itoa(rand.IntN(counterFields)), known: map[string]int64{}, lost: map[string]int64{}} //nolint:gosec // no secret
+// Base is what a process knows of a hash when it sends a call.
+type Base struct {
+	count  int64 // the highest count that was confirmed
+	losses int64 // the number of losses that were noticed
 }
 
-// Base returns the count that is known for the hash at key. It must be read
-// before a call is sent, and passed to See with the reply.
-func (t *Counters) Base(key string) int64 {
+func newCounters() *Counters {
+	return &Counters{Field: "n" + strconv.Itoa(rand.IntN(counterFields)), known: map[string]Base{}, lost: map[string]int64{}} //nolint:gosec // no secret
+}
+
+// Base returns what is known of the hash at key. It must be read before a call
+// is sent, and passed to See with the reply.
+func (t *Counters) Base(key string) Base {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known[key]
 }
 
-// See records the counts that a call found and left in the hash at key.
-func (t *Counters) See(key string, base, found, left int64) {
+// See records that a call found a count in the hash at key, and that its
+// confirmed changes then increased the count by applied. A loss that another
+// reply noticed since base was read is not counted again.
+func (t *Counters) See(key string, base Base, found, applied int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if found < base {
-		t.lost[key] = max(t.lost[key], base-found)
+	known := t.known[key]
+	switch {
+	case known.losses != base.losses:
+	case found < base.count:
+		t.lost[key] += known.count - found
+		t.known[key] = Base{found + applied, known.losses + 1}
+	case applied > 0: // without own changes, the found ones may not be confirmed
+		t.known[key] = Base{max(known.count, found+applied), known.losses}
 	}
-	if found < base && t.known[key] >= base {
-		t.known[key] = left // no earlier reply has noticed this loss
-		return
-	}
-	t.known[key] = max(t.known[key], left)
 }
 
 // Missing reports whether changes are missing that Lost has not returned.
