@@ -76,6 +76,23 @@ func create(t *testing.T, s foliot.Scheduler, c *client.Client, k foliot.Kind[or
 	}
 }
 
+func TestGetNamesTheReasonWhyATaskDoesNotStart(t *testing.T) {
+	_, c, schedulers := both(t)
+	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	if _, err := c.Queues.PauseUntil(t.Context(), "orders", until); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range schedulers {
+		if _, err := closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders")); err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Get(t.Context(), name)
+		if w := i.WaitsFor; err != nil || w.Reason != "pause" || !w.Until.Equal(until) || !strings.Contains(w.Detail, "the queue orders is paused") {
+			t.Errorf("the %s: %+v, %v", name, w, err)
+		}
+	}
+}
+
 func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 	n, _, schedulers := both(t)
 	for name, s := range schedulers {
