@@ -21,7 +21,7 @@ var (
 	ErrNotDead     = errors.New("the task is not dead")
 	ErrNoDelay     = errors.New("the task was created with a time, not with a delay")
 	ErrInvalid     = errors.New("a value is not valid")
-	ErrUnavailable = errors.New("the store cannot be reached now")
+	ErrUnavailable = errors.New("the store cannot be reached, or refuses writes")
 	ErrFull        = errors.New("the store accepts no new tasks")
 	ErrClosed      = errors.New("the node is closed")
 )

@@ -51,7 +51,7 @@ func TestACommandRetriesOnceAfter503AndSaysSo(t *testing.T) {
 	if took := time.Since(began); code != exit.Failure || took > 6*time.Second || asked.Load() != 2 {
 		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
 	}
-	if want := "foliot: the server answered 503; retrying\nfoliot: get a: told so: retry soon; the log of foliot serve has details\n"; stderr != want {
+	if want := "foliot: the server answered 503; retrying\nfoliot: get a: told so: retry soon; `foliot doctor` and the log of foliot serve have the reason\n"; stderr != want {
 		t.Errorf("it printed %q", stderr)
 	}
 }

@@ -21,7 +21,7 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 	if code != exit.Failure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
-	for _, bad := range []string{"BAD  server       the server answers, but cannot reach its store", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
+	for _, bad := range []string{"BAD  server       the server answers, but its store is unavailable", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
 		if !strings.Contains(stdout, bad) {
 			t.Errorf("it does not say %q:\n%s", bad, stdout)
 		}

@@ -44,7 +44,7 @@ var (
 	// ErrUnavailable means that the servers that keep the tasks were unreachable,
 	// or busy moving, loading or replacing data, for longer than the store waits.
 	// The change might have been made. Repeating it is safe.
-	ErrUnavailable = errors.New("the store cannot be reached now")
+	ErrUnavailable = errors.New("the store cannot be reached, or refuses writes")
 	// ErrStoreReplaced means that all or some of the store's servers were emptied
 	// or replaced after this process opened the store. The process makes no more
 	// changes there. The error is an ErrUnavailable, because the data can come

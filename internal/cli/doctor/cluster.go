@@ -22,7 +22,7 @@ func (f *Report) servers(ctx context.Context, api *client.Client, caller Caller)
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
-		f.add("server", false, "the server answers, but cannot reach its store (%s)", f.why(err))
+		f.add("server", false, "the server answers, but its store is unavailable (%s)", f.why(err))
 		f.store(ctx, api)
 		return false, err
 	case errors.Is(err, client.ErrForbidden):

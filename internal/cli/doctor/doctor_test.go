@@ -188,7 +188,7 @@ func TestADestinationThatIsDownIsOneLine(t *testing.T) {
 	}
 	f.live(live)
 	f.overdue(live, false)
-	want := "BAD  breaker      down.test:443 failed repeatedly, so its breaker is not closed: 7 due tasks of a, b wait and use no attempts\n" +
+	want := "BAD  breaker      down.test:443 failed repeatedly, so its breaker is not closed: 7 due tasks of a, b wait and use no attempts. Correct the receiver; foliot tail shows its errors\n" +
 		"BAD  overdue      9 tasks of b/slow, the oldest for 1h0m0s; waiting for: rate\n"
 	if out.String() != want || f.bad != 2 {
 		t.Errorf("%s", out.String())

@@ -165,7 +165,7 @@ func (f *Report) live(l *client.Live) {
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		b := hosts[host]
-		f.add("breaker", false, "%s failed repeatedly, so its breaker is not closed: %s of %s wait and use no attempts", host, wording.Count(b.overdue, "due task"), strings.Join(b.users, ", "))
+		f.add("breaker", false, "%s failed repeatedly, so its breaker is not closed: %s of %s wait and use no attempts. Correct the receiver; foliot tail shows its errors", host, wording.Count(b.overdue, "due task"), strings.Join(b.users, ", "))
 	}
 }
 

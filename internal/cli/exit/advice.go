@@ -53,7 +53,7 @@ func advice(err error) string {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
 		return ": pass one with --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE"
 	case errors.As(err, &refused) && refused.Code == "unavailable":
-		return ": retry soon; the log of foliot serve has details"
+		return ": retry soon; `foliot doctor` and the log of foliot serve have the reason"
 	case errors.As(err, &refused) && refused.Code == "capacity":
 		return ": `foliot doctor` with an operator's token shows how much room the store has"
 	}

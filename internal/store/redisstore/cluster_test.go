@@ -486,7 +486,7 @@ func TestALostRedisIsLoggedInFewLines(t *testing.T) {
 	proxy.Refuse(false)
 	eventually(t, 3*time.Second, "it owns all again", func() bool { return divided(s) })
 	eventually(t, 3*time.Second, "it says what it has lost, and that it works again", func() bool {
-		return strings.Contains(log.String(), "this node lost shards: their leases ended before it renewed them\" shards=") && strings.Contains(log.String(), "can reach Redis again")
+		return strings.Contains(log.String(), "this node lost shards: their leases ended before it renewed them\" shards=") && strings.Contains(log.String(), "can use Redis again")
 	})
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) > 16 {

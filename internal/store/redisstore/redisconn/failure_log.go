@@ -23,7 +23,7 @@ const LogEvery = time.Minute
 // the time calm. A Redis that is reading its file answers the watch and refuses
 // all other calls, so one answer to the watch is not enough.
 const (
-	reaching = "reach Redis"
+	reaching = "use Redis"
 	calm     = 2 * CheckEvery
 )
 

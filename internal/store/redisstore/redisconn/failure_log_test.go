@@ -51,7 +51,7 @@ func TestUnreachableServersCountAsOneFailure(t *testing.T) {
 		all.Note(reaching, nil)
 		all.Note("own shards", errors.New("no route"))
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "can reach Redis again") || !strings.Contains(lines[2], "own shards") {
+		if len(lines) != 3 || !strings.Contains(lines[0], "use Redis") || !strings.Contains(lines[1], "can use Redis again") || !strings.Contains(lines[2], "own shards") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
 		}
 	})
@@ -86,7 +86,7 @@ func TestNoRecoveryIsLoggedWhileRedisReadsItsFile(t *testing.T) {
 			time.Sleep(CheckEvery)
 			all.Note(reaching, nil)
 		}
-		if n := strings.Count(log.String(), "can reach Redis again"); n != 1 {
+		if n := strings.Count(log.String(), "can use Redis again"); n != 1 {
 			t.Errorf("%d times:\n%s", n, log.String())
 		}
 	})

@@ -84,7 +84,9 @@ func (c Config) refusals(f facts) (all []error) {
 	accept := c.unlessEmbedded("; --redis-unsafe-persistence accepts this setting")
 	switch {
 	case f.file == "0":
-		refuse("appendonly is no, so a restart loses tasks: %s; do not restart Redis before its append-only file is written, or it starts empty%s", f.remedy("appendonly yes"), accept)
+		refuse("appendonly is no, so a restart loses tasks. If it ran with appendonly yes before and is empty now, its append-only file still has the tasks: "+
+			"stop it and start it with appendonly yes, because CONFIG SET overwrites the file. Otherwise %s; do not restart Redis before its append-only file is written, or it starts empty%s",
+			f.remedy("appendonly yes"), accept)
 	case f.fsync == "no":
 		refuse("appendfsync is no, so a power loss may lose much more than the last second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
 	case c.Durability == Strict && f.fsync != "always" && f.fsync != "":

@@ -87,12 +87,14 @@ func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 }
 
 // A Redis that starts with appendonly yes ignores its snapshot. Without a file
-// that CONFIG SET has written, it starts empty.
-func TestTheRemedyForAppendonlyWritesTheFileBeforeARestart(t *testing.T) {
+// that CONFIG SET has written, it starts empty. But if it was started without
+// its option, CONFIG SET overwrites the file that has the tasks.
+func TestTheRemedyForAppendonlyDestroysNoFileAndWritesOneBeforeARestart(t *testing.T) {
 	for _, config := range []string{"", "/etc/redis/redis.conf"} {
 		f := facts{addr: "a:1", version: "7.0.15", policy: "noeviction", file: "0", limit: "1000", config: config}
 		for _, err := range (Config{}).refusals(f) {
-			if !strings.Contains(err.Error(), ": run CONFIG SET appendonly yes") || !strings.Contains(err.Error(), "do not restart Redis before its append-only file is written") {
+			if !strings.Contains(err.Error(), "If it ran with appendonly yes before and is empty now, its append-only file still has the tasks: stop it and start it with appendonly yes") ||
+				!strings.Contains(err.Error(), "Otherwise run CONFIG SET appendonly yes") || !strings.Contains(err.Error(), "do not restart Redis before its append-only file is written") {
 				t.Error(err)
 			}
 		}
