@@ -447,11 +447,11 @@ func (n *Node) Stats() Stats {
 	}
 }
 
-// Missing returns the kinds, in alphabetical order, that have due tasks in this
-// process, in the namespaces that it runs, but no handler in its Mux. Their
-// tasks wait. An empty name stands for tasks with a URL: a Node never sends
-// these. On a Redis, each process reports only the tasks that it owns. A task
-// that was cancelled, moved or replaced is still reported for some seconds.
+// Missing returns the kinds that have due tasks in this process, in the
+// namespaces that it runs, but no handler in its Mux. Their tasks wait. The
+// order is alphabetical. An empty name stands for tasks with a URL: a Node never
+// sends these. On a Redis, each process reports only the tasks that it owns. A
+// task that was cancelled, moved or replaced is still reported for some seconds.
 func (n *Node) Missing() []string {
 	kinds, _ := n.core.Missing()
 	return kinds

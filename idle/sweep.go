@@ -90,7 +90,7 @@ func (g *Group[C]) noteStallLocked(before uint64) {
 	}
 	if g.futile++; g.futile == futileStalls && !g.complained {
 		g.complained = true
-		go log.Printf("idle: no timeout can pass, because the process repeatedly wakes up more than %v late: the machine is overloaded, or Config.Resolution is too fine", 2*g.limits.step) // without the lock
+		go log.Printf("idle: no timeout can pass, because the process repeatedly wakes up more than %v late: it is overloaded, or Config.Resolution is too fine", 2*g.limits.step) // without the lock
 	}
 }
 

@@ -52,8 +52,8 @@ func answered(code int) string {
 	return fmt.Sprintf("the receiver answered %d", code)
 }
 
-// redirected names only the host of the Location, because a path or a query can
-// hold a secret, and the log and the traces have the error.
+// redirected names only the host of the Location, because the log and the traces
+// have the error, and a path or query can be secret.
 func redirected(r *http.Response) string {
 	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" {
 		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to.Host)

@@ -74,10 +74,10 @@ func (pl *Planner) hasSlot(l *lane) bool {
 // LimitUnsent. It is the time until the last of them ended, as the Planner noticed
 // it. The rest is the lateness of this node. l must have its turn now.
 //
-// A lane or queue that an obstacle stops records the end of the obstacle. But a
-// slot can be missing for very many lanes, so the Planner records only when it
-// last found that no ready lane had a slot. This includes kinds at their limit
-// and lanes in quarantine, and concerns each lane that was ready at that time.
+// A lane or queue that an obstacle stops records the end of the obstacle. A slot
+// can be missing for very many lanes, so the Planner only records when it last
+// found that no ready lane had a slot. This includes kinds at their limit and
+// lanes in quarantine, and concerns each lane that was ready at that time.
 func (pl *Planner) waited(l *lane, late time.Duration) time.Duration {
 	since := max(l.opened, l.queue.opened)
 	if pl.slotSince > l.readySince {

@@ -22,7 +22,7 @@ import (
 //     even a task that it claimed before.
 //  3. Confirm compares these records with the heartbeats of the live nodes.
 //  4. Confirm also raises a fence (fence.go), so a node that has not confirmed,
-//     or does not count as live, claims nothing before it has read the settings.
+//     or is not live, claims nothing before it has read the settings.
 //     A Redis server that is away gets no fence, which is logged: no node can
 //     claim a task there.
 //

@@ -13,8 +13,8 @@ import (
 
 // A master that was stopped or cut off may have a successor when it replies
 // again, and not know it yet. So a reply counts only if its server is still the
-// master in the view of this process, which can be late. So if a server was slow
-// or silent for long enough to get a successor, its replicas are asked first,
+// master in the view of this process, which can be late. If a server was slow or
+// silent for long enough to get a successor, its replicas are asked first,
 // because the successor is one of them.
 
 // errReplaced means that a server that replied is no longer the master.
