@@ -56,12 +56,12 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, store its due time in the row, and
-// call Put inside the transaction, after the INSERT. The handler reads the row:
-// if it is missing, the transaction was rolled back; if its time is later, the
-// handler snoozes. With In, ErrExists would keep the timer of an attempt that was
-// rolled back. After the commit, a crash would lose the timer. See the example
-// Transaction.
+// To set a timer for a row of a database, store the due time in the row. Call
+// Put inside the transaction, after the INSERT. The handler reads the row: if
+// there is none, the transaction was rolled back; if its time is later, the
+// handler snoozes. In would return ErrExists and keep the timer of an attempt
+// that was rolled back. A Put after the commit could be lost in a crash. See the
+// example Transaction.
 //
 // # Cost
 //

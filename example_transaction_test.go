@@ -56,7 +56,7 @@ func (i *invoices) remind(ctx context.Context, t *foliot.Task[invoice]) error {
 //doc:end
 
 // A timer for a row of a database is created inside the transaction, with Put.
-// The row has the due time, and the handler believes only the row.
+// The row has the due time, which the handler reads.
 func Example_transaction() {
 	var i invoices // opened by the program
 	remindInvoice.Handle(new(foliot.Mux), i.remind)

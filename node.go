@@ -429,10 +429,9 @@ type Stats struct {
 	// them that still run after the Timeout of their task.
 	Running, Hanging int
 	// LateP50, LateP99 and LateMax are the median, the 99th percentile and the
-	// maximum of the lateness of this process. It counts from the due time of a
-	// task, or from the end of the last pause or limit that held the task back, to
-	// the start of its handler. WaitedP50, WaitedP99 and WaitedMax are the same of
-	// the time before, for which pauses and limits delayed the tasks.
+	// maximum of the lateness of this process: from the due time of a task to the
+	// start of its handler, without the time for which pauses and limits delayed
+	// the task. WaitedP50, WaitedP99 and WaitedMax are the figures of that time.
 	LateP50, LateP99, LateMax       time.Duration
 	WaitedP50, WaitedP99, WaitedMax time.Duration
 }
@@ -448,11 +447,11 @@ func (n *Node) Stats() Stats {
 	}
 }
 
-// Missing returns the kinds, in alphabetical order, that have due tasks in this
-// process but no handler in its Mux, in the namespaces that it runs. Their tasks wait. An empty name stands for
-// tasks with a URL: a Node never sends these. On a Redis, each process reports
-// only the tasks that it owns. A task that was cancelled, moved or replaced is
-// still reported for some seconds.
+// Missing returns the kinds that have due tasks in this process, in the
+// namespaces that it runs, but no handler in its Mux. Their tasks wait. The
+// order is alphabetical. An empty name stands for tasks with a URL: a Node never
+// sends these. On a Redis, each process reports only the tasks that it owns. A
+// task that was cancelled, moved or replaced is still reported for some seconds.
 func (n *Node) Missing() []string {
 	kinds, _ := n.core.Missing()
 	return kinds

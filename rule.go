@@ -11,9 +11,9 @@ import (
 // Rule describes when a schedule creates tasks. The functions Cron and Every
 // return a Rule with defaults. Set other fields to change the defaults.
 type Rule struct {
-	// Cron is a cron expression. It has five fields (minute, hour, day of
-	// month, month, day of week), or six with the second first, or is a word
-	// such as @daily or @every 90s. Exactly one of Cron and Every must be set.
+	// Cron is a cron expression: five fields (minute, hour, day of month, month,
+	// day of week), six with the second first, or a word such as @daily or
+	// @every 90s. Exactly one of Cron and Every must be set.
 	Cron string
 	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	Zone string

@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/foliottest"
 )
 
-// A tenant of the store once ran the handlers of a program, by tasks of their
-// kinds in the namespace of the tenant.
+// A tenant of the store could start the handlers of a program, with tasks of
+// their kinds in the namespace of the tenant.
 func TestAProgramRunsTheTasksOfItsNamespaceAndOfOthersOnlyIfItSaysSo(t *testing.T) {
 	for all, want := range map[bool]map[string]client.State{
 		false: {"shop": client.Delivered, "tenant": client.Scheduled},

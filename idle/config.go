@@ -75,8 +75,8 @@ type Config struct {
 	// early, and at most two resolutions late. A group with connections wakes
 	// up twice in each resolution. A process that wakes up more than a
 	// resolution late has stalled, and every connection gets a new timeout. On
-	// a machine that stalls often, choose a coarser resolution. The group says
-	// so in one line by package log, if stalls let no timeout pass.
+	// a machine that stalls often, choose a coarser resolution. If no timeout
+	// can pass because of stalls, the group writes one line with package log.
 	//
 	// Zero or less means the smallest timeout / 64, but at least 100 ms and at
 	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
@@ -144,7 +144,7 @@ type limits struct {
 
 const (
 	// A container at its limit of processor time is stopped for up to 100 ms
-	// in each period of 100 ms. With a finer default that would be stalls.
+	// in each period of 100 ms. With a finer default that would be a stall.
 	finestResolution   = 100 * time.Millisecond
 	coarsestResolution = time.Second
 	longestSteps       = 1 << 29 // longest timeout in steps: they are compared in 32 bits

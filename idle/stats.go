@@ -16,7 +16,7 @@ type Stats struct {
 	// have been called, or that were read from before the close.
 	Spared uint64
 
-	Stalls uint64 // steps that were so late that every connection got a new timeout; Config.Resolution has the remedy
+	Stalls uint64 // steps that were so late that every connection got a new timeout; see Config.Resolution
 }
 
 // Counts are numbers by Reason. Index 0 is not used.

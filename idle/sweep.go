@@ -81,7 +81,7 @@ func (g *Group[C]) stepLocked() {
 }
 
 // noteStallLocked counts a stall, and logs once if stalls follow each other so
-// closely that no timeout can pass. before is the step of the one before.
+// closely that no timeout can pass. before is the step of the previous stall.
 func (g *Group[C]) noteStallLocked(before uint64) {
 	g.stats.Stalls++
 	if before == 0 || g.grid.floor-before > g.grid.steps(g.limits.shortest) {
@@ -90,7 +90,7 @@ func (g *Group[C]) noteStallLocked(before uint64) {
 	}
 	if g.futile++; g.futile == futileStalls && !g.complained {
 		g.complained = true
-		go log.Printf("idle: no timeout can pass, because the process wakes up more than %v late again and again: it is overloaded, or Config.Resolution is too fine", 2*g.limits.step) // without the lock
+		go log.Printf("idle: no timeout can pass, because the process repeatedly wakes up more than %v late: it is overloaded, or Config.Resolution is too fine", 2*g.limits.step) // without the lock
 	}
 }
 

@@ -177,7 +177,7 @@ func TestALaterTimeNeverFiresEarlierThanAnEarlierOne(t *testing.T) {
 	}
 }
 
-// checkOrder checks that none fired before the one in front of it, and that the
+// checkOrder checks that no timer fired before its predecessor, and that the
 // last one, which is due in some centuries, did not fire.
 func checkOrder(t *testing.T, name string, tick time.Duration, fired []time.Duration) {
 	t.Helper()

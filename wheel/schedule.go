@@ -112,7 +112,6 @@ func (s *schedule) begin(t *Timer, id ID) (isDue, ok bool) {
 	return true, true
 }
 
-// noteRun records the run of an instant.
 func (s *schedule) noteRun() {
 	if last := len(s.ran) - 1; last >= 0 && !s.stepped {
 		s.ran[last].to = s.at

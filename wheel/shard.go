@@ -23,7 +23,7 @@ type shard[T any] struct {
 	ticks      hierarchy     // timers of the monotonic clock, in ticks since base
 	wall       *hierarchy    // timers of the wall clock, in ticks since 1970; nil until the first AddAt
 	timer      *time.Timer   // wakes the driver; nil until the first add
-	ahead      time.Duration // aheadOf the wall clock since it was set back last, the highest; unused without setBack
+	ahead      time.Duration // the highest aheadOf since the wall clock was last set back; unused without setBack
 	caughtUp   time.Duration // the cursor is up to date until then, since base
 	armed      time.Duration // the time that timer is set for, since base; maxDuration: not set
 	running    bool          // a pass is under way: only the pass arms the timer

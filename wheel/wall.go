@@ -27,7 +27,6 @@ func (s *settings[T]) aheadOf(wall time.Time, mono time.Duration) time.Duration 
 	return wall.Sub(s.base.Round(0).Add(mono))
 }
 
-// clocks reads both clocks.
 func (s *settings[T]) clocks() (mono, ahead time.Duration) {
 	mono = s.now()
 	return mono, s.aheadOf(s.wallNow(), mono)

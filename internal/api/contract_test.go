@@ -30,7 +30,7 @@ type contract struct {
 var theContract = sync.OnceValue(func() *contract {
 	c := &contract{OpenAPI: api.New(api.Config{Version: "test"}, memstore.New(memstore.Config{})).Document(), mux: http.NewServeMux()}
 	for _, schema := range c.Components.Schemas.Map() {
-		schema.PrecomputeMessages() // the document's last touches are newer than the messages
+		schema.PrecomputeMessages() // the schemas were changed after their messages were made
 	}
 	for path, item := range c.Paths {
 		for method := range operations(item) {

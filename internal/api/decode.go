@@ -361,7 +361,7 @@ func parseTime(field, s string) (time.Time, error) {
 	switch {
 	case err != nil && wire.IsLeapSecond(s):
 		return t, refuse("bad_time", field, "leap seconds are not supported: write the next second, 00:00:00")
-	case err != nil && field != "" && strings.Contains(s, " "): // a query or a header has it
+	case err != nil && field != "" && strings.Contains(s, " "): // only a query or a header has a field
 		return t, refuse("bad_time", field, "the time contains a space: use RFC 3339, and write + as %2B in a query, such as 2030-01-02T15:04:05%2B01:00")
 	case err != nil || !isRFC3339(s):
 		return t, refuse("bad_time", field, "invalid time: use RFC 3339, such as 2030-01-02T15:04:05.250Z")

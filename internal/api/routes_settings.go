@@ -18,7 +18,7 @@ const (
 )
 
 // behind describes the reply to an edit that some nodes have not applied.
-const behind = "As 200, but two seconds later the nodes in unconfirmed had not applied it. They claim no task before they have. Repeat the request to see if they have."
+const behind = "As 200, but after two seconds the nodes in unconfirmed had not applied the change. They claim no task before they have. Repeat the request to see if they have."
 
 var pageParams = []param{limitParam, cursorParam}
 
@@ -101,7 +101,7 @@ func accessRoutes() []route {
 		{
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: settings.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
-			about: "No server of the store takes the token after this reply. A long poll with the token ends. Revoking again changes nothing. " +
+			about: "No server of the store accepts the token after this reply. A long poll with the token ends. Revoking again changes nothing. " +
 				"Its children stay valid, so that a token can be replaced, unless children=true. The reply counts them. If the token leaked, revoke them too. " +
 				"409 last_admin_token for the last operator's token with scope admin that is neither revoked nor expired: without it no token could manage the server.",
 			query:   []param{childrenParam, forceParam},

@@ -100,8 +100,8 @@ func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, no
 	return s.checkKind(r, spec)
 }
 
-// checkKind refuses a kind in a namespace for which no program has handlers, as
-// far as the operator and this server know.
+// checkKind refuses a kind, unless the namespace allows kinds or this process has
+// handlers for the namespace.
 func (s *Server) checkKind(r *request, spec *task.Spec) error {
 	n := r.quotas()
 	if spec.Request.Kind == "" || n == nil || n.Kinds || s.cfg.Handles(r.namespace) {

@@ -133,7 +133,8 @@ func TestArgumentsCountAgainstTheLimitOfBodies(t *testing.T) {
 	}
 }
 
-// A program on the same Redis would run the handlers for a tenant's tasks.
+// Otherwise a program on the same Redis would run its handlers for a tenant's
+// tasks.
 func TestAKindIsRefusedInANamespaceThatDoesNotAllowKinds(t *testing.T) {
 	s := serve(t, func(cfg *api.Config) { cfg.Handles = nil })
 	const work = `"work": {"kind": "close-order"}`

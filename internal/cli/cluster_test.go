@@ -82,7 +82,7 @@ func TestCommandsNameTheNodesThatHaveNotAppliedAChange(t *testing.T) {
 		"namespace set acme --suspended", "namespace rm acme",
 	} {
 		out, err, code := s.run("", strings.Fields(line)...)
-		if want := "foliot: the change is made, but these nodes had not applied it after two seconds: b, c\n"; out == "" || code != exit.Unconfirmed || !strings.Contains(line, "json") && err != want {
+		if want := "foliot: the change is made, but after two seconds these nodes had not applied it: b, c\n"; out == "" || code != exit.Unconfirmed || !strings.Contains(line, "json") && err != want {
 			t.Errorf("%s: %s%s[%d], want %s[%d]", line, out, err, code, want, exit.Unconfirmed)
 		}
 	}

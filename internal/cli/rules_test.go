@@ -34,7 +34,7 @@ var expressions = []struct {
 	{"0 9 * * *", "Mars/Olympus", nil},
 }
 
-// A rule of a Go program once was an @every that had no instant.
+// A Go program could store an @every as a cron expression without an instant.
 func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 	call := foliot.NewKind[struct{}]("call")
 	n := foliottest.Start(t, new(foliot.Mux))

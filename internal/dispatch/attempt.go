@@ -146,7 +146,7 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 		}
 	case task.Unsent:
 		if d.holds(a) {
-			break // the receiver has no part in it
+			break // the settings stopped the attempt, not the receiver
 		}
 		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
 	}

@@ -22,8 +22,8 @@ func (s away) Claim(ctx context.Context, now task.Millis, claims []task.Claim) (
 }
 
 // The receiver of the tasks "slow" needs ten seconds for each, and the first eight
-// attempts of the tasks "broken" fail. Obstacles cost the last of some tasks more
-// than a second, and the node itself costs no task 20 ms.
+// attempts of the tasks "broken" fail. Obstacles delay the last of some tasks by
+// more than a second, and the node itself delays no task by 20 ms.
 func TestTheLatenessOfANodeIsWithoutTheTimeThatObstaclesCost(t *testing.T) {
 	queue := func(edit func(*settings.QueueSettings)) *settings.Settings {
 		q := &settings.QueueSettings{Namespace: "default", Name: "default", Version: 1}

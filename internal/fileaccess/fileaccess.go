@@ -85,7 +85,7 @@ func (s Secrecy) Check(path string, info fs.FileInfo) error {
 
 const (
 	maxSecret = 64 << 10
-	maxFile   = 4 << 20 // all public authorities have 250 kB
+	maxFile   = 4 << 20 // the file of all public authorities has 250 kB
 	pipeWait  = time.Minute
 )
 

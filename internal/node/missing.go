@@ -16,7 +16,7 @@ const (
 
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
 // node, but no handler. The empty kind stands for requests. others has the
-// namespaces with due tasks of a kind whose tasks the handlers do not run.
+// namespaces with due tasks of a kind, if the handlers do not run their tasks.
 func (n *Node) Missing() (kinds, others []string) {
 	found, of := map[string]bool{}, map[string]bool{}
 	for _, d := range n.dispatch.Destinations() {
@@ -44,7 +44,7 @@ func (n *Node) watchMissing(ctx context.Context) {
 		kinds, others := n.Missing()
 		for _, namespace := range others {
 			if !loggedOther[namespace] {
-				n.log.Warn("due tasks with a kind wait because the handlers of this process, which owns them, run the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
+				n.log.Warn("due tasks with a kind wait because this process, which owns them, runs the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
 			}
 			loggedOther[namespace] = true
 		}

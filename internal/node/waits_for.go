@@ -23,7 +23,7 @@ var details = map[planner.Limit]struct {
 	planner.LimitPurge:          {"the queue %s is being purged, which cancels the task", queueOf},
 	planner.LimitPause:          {"the queue %[1]s is paused; foliot queue resume %[1]s resumes it", queueOf},
 	planner.LimitRunner:         {"this process does not run tasks to %s; start one that does", destinationOf},
-	planner.LimitBreaker:        {"attempts at %s failed again and again, so its breaker is not closed; correct the receiver", destinationOf},
+	planner.LimitBreaker:        {"attempts at %s failed repeatedly, so its breaker is not closed; correct the receiver", destinationOf},
 	planner.LimitRetryAfter:     {"%s asked for a delay (Retry-After)", destinationOf},
 	planner.LimitPerDestination: {"the queue %[1]s allows no more attempts at its destination at once; foliot queue set %[1]s --per-destination changes it", queueOf},
 	planner.LimitUnsent:         {"for a local reason, the server could not send the last request to %s; its log shows more", destinationOf},
@@ -32,7 +32,7 @@ var details = map[planner.Limit]struct {
 	planner.LimitKind:           {"no more handlers of %s may run at once", destinationOf},
 	planner.LimitQuarantine:     {"tasks like %s may have ended the process, so one of them runs at a time", nameOf},
 	planner.LimitSlots:          {"the server has no free slot for attempts at %s; foliot top shows more", destinationOf},
-	limitNode:                   {"this server does not own the shard of %s, and only the owner knows more; foliot cluster shards shows the owners", nameOf},
+	limitNode:                   {"this server does not own the shard of %s; ask the owner, which foliot cluster shards shows", nameOf},
 	planner.LimitTurn:           {"nothing holds %s back: tasks that became due earlier or have a higher priority start first", nameOf},
 }
 

@@ -62,7 +62,7 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 		{"pause", one, settings.PauseQueue{Namespace: "default", Name: "mails", Paused: true, Until: until}, "/", time.Hour, "foliot queue resume mails"},
 		{"purge", one, settings.PurgeQueue{Namespace: "default", Name: "mails", ID: task.NewID(until)}, "/", 0, "the queue mails is being purged"},
 		{"runner", one, nil, "kind", 0, "this process does not run tasks to kind/close"},
-		{"breaker", dispatch.Config{BreakerFailures: 1}, nil, "/bad", time.Second, "host.test:80 failed again and again"},
+		{"breaker", dispatch.Config{BreakerFailures: 1}, nil, "/bad", time.Second, "host.test:80 failed repeatedly"},
 		{"retry_after", one, nil, "/busy", 30 * time.Second, "host.test:80 asked for a delay"},
 		{"per_destination", dispatch.Config{}, queue(func(q *settings.QueueSettings) { q.PerDestination = 1 }), "/", 0, "the queue mails allows"},
 		{"unsent", one, nil, "/unsent", 250 * time.Millisecond, "could not send the last request to host.test:80"},

@@ -28,8 +28,8 @@ type Cluster interface {
 	Drain(ctx context.Context, now task.Millis, d Drain) error
 
 	// Confirm follows an edit that Configure has applied, even if it changed
-	// nothing. It waits until the watcher of each live node has returned with
-	// these settings or newer ones, at most two seconds, and returns the names
+	// nothing. Confirm waits at most two seconds, until the watcher of each live
+	// node has returned with these settings or newer ones. It returns the names
 	// of the other live nodes. From then on, no node claims a task by older
 	// settings. For an edit that stops nothing, Confirm returns at once.
 	Confirm(ctx context.Context, e settings.Edit) (unconfirmed []string, err error)

@@ -34,9 +34,9 @@ func DeriveName(namespace, key string) string {
 // maker's identifier and creation time, and the purpose.
 //
 // The identifier is unique because NewID never repeats a maker's identifier in
-// any installation. A maker that was restored from a backup, or
-// reverted by a failover, makes the same identifier again, so receivers can
-// recognise requests that they have already handled.
+// any installation. A maker that was restored from a backup, or reverted by a
+// failover, makes the same identifier again. So receivers can recognise requests
+// that they have already handled.
 func deriveID(kind string, maker *Task, purpose string) string {
 	created := strconv.FormatInt(int64(maker.CreatedAt), 10)
 	sum := sha256.Sum256([]byte(kind + "\x00" + maker.ID + "\x00" + created + "\x00" + purpose))

@@ -54,7 +54,6 @@ func (c *Patch) Validate(now Millis) error {
 	return c.When.validate(now)
 }
 
-// isEmpty reports whether c changes no field.
 func (c *Patch) isEmpty() bool {
 	changes := *c
 	changes.Key, changes.If, changes.Only = Key{}, Precondition{}, nil

@@ -6,8 +6,8 @@ import (
 )
 
 // Text returns the content of a text file without the byte order mark that
-// editors of Windows write, or an error if it is UTF-16, as older versions of
-// PowerShell write files.
+// editors of Windows write. UTF-16, which older versions of PowerShell write, is
+// an error.
 func Text(content []byte) ([]byte, error) {
 	start := content[:min(len(content), 2)]
 	if bytes.Equal(start, []byte("\xff\xfe")) || bytes.Equal(start, []byte("\xfe\xff")) || bytes.IndexByte(start, 0) >= 0 {

@@ -216,8 +216,8 @@ func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
 	}
 }
 
-// A request that is written while the receiver closes the connection fails, and
-// nobody knows whether it was processed.
+// A request that is written while the receiver closes the connection fails,
+// although the receiver may have processed the request.
 func TestAConnectionIsUsedNoLongerThanTheReceiverKeepsIt(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"": idleTimeout, "timeout=1": 0, "timeout=0": 0, "timeout=3, max=100": 2 * time.Second, "max=5,Timeout = 2": time.Second,

@@ -84,7 +84,7 @@ func sentence(err error, destination string) string {
 }
 
 // unquoted returns the text of an error without the bytes of the reply that
-// net/http quotes. The log has the error, and the bytes can be a secret.
+// net/http quotes. The error is logged, and the bytes can be a secret.
 func unquoted(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ` "`)
 	if line := textproto.ProtocolError(""); errors.As(err, &line) {

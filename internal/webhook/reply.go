@@ -52,8 +52,8 @@ func answered(code int) string {
 	return fmt.Sprintf("the receiver answered %d", code)
 }
 
-// redirected names only the host of the Location: the log and the traces have the
-// error, and a path or a query can hold a secret.
+// redirected names only the host of the Location, because the log and the traces
+// have the error, and a path or query can be secret.
 func redirected(r *http.Response) string {
 	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" {
 		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to.Host)
@@ -84,8 +84,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 }
 
 // keepFor returns how long a connection may be idle after a reply: idleTimeout, or
-// less if the receiver closes it earlier. Keep-Alive has whole seconds, which
-// begin when the receiver has written the reply, so one of them is left out.
+// less if the receiver closes it earlier. One second of Keep-Alive is left out,
+// because its whole seconds begin when the receiver has written the reply.
 func keepFor(h http.Header) time.Duration {
 	for param := range strings.SplitSeq(strings.Join(h.Values("Keep-Alive"), ","), ",") {
 		name, value, _ := strings.Cut(param, "=")

@@ -194,8 +194,8 @@ func FuzzBoundedIsValidAndShort(f *testing.F) {
 	})
 }
 
-// The log and the traces have the errors of attempts. They promise to hold no
-// paths, queries and headers.
+// The log and the traces have the errors of attempts, and must not have paths,
+// queries or headers.
 func TestNoErrorQuotesWhatTheReceiverSent(t *testing.T) {
 	for _, reply := range []string{
 		"HTTP/1.1 302 Found\r\nLocation: https://me:hush@other.example/hush?token=hush\r\n\r\n",

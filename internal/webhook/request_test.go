@@ -84,8 +84,8 @@ func framing(request string) (lines []string) {
 	return lines
 }
 
-// A reader of the wire sees what a strict server reads. Node and HAProxy answer
-// 400 to a byte outside ASCII, and Tomcat to one that RFC 3986 does not allow.
+// Node and HAProxy answer 400 to a byte outside ASCII, and Tomcat to one that
+// RFC 3986 does not allow.
 func TestARequestLineHasOnlyBytesThatServersAccept(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://h/\u00fc?q=\u00f6":        "/%C3%BC?q=%C3%B6",

@@ -156,7 +156,7 @@ type Task struct {
 
 // WaitsFor is the reason that a task does not start.
 type WaitsFor struct {
-	Reason string `json:"reason" enum:"suspended,purge,pause,runner,breaker,retry_after,per_destination,unsent,concurrency,rate,kind,quarantine,slots,node,turn" doc:"suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task, and only that one knows the reason. turn: nothing holds it back, but other tasks are first."`
+	Reason string `json:"reason" enum:"suspended,purge,pause,runner,breaker,retry_after,per_destination,unsent,concurrency,rate,kind,quarantine,slots,node,turn" doc:"suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task; ask that server for the reason. turn: there is no obstacle, but other tasks are first."`
 	Until  string `json:"until,omitempty" format:"date-time" doc:"When the reason ends by itself. Another one can follow. Absent: never, or unknown."`
 	Detail string `json:"detail" doc:"A sentence for people. Its words may change."`
 }

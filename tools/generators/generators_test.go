@@ -9,7 +9,7 @@ import (
 
 const document = "../../internal/api/testdata/openapi.json"
 
-// openapi-typescript and its compiler are programs of npm.
+// openapi-typescript and its compiler come from npm.
 const (
 	openapiTypeScript = "openapi-typescript@7.13.0"
 	typeScript        = "typescript@5.9.3"

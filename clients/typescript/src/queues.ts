@@ -29,8 +29,8 @@ export class Queues {
   }
 
   /**
-   * Stops a queue: no attempt starts on any node, except of tasks that are run by hand. With for or until it resumes by
-   * itself. If the reply has unconfirmed, these nodes have not stopped yet: repeat the call to see if they have.
+   * Stops a queue: no attempt starts on any node, except of tasks that are run by hand. With for or until, the queue
+   * resumes by itself. The nodes in unconfirmed of the reply have not stopped yet: repeat the call to see if they have.
    */
   pause(name: string, pause: PauseInput = {}, options: ConditionOptions = {}): Promise<Queue> {
     return this.one('pause', name, { method: 'POST', json: pause, headers: conditions(options), repeatable: !conditional(options) }, options, '/pause')

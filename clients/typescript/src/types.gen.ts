@@ -676,7 +676,7 @@ export interface UpcomingItem {
 export interface WaitsFor {
   /** A sentence for people. Its words may change. */
   detail: string
-  /** suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task, and only that one knows the reason. turn: nothing holds it back, but other tasks are first. */
+  /** suspended: the namespace. runner: no handler, or the process sends no requests. unsent: a local error of the server. kind: the limit of its handler. node: another server owns the task; ask that server for the reason. turn: there is no obstacle, but other tasks are first. */
   reason: "suspended" | "purge" | "pause" | "runner" | "breaker" | "retry_after" | "per_destination" | "unsent" | "concurrency" | "rate" | "kind" | "quarantine" | "slots" | "node" | "turn"
   /** When the reason ends by itself. Another one can follow. Absent: never, or unknown. */
   until?: string

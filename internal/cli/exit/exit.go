@@ -62,7 +62,7 @@ func Applied(unconfirmed []string) error {
 	if len(unconfirmed) == 0 {
 		return nil
 	}
-	return With(Unconfirmed, fmt.Errorf("the change is made, but these nodes had not applied it after two seconds: %s", strings.Join(unconfirmed, ", ")))
+	return With(Unconfirmed, fmt.Errorf("the change is made, but after two seconds these nodes had not applied it: %s", strings.Join(unconfirmed, ", ")))
 }
 
 func (e *codedError) Error() string { return e.err.Error() }

@@ -37,8 +37,8 @@ type destinationKey struct{ namespace, destination string }
 const doubtAfter = 3
 
 // blocks returns why l must wait for its destination, and the end of that wait;
-// zero means unknown. Tasks that were run by hand do not wait for a breaker, for
-// which each counts as a probe, nor for a delay that the receiver asked for.
+// zero means unknown. A task that was run by hand waits neither for a delay that
+// the receiver asked for nor for a breaker, because it counts as a probe.
 func (t *destination) blocks(l *lane, now time.Duration) (by Limit, until time.Duration) {
 	switch {
 	case !t.runs:

@@ -288,8 +288,8 @@ func (pl *Planner) replace(l *lane, now task.Millis) {
 	pl.place(l, now)
 }
 
-// blocks returns why l must wait, not counting reasons that also concern other
-// lanes of its queue, and the end of that wait; zero means unknown.
+// blocks returns why l must wait, and the end of that wait; zero means unknown.
+// Reasons that also concern other lanes of its queue are not counted.
 func (pl *Planner) blocks(l *lane) (by Limit, until time.Duration) {
 	if by, until = l.destination.blocks(l, pl.monotonic); by != NoLimit {
 		return by, until

@@ -7,10 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// WaitsFor returns why a task of a lane does not start, if it is due, and when
-// that reason ends by itself; zero means never, or unknown. Another reason can
-// follow. Of a lane that was not read yet, only the settings and LimitRunner are
-// known.
+// WaitsFor returns why a due task of a lane does not start, and when that reason
+// ends by itself; zero means never, or unknown. Another reason can follow. Of a
+// lane that was not read yet, only the settings and LimitRunner are known.
 func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time.Time) {
 	if by, until = pl.heldBy(name, now); by != NoLimit {
 		return by, until
@@ -76,9 +75,9 @@ func (pl *Planner) hasSlot(l *lane) bool {
 // it. The rest is the lateness of this node. l must have its turn now.
 //
 // A lane or queue that an obstacle stops records the end of the obstacle. A slot
-// can be missing for very many lanes. So the Planner records only when it last
-// found that no ready lane had a slot, which includes kinds at their limit and
-// lanes in quarantine. That concerns each lane that was ready at that time.
+// can be missing for very many lanes, so the Planner only records when it last
+// found that no ready lane had a slot. This includes kinds at their limit and
+// lanes in quarantine, and concerns each lane that was ready at that time.
 func (pl *Planner) waited(l *lane, late time.Duration) time.Duration {
 	since := max(l.opened, l.queue.opened)
 	if pl.slotSince > l.readySince {

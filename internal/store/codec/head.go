@@ -10,12 +10,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The head of a record consists of flags, an identifier of 16 bytes if a flag
-// demands it, and then the due time, the URL and the body's size and kind. Each
-// flag states the value of one or more fields. Such a field is left out, and so
-// are the fields that the key implies. A field without its flag stands after the
-// head, unless it is zero. So a record with unusual values is larger only by its
-// head. A new flag needs a new format.
+// The head of a record consists of flags, the due time, the URL and the body's
+// size and kind. If a flag demands it, an identifier of 16 bytes follows the
+// flags. Each flag states the value of one or more fields. Such a field is left
+// out, and so are the fields that the key implies. A field without its flag
+// stands after the head, unless it is zero. So a record with unusual values is
+// larger only by its head. A new flag needs a new format.
 const (
 	nameIsID         = 1 << iota // ID: the name, which is a UUID
 	hasUUID                      // ID: the UUID after the flags

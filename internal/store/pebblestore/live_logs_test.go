@@ -12,9 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// manyLogs returns the disk of a killed process that left three logs with
-// changes in no table, the names of the logs, the oldest first, and the number of
-// tasks.
+// manyLogs returns the disk of a killed process, the names of its logs, the
+// oldest first, and the number of tasks. No table has the changes in the logs.
 func manyLogs(t *testing.T) (disk *vfs.MemFS, logs []string, n int64) {
 	t.Helper()
 	live := vfs.NewCrashableMem()
@@ -90,7 +89,7 @@ func TestALostPartOfTheLogIsRefusedAndChangesNothing(t *testing.T) {
 			if !errors.Is(err, ErrDamaged) || !errors.Is(examined, ErrDamaged) {
 				t.Errorf("%s %s: the start: %v; the examination: %v", path, how, err, examined)
 			}
-			if path == logs[len(logs)-1] { // its number tells, after Pebble has read it
+			if path == logs[len(logs)-1] { // numberNote shows the loss, after Pebble has read the log
 				continue
 			}
 			if err != nil && !strings.Contains(err.Error(), path) || !slices.Equal(before, contentOf(t, broken)) {

@@ -120,7 +120,7 @@ func (s *Store) load() (l loaded, err error) {
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
-		return false, fmt.Errorf("%w; this version knows versions up to %d, and has changed nothing: %w", err, pebble.FormatNewest, ErrOtherFormat)
+		return false, fmt.Errorf("%w; this version supports versions up to %d, and has changed nothing: %w", err, pebble.FormatNewest, ErrOtherFormat)
 	}
 	if err != nil {
 		return false, err

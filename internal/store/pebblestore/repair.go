@@ -257,7 +257,7 @@ func wrongCounts(key task.QueueKey, lost int64) string {
 	case key.OfOccurrences():
 		return fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", key.Queue[1:])
 	case lost > 0:
-		return fmt.Sprintf("%d confirmed tasks of queue %q are lost, because it has fewer records than were counted: restore a backup", lost, key.Queue)
+		return fmt.Sprintf("%d confirmed tasks of queue %q are lost: the queue has fewer records than were counted; restore a backup", lost, key.Queue)
 	}
 	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }

@@ -32,10 +32,10 @@ import (
 // file is noticed too.
 //
 // The notes are written after the sync of their subject. The first two are not
-// synced themselves. So they survive the end of the process. After a power loss
-// they may be behind, never ahead, and the check is then less strict.
+// synced themselves. They survive the end of the process, but after a power loss
+// they may be behind, never ahead. Then the check is less strict.
 //
-// The last note records that the medium failed, so that Open does not blame
+// The last note records that the medium failed, so that Open does not count
 // the attempts that were under way. The notes are in the first block of the
 // file, so they can be written even if the disk is full.
 type watermark struct{ file vfs.File }

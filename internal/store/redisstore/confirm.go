@@ -21,14 +21,15 @@ import (
 //     has returned, so its dispatcher begins nothing that the settings hold, not
 //     even a task that it claimed before.
 //  3. Confirm compares these records with the heartbeats of the live nodes.
-//  4. It also raises a fence (fence.go). So a node that has not confirmed, or does
-//     not count as live, claims nothing before it has read the settings. A server
-//     that is away gets no fence, which is logged: nothing can be claimed there.
+//  4. Confirm also raises a fence (fence.go), so a node that has not confirmed,
+//     or is not live, claims nothing before it has read the settings.
+//     A Redis server that is away gets no fence, which is logged: no node can
+//     claim a task there.
 //
-// The records are on the master of the settings. So a failover that loses an
-// edit also loses what confirmed it.
+// The records are on the master of the settings, so a failover that loses an
+// edit also loses its confirmations.
 
-// Confirm waits at most confirmFor. The time between its looks doubles from
+// Confirm waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.
 const (
 	confirmFor = 2 * time.Second

@@ -35,9 +35,7 @@
 //	foliot:{tag}:fly           ZSET    task → the end of its lease
 //	foliot:{tag}:dead, :gone   ZSET    task → the end of its retention
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → the number of tasks
-//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (package audit);
-//	                                   foliot:{tag}:log has those of all namespaces that older
-//	                                   versions wrote
+//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (package audit)
 //	foliot:{tag}:logs          HASH    the namespaces that have such a stream
 //	foliot:{tag}:idem          HASH    Idempotency-Key → when it was taken, and the name of its task
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number

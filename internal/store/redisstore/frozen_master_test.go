@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// A master is stopped until it has a successor, and then replies to the calls
+// A master is stopped until it has a successor. Then it replies to the calls
 // that wait, and to new ones until it learns of the successor.
 func TestRepliesOfAReplacedMasterConfirmNothing(t *testing.T) {
 	long(t)

@@ -190,7 +190,7 @@ type Store struct {
 	notify      func(*settings.Settings)
 	confirmed   string        // the version that this node has confirmed, as the last read of the settings found it; guarded by configuring
 	edited      chan struct{} // to followSettings: another node has changed the settings
-	joined      atomic.Bool   // set by Join: other nodes wait for what this one confirms
+	joined      atomic.Bool   // set by Join: other nodes wait for the confirmations of this one
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  bool

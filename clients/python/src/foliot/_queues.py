@@ -45,8 +45,8 @@ class Queues:
     ) -> Queue:
         """Stop a queue: no attempt starts on any node, except of tasks that are run by hand.
 
-        With for_, such as "10m", or until it resumes by itself. If the reply has unconfirmed,
-        these nodes have not stopped yet: repeat the call to see if they have.
+        With for_, such as "10m", or until, the queue resumes by itself. The nodes in unconfirmed
+        of the reply have not stopped yet: repeat the call to see if they have.
         """
         pause = {name: value for name, value in {"for": for_, "until": until}.items() if value is not None}
         headers = conditions(if_match, if_none_match)

@@ -43,7 +43,7 @@ export function Attempts({ of: { list, missed, problem, loaded } }: { of: Recent
       {loaded && list.length === 0 && <NoAttempts />}
       {last && (
         <>
-          <p class="dim">{missed ? plural(list.length, 'recent attempt') : <>The last {plural(list.length, 'attempt')}</>}, since <Time at={last.at} mode="full" />. {missed && 'There were more: the server keeps at most 100 deliveries and 100 other attempts of a namespace in a second. '}Lateness is that of the server: the time from the due time to the start of an attempt, without the time for which receivers, limits and pauses delayed it.</p>
+          <p class="dim">{missed ? plural(list.length, 'recent attempt') : <>The last {plural(list.length, 'attempt')}</>}, since <Time at={last.at} mode="full" />. {missed && 'There were more: the server keeps at most 100 deliveries and 100 other attempts of a namespace in a second. '}Lateness is the time from the due time to the start of an attempt, without delays by receivers, limits and pauses.</p>
           <Delays title="Lateness" of={list.map((a) => a.late_ms)} />
           <Delays title="Waited for receivers, limits and pauses" of={list.map((a) => a.waited_ms)} />
           <h3>By outcome</h3>

@@ -16,7 +16,6 @@ type medium struct {
 	body  string
 }
 
-// put applies a replacement with t.
 func (m *medium) put(t *task.Task) Record {
 	m.t.Helper()
 	old := m.parse()

@@ -28,7 +28,7 @@ type condition struct {
 	unread      bool          // CONFIG GET failed
 	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
 	silent      bool          // it did not answer a later check
-	refused     error         // why it takes no writes; nil means that it takes them
+	refused     error         // why it refuses writes; nil means that it accepts them
 
 	unfit []error  // the reasons to refuse it when a store is opened
 	risks []string // settings that can lose tasks but are accepted
@@ -62,13 +62,13 @@ func (c condition) after(before condition) condition {
 
 // emptyWrite is a script that a server refuses if it refuses writes: a replica, a
 // master without the replicas that it needs, or one that cannot write its file.
-// It changes nothing. A full server takes it, as it takes deliveries.
+// It changes nothing. A full server accepts it, as it accepts deliveries.
 const emptyWrite = Writes + "return 1"
 
 // report reads the INFO of the server at addr, and the settings that INFO does
 // not contain. config is nil if CONFIG GET failed, for example because the user
-// may not run it. refused is why the server takes no writes to key, which must
-// be in one of its slots; nil means that it takes them.
+// may not run it. refused is why the server refuses writes to key, which must
+// be in one of its slots; nil means that it accepts them.
 func report(ctx context.Context, addr, key string, node rueidis.Client) (info, config map[string]string, refused, err error) {
 	replies := node.DoMulti(ctx,
 		node.B().Info().Section("server", "memory", "persistence", "replication").Build(),
@@ -98,9 +98,9 @@ func refusal(addr string, err error) error {
 	}
 	why := meaning(reply)
 	if why == "" {
-		why = "it refuses them"
+		why = "its reply has the reason"
 	}
-	return fmt.Errorf("the Redis at %s takes no writes: %s: %w", addr, why, err)
+	return fmt.Errorf("the Redis at %s refuses writes: %s: %w", addr, why, err)
 }
 
 // infoFields returns the fields of a reply to INFO.

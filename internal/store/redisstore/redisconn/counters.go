@@ -8,10 +8,9 @@ import (
 
 // A server that lost the end of its file, or a replica that was behind, has the
 // identity of the store but lacks confirmed changes. So each process counts its
-// changes in a field of the hash that holds the identity, in the run that makes
-// them, and remembers the highest count that was confirmed. A lower count in a
-// later reply is a loss. Claims and extensions are not counted, because a
-// failover may lose them.
+// changes in a field of the hash that holds the identity, in the script run that
+// makes them. A count that is lower than the highest confirmed one is a loss.
+// Claims and extensions are not counted, because a failover may lose them.
 //
 // A process chooses its field at random from a fixed number, so that fields of
 // ended processes need no removal. If two processes have the same field, the

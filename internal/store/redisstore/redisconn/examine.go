@@ -18,7 +18,7 @@ type Examined struct {
 	Failed  error // why it could not be asked; all other fields are unknown then
 	Version string
 	Mode    string   // standalone, sentinel or cluster
-	Refused error    // why it takes no writes; nil means that it takes them
+	Refused error    // why it refuses writes; nil means that it accepts them
 	Unfit   []error  // why a store with this Config would not open there
 	Risks   []string // settings that can lose tasks, but do not prevent opening a store
 

@@ -100,7 +100,7 @@ func (s *Servers) CheckMasters(ctx context.Context) error {
 	return err
 }
 
-// readMasters does the work of CheckMasters. It returns how many masters take
+// readMasters does the work of CheckMasters. It returns how many masters accept
 // writes, and why another one refuses them.
 func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err error) {
 	spans, err := s.spans(ctx)

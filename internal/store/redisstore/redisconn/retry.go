@@ -261,7 +261,7 @@ func meaning(reply *rueidis.RedisError) string {
 	case strings.HasPrefix(reply.Error(), "BUSY "):
 		return "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"
 	case strings.HasPrefix(reply.Error(), "MISCONF"):
-		return "Redis could not write its file or a snapshot: check its log, its disk and vm.overcommit_memory (1 is right); without need of snapshots, run CONFIG SET save \"\" and CONFIG REWRITE"
+		return "Redis could not write its file or a snapshot: check its log, its disk and vm.overcommit_memory (1 is right); if you need no snapshots, run CONFIG SET save \"\" and CONFIG REWRITE"
 	}
 	return ""
 }

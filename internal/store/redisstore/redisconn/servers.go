@@ -62,7 +62,7 @@ type Servers struct {
 	Clocks       *serverclock.Clocks
 	Counters     *Counters
 	recheck      chan struct{}         // asks the watch for a check: the masters may have changed
-	Absent       atomic.Pointer[error] // why no master took writes at the last check; nil means that one did
+	Absent       atomic.Pointer[error] // why no master accepted writes at the last check; nil means that one did
 	Unfit        atomic.Pointer[error] // why one of the masters can lose tasks; nil means that all are fit
 	config       Config
 	Identity     string             // the identity of the store; "" until it is known, then never changed

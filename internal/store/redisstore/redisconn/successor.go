@@ -12,10 +12,10 @@ import (
 )
 
 // A master that was stopped or cut off may have a successor when it replies
-// again, and does not know it yet. So a reply counts only if its server is still
-// the master as far as this process has heard. News can be late. So if a server
-// was slow or silent for long enough to get a successor, its replicas are asked
-// before its reply counts: the successor is one of them, and knows it first.
+// again, and not know it yet. So a reply counts only if its server is still the
+// master in the view of this process, which can be late. If a server was slow or
+// silent for long enough to get a successor, its replicas are asked first,
+// because the successor is one of them.
 
 // errReplaced means that a server that replied is no longer the master.
 var errReplaced = errors.New("another server replaced the master before it replied")
@@ -24,8 +24,8 @@ var errReplaced = errors.New("another server replaced the master before it repli
 // and shorter than it takes to replace a master.
 const slow = timeoutOfDefault + 100*time.Millisecond
 
-// isMaster reports whether the server at addr is the master of the slot, as far
-// as this process has heard.
+// isMaster reports whether the server at addr is the master of the slot, in the
+// view of this process.
 func (s *Servers) isMaster(addr string, slot uint16) bool {
 	if s.Cluster {
 		return s.Masters.Load().Of(slot) == addr
@@ -35,7 +35,7 @@ func (s *Servers) isMaster(addr string, slot uint16) bool {
 }
 
 // doubts reports whether the master at addr may have a successor, because its
-// reply took so long, or because it did not answer the last check.
+// reply took so long or it did not answer the last check.
 func (s *Servers) doubts(addr string, took time.Duration) bool {
 	m := s.Masters.Load()
 	return m != nil && (took > slow || m.how[addr].silent)
