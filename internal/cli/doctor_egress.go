@@ -119,7 +119,7 @@ func reportEgress(con *console.Console, e wire.Egress) error {
 		if slices.ContainsFunc(e.Addresses, func(a wire.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
 			remedy = "; foliot serve --egress-allow opens addresses"
 		}
-		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at once, with the reason %s%s", e.URL, webhook.ReasonEgressDenied, remedy))
+		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at their due time, with the reason %s%s", e.URL, webhook.ReasonEgressDenied, remedy))
 	}
 	return nil
 }

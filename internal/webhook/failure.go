@@ -64,7 +64,7 @@ func sentence(err error, destination string) string {
 	case op.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s", destination, innermost(op))
 	case errors.As(err, &unknown):
-		return fmt.Sprintf("TLS with %s: %s. Pass the certificate of a private authority to the server with --receiver-ca", destination, unknown)
+		return fmt.Sprintf("TLS with %s: %s. Pass the certificate of a private authority to the server with --receiver-ca, and restart it", destination, unknown)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("TLS with %s: %s", destination, cert.Err)
 	case errors.As(err, &notTLS):

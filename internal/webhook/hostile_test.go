@@ -126,7 +126,7 @@ func TestAFailedConnectionIsExplained(t *testing.T) {
 	}{
 		{"closed port", "http://" + closedPort, nil, "cannot connect to " + closedPort + ": connection refused"},
 		{"no such name", "http://nowhere.test/", nil, "cannot resolve nowhere.test"},
-		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority. Pass the certificate of a private authority to the server with --receiver-ca"},
+		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority. Pass the certificate of a private authority to the server with --receiver-ca, and restart it"},
 		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, "other.test"},
 		{"certificate asked of us", picky.URL, picky, "refused the handshake"},
 		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not use TLS"},
