@@ -80,8 +80,7 @@
 // entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
 //
-// A record also has the task's body, if it is small. The audit entries of tasks
-// have a shorter form than those of settings.
+// A record also has the task's body, if it is small.
 //
 // # Nodes
 //

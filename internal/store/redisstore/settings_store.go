@@ -136,7 +136,7 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID, k.Edits}
 	args := []string{version, versionAfter(version), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
-		args = append(args, audit.EncodeEntry(&entries[i]))
+		args = append(args, audit.EncodeEntry(&entries[i], namespace))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
 }
