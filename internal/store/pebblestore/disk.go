@@ -33,7 +33,7 @@ func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, err
 	if d.PathDir(name) == d.PathJoin(d.s.dir, checkpointDir) {
 		return f, err // a file of a backup: its failures do not affect the store
 	}
-	if number, ok := manifestNumber(d, name); ok && err == nil {
+	if number, ok := fileNumber(d, name, manifestPrefix, ""); ok && err == nil {
 		if err := syncDir(d.FS, d.PathDir(name)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -49,7 +49,7 @@ func (d disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (v
 }
 
 func (d disk) log(name string, f vfs.File, err error) (vfs.File, error) {
-	number, isLog := logNumber(d, name)
+	number, isLog := fileNumber(d, name, "", logSuffix)
 	if !isLog {
 		return f, err
 	}
