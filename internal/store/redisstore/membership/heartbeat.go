@@ -29,7 +29,8 @@ const (
 type peer struct {
 	name, nonce, version, address string
 
-	more string // further addresses of its API: host:port, separated by commas
+	applied string // the version of the settings that it has applied
+	more    string // further addresses of its API: host:port, separated by commas
 
 	lag time.Duration // how far its trusted time is behind the servers' clocks, because those stepped ahead
 
@@ -52,7 +53,8 @@ func (p *peer) where() string { return cmp.Or(p.address, "an unknown address") }
 // the hash.
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
-	return fmt.Sprintf("%s/%d/%d/%s/%s", plain.Replace(p.version), int64(p.started), p.lag.Milliseconds(), plain.Replace(p.address), plain.Replace(p.more))
+	return fmt.Sprintf("%s/%d/%d/%s/%s/%s",
+		plain.Replace(p.version), int64(p.started), p.lag.Milliseconds(), p.applied, plain.Replace(p.address), plain.Replace(p.more))
 }
 
 // maxAPIs bounds the addresses in a heartbeat, because every node reads the
@@ -62,8 +64,8 @@ const maxAPIs = 16
 // parsePeer reads a field of the hash. Fields that are missing at the end of
 // the value are empty.
 func parsePeer(name, value string) (peer, error) {
-	parts := append(strings.SplitN(value, "/", 7), make([]string, 7)...)
-	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5], more: parts[6]}
+	parts := append(strings.SplitN(value, "/", 8), make([]string, 8)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], applied: parts[5], address: parts[6], more: parts[7]}
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
@@ -153,7 +155,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		more := o.config.APIs()
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
-	self.lag = o.config.Lag()
+	self.lag, self.applied = o.config.Lag(), o.config.Applied()
 	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity, inMillis(keepDead)}
 	switch mode {
 	case beatKeepName:
