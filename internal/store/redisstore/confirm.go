@@ -21,6 +21,9 @@ import (
 //     or is not live, claims nothing before it has read the settings.
 //     A Redis server that is away gets no fence, which is logged: no node can
 //     claim a task there.
+//
+// If Redis has lost newer settings, a heartbeat can show a later version until
+// the poll reads the older ones. The fence refuses the claims of that node.
 
 // Confirm waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.
