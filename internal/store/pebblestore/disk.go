@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"errors"
-	"hash/crc32"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -69,9 +68,7 @@ type logFile struct {
 }
 
 func (f *logFile) Write(p []byte) (int, error) {
-	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p) // as in manifestFile
-	n, err := f.File.Write(p)
-	f.written.length += uint64(n)
+	n, err := f.written.write(f.File, p)
 	f.s.report("write the log", err)
 	return n, err
 }

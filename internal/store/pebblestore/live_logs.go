@@ -22,6 +22,15 @@ type writtenFile struct {
 
 const writtenFileLen = 8 + 8 + 4
 
+// write appends p to the file.
+func (w *writtenFile) write(to vfs.File, p []byte) (int, error) {
+	// Before the write, which may change p. A failed write ends the file.
+	w.checksum = crc32.Update(w.checksum, castagnoli, p)
+	n, err := to.Write(p)
+	w.length += uint64(n)
+	return n, err
+}
+
 func (w *writtenFile) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, w.number)
 	dst = binary.BigEndian.AppendUint64(dst, w.length)

@@ -229,13 +229,7 @@ type manifestFile struct {
 	written writtenFile
 }
 
-func (f *manifestFile) Write(p []byte) (int, error) {
-	// Before the write, which may change p. A failed write ends the manifest.
-	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p)
-	n, err := f.File.Write(p)
-	f.written.length += uint64(n)
-	return n, err
-}
+func (f *manifestFile) Write(p []byte) (int, error) { return f.written.write(f.File, p) }
 
 func (f *manifestFile) Sync() error {
 	if err := f.File.Sync(); err != nil {
