@@ -1,6 +1,7 @@
 package redischeck
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability, e
 		if follower.Fit {
 			fit++
 		}
-		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, last contact %v ago", follower.Addr, m.Addr, follower.State, follower.Behind, follower.Silent)
+		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, last contact %v ago", cmp.Or(follower.Addr, "one"), m.Addr, follower.State, follower.Behind, follower.Silent)
 	}
 	switch {
 	case level == redisstore.Strict && fit < expected:

@@ -291,41 +291,36 @@ func (d *decoder) scalar(n *yaml.Node, t reflect.Type, tag reflect.StructTag, pa
 		d.json.WriteString(strconv.FormatBool(b))
 	case reflect.Float64:
 		var f float64
-		if d.isAmbiguous(n, path) {
-			return
-		}
-		if n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&f) != nil {
+		switch {
+		case d.isAmbiguous(n, path):
+		case n.Tag != "!!int" && n.Tag != "!!float", n.Decode(&f) != nil:
 			d.refuse(n, "%s: must be a number", path)
-			return
+		default:
+			d.checkRange(n, f, tag, path)
+			d.number(n, path)
 		}
-		d.checkRange(n, f, tag, path)
-		d.number(n, path)
 	default: // an integer
 		var i int64
-		if d.isAmbiguous(n, path) {
-			return
-		}
-		if n.Tag != "!!int" || n.Decode(&i) != nil {
+		switch {
+		case d.isAmbiguous(n, path):
+		case n.Tag != "!!int", n.Decode(&i) != nil:
 			d.refuse(n, "%s: must be a whole number", path)
-			return
+		default:
+			d.checkRange(n, float64(i), tag, path)
+			d.json.WriteString(strconv.FormatInt(i, 10))
 		}
-		d.checkRange(n, float64(i), tag, path)
-		d.json.WriteString(strconv.FormatInt(i, 10))
 	}
 }
 
 // checkText returns the value of a text. It checks the forms that the API
 // names.
 func (d *decoder) checkText(n *yaml.Node, tag reflect.StructTag, path string) string {
-	before := len(d.errs)
-	if tag.Get("pattern") == "duration" && n.Tag == "!!int" {
+	before, s := len(d.errs), n.Value
+	switch {
+	case n.Tag == "!!int" && tag.Get("pattern") == "duration":
 		d.refuse(n, "%s: must be a duration with a unit, such as %ss", path, n.Value)
-	}
-	if len(d.errs) > before {
-		return ""
-	}
-	s := n.Value
-	if n.Tag != "!!timestamp" || tag.Get("format") != "date-time" { // a time in YAML is one in JSON
+	case n.Tag == "!!timestamp" && tag.Get("format") == "date-time": // a time in YAML is one in JSON
+	default:
 		s = d.text(n, path)
 	}
 	if len(d.errs) > before {

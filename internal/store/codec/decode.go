@@ -76,12 +76,12 @@ func eachField(src []byte, same string, use func(field) error) error {
 
 // Unwrap returns the bytes after a value's format byte. They are a part of src,
 // not a copy.
-func Unwrap(src []byte) ([]byte, error) {
+func Unwrap[T string | []byte](src T) (fields T, err error) {
 	if len(src) == 0 {
-		return nil, fmt.Errorf("empty: %w", ErrDamaged)
+		return fields, fmt.Errorf("empty: %w", ErrDamaged)
 	}
 	if src[0] != Format {
-		return nil, fmt.Errorf("its first byte is %d, not %d: %w", src[0], Format, ErrDamaged)
+		return fields, fmt.Errorf("its first byte is %d, not %d: %w", src[0], Format, ErrDamaged)
 	}
 	return src[1:], nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -180,81 +179,6 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-// created returns the entry of a create.
-func created() *settings.AuditEntry {
-	return &settings.AuditEntry{
-		At: sampleIDTime, By: "anonymous", Addr: "127.0.0.1", Namespace: "ns", Action: "task.create", Target: "order-12345", ID: sampleID, Version: 1,
-	}
-}
-
-func TestATaskEntryIsDecodedAsEncoded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		from := func(field string, values ...string) string {
-			return rapid.OneOf(rapid.SampledFrom(values), rapid.String()).Draw(t, field)
-		}
-		want := settings.AuditEntry{
-			At:        rapid.OneOf(rapid.Just(sampleIDTime), rapid.Map(rapid.Int64(), func(n int64) task.Millis { return task.Millis(n) })).Draw(t, "at"),
-			By:        from("by", "", "anonymous", "upkeep", "token:0123456789abcdef", "token:0123456789ABCDEF", "token:0123456789abcde", "token:"),
-			Addr:      from("addr", "", "127.0.0.1", "192.0.2.1", "::1", "2001:DB8::1", "2001:db8::1", "::ffff:192.0.2.1", "fe80::1%eth0", "127.0.0.01"),
-			Namespace: "ns", Action: from("action", "", "task.create", "schedule.check", "task.unknown"),
-			ID: from("id", "", sampleID, strings.ToUpper(sampleID)), Target: from("target", "order", sampleID),
-			Version: rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64()).Draw(t, "version"), Detail: from("detail", "", "accepted"),
-		}
-		got, err := DecodeTaskEntry(string(AppendTaskEntry(nil, &want)), "ns")
-		if d := cmp.Diff(want, got); err != nil || d != "" {
-			t.Fatal(err, d)
-		}
-	})
-}
-
-const createdBytes = "011b01a209c7e0b974efbcec2e152bcc2524027f000001010b6f726465722d3132333435"
-
-func TestTheBytesOfATaskEntryAreStable(t *testing.T) {
-	if got := hex.EncodeToString(AppendTaskEntry(nil, created())); got != createdBytes {
-		t.Errorf("got %s", got)
-	}
-	entry := string(unhex(t, createdBytes))
-	got, err := DecodeTaskEntry(entry, "ns")
-	if d := cmp.Diff(*created(), got); err != nil || d != "" {
-		t.Error(err, d)
-	}
-	for n := range entry {
-		if got, err := DecodeTaskEntry(entry[:n], "ns"); !errors.Is(err, ErrDamaged) {
-			t.Errorf("the first %d bytes are %+v, %v", n, got, err)
-		}
-	}
-}
-
-// TestTheNumbersOfTextsAreStable: a text that moves gives its number to another.
-func TestTheNumbersOfTextsAreStable(t *testing.T) {
-	const want = " anonymous upkeep task.create task.replace task.patch task.touch task.run task.retry task.cancel task.purge" +
-		" schedule.put schedule.pause schedule.resume schedule.delete schedule.check"
-	if got := strings.Join(append(append([]string{}, actorNumbers...), actionNumbers...), " "); !strings.HasPrefix(got, want) {
-		t.Errorf("got %s", got)
-	}
-}
-
-func FuzzDecodeTaskEntry(f *testing.F) {
-	f.Add(string(AppendTaskEntry(nil, created())))
-	for _, e := range audited() {
-		f.Add(string(AppendTaskEntry(nil, &e)))
-	}
-	f.Fuzz(func(t *testing.T, entry string) {
-		got, err := DecodeTaskEntry(entry, "ns")
-		if err != nil {
-			if !errors.Is(err, ErrDamaged) {
-				t.Error(err)
-			}
-			return
-		}
-		got.Namespace = "ns"
-		back, err := DecodeTaskEntry(string(AppendTaskEntry(nil, &got)), "ns")
-		if d := cmp.Diff(got, back); err != nil || d != "" {
-			t.Errorf("%v\n%s", err, d)
-		}
-	})
-}
-
 func BenchmarkRecord(b *testing.B) {
 	running := usual()
 	running.State, running.Attempts, running.FirstAttemptAt = task.Running, 1, running.Due
@@ -278,24 +202,4 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		})
 	}
-}
-
-func BenchmarkEntry(b *testing.B) {
-	entry := string(AppendTaskEntry(nil, created()))
-	b.Run("encode", func(b *testing.B) {
-		b.ReportAllocs()
-		dst := make([]byte, 0, 1024)
-		for b.Loop() {
-			dst = AppendTaskEntry(dst[:0], created())
-		}
-		b.ReportMetric(float64(len(dst)), "bytes")
-	})
-	b.Run("decode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := DecodeTaskEntry(entry, "ns"); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -86,7 +86,7 @@ func parseBlock(key, value []byte) ([]settings.AuditEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := codec.DecodeAuditEntries(value)
+	entries, err := codec.DecodeAuditEntries(string(value), settings.AuditEntry{})
 	if err != nil {
 		return nil, fmt.Errorf("audit entries up to %d: %w", last, err)
 	}

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"errors"
-	"hash/crc32"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -33,7 +32,7 @@ func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, err
 	if d.PathDir(name) == d.PathJoin(d.s.dir, checkpointDir) {
 		return f, err // a file of a backup: its failures do not affect the store
 	}
-	if number, ok := manifestNumber(d, name); ok && err == nil {
+	if number, ok := fileNumber(d, name, manifestPrefix, ""); ok && err == nil {
 		if err := syncDir(d.FS, d.PathDir(name)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -49,7 +48,7 @@ func (d disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (v
 }
 
 func (d disk) log(name string, f vfs.File, err error) (vfs.File, error) {
-	number, isLog := logNumber(d, name)
+	number, isLog := fileNumber(d, name, "", logSuffix)
 	if !isLog {
 		return f, err
 	}
@@ -69,9 +68,7 @@ type logFile struct {
 }
 
 func (f *logFile) Write(p []byte) (int, error) {
-	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p) // as in manifestFile
-	n, err := f.File.Write(p)
-	f.written.length += uint64(n)
+	n, err := f.written.write(f.File, p)
 	f.s.report("write the log", err)
 	return n, err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -53,8 +52,9 @@ func inGoroutine(use func() error) error {
 	return <-done
 }
 
-// inspect reads all keys and values of db, and counts its records.
-func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, counts *counters, err error) {
+// inspect reads all keys and values of db, and counts its records. each also gets
+// the task of a record.
+func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte, t *task.Task) error) (c Contents, counts *counters, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
 		return Contents{}, nil, err
@@ -72,12 +72,12 @@ func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) er
 		}
 		addPart(sum, key)
 		addPart(sum, value)
+		var t *task.Task
 		switch {
 		case bytes.Equal(key, numberKey) && len(value) >= 8:
 			c.Change = binary.BigEndian.Uint64(value)
 		case bytes.HasPrefix(key, []byte(taskPrefix)):
-			t, err := countedTask(key, value)
-			if err != nil {
+			if t, err = storedTask(key, value); err != nil {
 				return Contents{}, nil, err
 			}
 			if counts.move(nil, t); t.IsSchedule() {
@@ -86,20 +86,12 @@ func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) er
 				c.Tasks++
 			}
 		}
-		if err := each(key, value); err != nil {
+		if err := each(key, value, t); err != nil {
 			return Contents{}, nil, err
 		}
 	}
 	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts.all())
 	return c, counts, it.Error()
-}
-
-func countedTask(key, value []byte) (*task.Task, error) {
-	name, err := parseName(key[len(taskPrefix):])
-	if err != nil {
-		return nil, err
-	}
-	return codec.DecodeRecord(name, value)
 }
 
 // addPart adds b after its length. So ("ab", "c") and ("a", "bc") differ.
@@ -153,9 +145,6 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	if err := checkMarker(fs, dir); err != nil {
-		return Report{}, err
-	}
 	if err := inGoroutine(func() error { return r.read(ctx, fs, dir, held) }); err != nil {
 		return Report{}, explain(dir, err)
 	}
@@ -190,7 +179,7 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 
 // compare checks all of db.
 func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
-	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
+	contents, counts, err := inspect(ctx, db, func(key, value []byte, t *task.Task) error { return r.examine(db, key, value, t) })
 	if err != nil {
 		return err
 	}
@@ -218,13 +207,13 @@ func (r *Report) compareCounts(have, want map[task.QueueKey]task.Counts) {
 	}
 }
 
-func (r *Report) examine(db *pebble.DB, key, value []byte) error {
+func (r *Report) examine(db *pebble.DB, key, value []byte, t *task.Task) error {
 	prefix, _, _ := bytes.Cut(key, []byte("/"))
 	switch string(prefix) + "/" {
 	case metaPrefix:
 		r.Clean = r.Clean || bytes.Equal(key, cleanKey)
 	case taskPrefix:
-		return r.examineRecord(db, key[len(taskPrefix):], value)
+		return r.examineRecord(db, t)
 	case auditPrefix:
 		_, err := parseBlock(key, value)
 		return err
@@ -237,15 +226,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 	return nil
 }
 
-func (r *Report) examineRecord(db *pebble.DB, name, value []byte) error {
-	key, err := parseName(name)
-	if err != nil {
-		return err
-	}
-	t, err := codec.DecodeRecord(key, value)
-	if err != nil {
-		return err
-	}
+func (r *Report) examineRecord(db *pebble.DB, t *task.Task) error {
 	if err := checkBody(db, t); err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 
 	logrecord "github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -23,6 +21,15 @@ type writtenFile struct {
 }
 
 const writtenFileLen = 8 + 8 + 4
+
+// write appends p to the file.
+func (w *writtenFile) write(to vfs.File, p []byte) (int, error) {
+	// Before the write, which may change p. A failed write ends the file.
+	w.checksum = crc32.Update(w.checksum, castagnoli, p)
+	n, err := to.Write(p)
+	w.length += uint64(n)
+	return n, err
+}
 
 func (w *writtenFile) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, w.number)
@@ -105,15 +112,6 @@ func (s *Store) checkLogs(manifest string) error {
 	return nil
 }
 
-const logSuffix = ".log"
-
-// logNumber returns the number in a log's name.
-func logNumber(fs vfs.FS, path string) (uint64, bool) {
-	digits, ok := strings.CutSuffix(fs.PathBase(path), logSuffix)
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, ok && err == nil
-}
-
 // The fields at the beginning of an edit in a manifest.
 const (
 	manifestComparer = 1 // a text
@@ -134,22 +132,17 @@ func oldestLog(fs vfs.FS, manifest string) (oldest uint64, err error) {
 		if err != nil {
 			return oldest, nil //nolint:nilerr // Pebble reads the manifest next, and reports errors
 		}
-		r := bufio.NewReader(edit)
-		field, err := binary.ReadUvarint(r)
-		if err == nil && field == manifestComparer {
-			var length uint64
-			if length, err = binary.ReadUvarint(r); err == nil {
-				_, err = r.Discard(int(length))
-			}
-			if err == nil {
-				field, err = binary.ReadUvarint(r)
-			}
+		r := bufio.NewReader(edit) // an incomplete field is 0 or has no number
+		field, _ := binary.ReadUvarint(r)
+		if field == manifestComparer {
+			length, _ := binary.ReadUvarint(r)
+			_, _ = r.Discard(int(length))
+			field, _ = binary.ReadUvarint(r)
 		}
-		if err != nil || field != manifestLog {
-			continue
-		}
-		if n, err := binary.ReadUvarint(r); err == nil {
-			oldest = n
+		if field == manifestLog {
+			if n, err := binary.ReadUvarint(r); err == nil {
+				oldest = n
+			}
 		}
 	}
 }

@@ -63,6 +63,16 @@ func getRecordAt(from getter, key task.Key, encoded []byte) (*task.Task, error) 
 	return codec.DecodeRecord(key, value)
 }
 
+// storedTask returns the task with the record value, whose key begins with
+// taskPrefix.
+func storedTask(key, value []byte) (*task.Task, error) {
+	name, err := parseName(key[len(taskPrefix):])
+	if err != nil {
+		return nil, err
+	}
+	return codec.DecodeRecord(name, value)
+}
+
 // getBody returns a copy of t's body, which is apart from the record.
 func getBody(from getter, t *task.Task) ([]byte, error) {
 	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
@@ -168,32 +178,4 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		listing.Tasks = append(listing.Tasks, t)
 	}
 	return listing, it.Error()
-}
-
-// eachRecord calls use for every record of a database or of a snapshot of it.
-func eachRecord(from pebble.Reader, use func(*task.Task) error) (err error) {
-	space := []byte(taskPrefix)
-	it, err := from.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		key, err := parseName(it.Key()[len(space):])
-		if err != nil {
-			return err
-		}
-		t, err := codec.DecodeRecord(key, value)
-		if err != nil {
-			return err
-		}
-		if err := use(t); err != nil {
-			return err
-		}
-	}
-	return it.Error()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -233,16 +232,12 @@ func (c *committer) countSome(m *repair) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		key, err := parseName(it.Key()[len(taskPrefix):])
-		if err != nil {
-			return false, err
-		}
-		t, err := codec.DecodeRecord(key, value)
+		t, err := storedTask(it.Key(), value)
 		if err != nil {
 			return false, err
 		}
 		c.recount.add(nil, t)
-		c.recount.at, m.from = key, string(it.Key()[len(taskPrefix):])
+		c.recount.at, m.from = t.Key(), string(it.Key()[len(taskPrefix):])
 	}
 	if c.recount.all = m.last; !m.last {
 		c.recount.at, err = parseName([]byte(m.to))

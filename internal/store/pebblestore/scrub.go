@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -125,7 +124,7 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 			err = sc.examineEntry(it.Key(), value)
 		} else {
 			sc.repair.to = string(it.Key()[len(space):])
-			err = sc.examineRecord(it.Key()[len(space):], value)
+			err = sc.examineRecord(it.Key(), value)
 		}
 		if err != nil {
 			return false, err
@@ -138,12 +137,8 @@ func (sc *scrub) walk(prefix string) (whole bool, err error) {
 }
 
 // examineRecord checks that everything that belongs to a record is there.
-func (sc *scrub) examineRecord(name, value []byte) error {
-	key, err := parseName(name)
-	if err != nil {
-		return err
-	}
-	t, err := codec.DecodeRecord(key, value)
+func (sc *scrub) examineRecord(key, value []byte) error {
+	t, err := storedTask(key, value)
 	if err != nil {
 		return err
 	}
@@ -152,7 +147,7 @@ func (sc *scrub) examineRecord(name, value []byte) error {
 	}
 	lacks, err := lacking(sc.view, t)
 	if err == nil && lacks != "" {
-		sc.repair.records = append(sc.repair.records, key)
+		sc.repair.records = append(sc.repair.records, t.Key())
 	}
 	return err
 }

@@ -167,13 +167,19 @@ func lastChange(db *pebble.DB) (number, entry uint64, err error) {
 	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil
 }
 
-const manifestPrefix = "MANIFEST-"
+// A log and a manifest have a number in their names.
+const (
+	manifestPrefix = "MANIFEST-"
+	logSuffix      = ".log"
+)
 
-// manifestNumber returns the number in a manifest's name.
-func manifestNumber(fs vfs.FS, path string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(fs.PathBase(path), manifestPrefix)
+// fileNumber returns the number in the name of a file with that prefix and that
+// suffix.
+func fileNumber(fs vfs.FS, path, prefix, suffix string) (uint64, bool) {
+	digits, isPrefix := strings.CutPrefix(fs.PathBase(path), prefix)
+	digits, isSuffix := strings.CutSuffix(digits, suffix)
 	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, ok && err == nil
+	return n, isPrefix && isSuffix && err == nil
 }
 
 // begin writes the first note, and syncs the file, before a database is created
@@ -210,7 +216,7 @@ func (s *Store) checkManifest(path string) error {
 		return err
 	}
 	noted := parseWrittenFile(raw)
-	if number, ok := manifestNumber(s.config.FS, path); !ok || number != noted.number {
+	if number, ok := fileNumber(s.config.FS, path, manifestPrefix, ""); !ok || number != noted.number {
 		return nil // the note is about another manifest, which was not yet, or is no longer, in use
 	}
 	return noted.check(s.config.FS, path)
@@ -223,13 +229,7 @@ type manifestFile struct {
 	written writtenFile
 }
 
-func (f *manifestFile) Write(p []byte) (int, error) {
-	// Before the write, which may change p. A failed write ends the manifest.
-	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p)
-	n, err := f.File.Write(p)
-	f.written.length += uint64(n)
-	return n, err
-}
+func (f *manifestFile) Write(p []byte) (int, error) { return f.written.write(f.File, p) }
 
 func (f *manifestFile) Sync() error {
 	if err := f.File.Sync(); err != nil {

@@ -102,7 +102,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 	}
 	defer leave()
 	entry := store.AuditDrain(now, settings.ActorOf(ctx), d)
-	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
+	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry, "")))
 }
 
 // Release gives all shards to the other nodes at once and for good. This

@@ -22,7 +22,7 @@ func TestADeadNodeInTheListHoldsUpNothing(t *testing.T) {
 	s := openNode(t, "b", server.Addr)
 	at := time.Now().Add(-20 * time.Minute).UnixMilli()
 	for i := range 3 {
-		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("dead", i), fmt.Sprintf("%d/N%d/1.0/%d/10.0.0.%d:8750/lag=3600000", at, i, at-1000, i))
+		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("dead", i), fmt.Sprintf("%d/N%d/1.0/%d/3600000//10.0.0.%d:8750", at, i, at-1000, i))
 	}
 	listed := func() bool { n, ok := nodesOf(t, s)["dead2"]; return ok && !n.Live && n.Wanted == 0 }
 	eventually(t, 10*time.Second, "it owns all", func() bool { s.own.WakeLoop(); return len(s.own.Owned()) == len(s.shards) && listed() })
@@ -46,7 +46,7 @@ func TestTheListOfDeadNodesIsBounded(t *testing.T) {
 	s.Watch(func([]task.Entry) {}) // it sends heartbeats from now on
 	at := time.Now().Add(-time.Minute).UnixMilli()
 	for i := range 300 {
-		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("old", i), fmt.Sprintf("%d/N/1.0/%d/10.0.0.9:1", at+int64(i), at))
+		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("old", i), fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.9:1", at+int64(i), at))
 	}
 	// 100 dead nodes and this one; no operator reads the list
 	eventually(t, 5*time.Second, "heartbeats remove the oldest", func() bool {
@@ -64,7 +64,7 @@ func TestTheLastNodeIsNotDrainedBecauseOfADeadOne(t *testing.T) {
 	server := clock.New()
 	s := openNode(t, "b", server.Addr)
 	at := time.Now().Add(-2 * time.Minute).UnixMilli()
-	redis(t, server, "HSET", storeKeys.Nodes, "gone", fmt.Sprintf("%d/N/1.0/%d/10.0.0.1:8750", at, at-1000))
+	redis(t, server, "HSET", storeKeys.Nodes, "gone", fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.1:8750", at, at-1000))
 	eventually(t, 10*time.Second, "it is dead", func() bool { n, ok := nodesOf(t, s)["gone"]; return ok && !n.Live })
 	clock.Set(-10 * time.Minute)
 	eventually(t, 10*time.Second, "the clock is set back", func() bool { n := nodesOf(t, s)["b"]; return n.BeatAt < task.Millis(at) })
@@ -79,7 +79,7 @@ func TestADeadNodeIsListedAlthoughANewerOneHasItsLoopbackAddress(t *testing.T) {
 	server := redistest.New(t)
 	s := openNodeWith(t, Config{Node: "b", Address: "127.0.0.1:8750"}, server.Addr)
 	at := time.Now().Add(-5 * time.Second).UnixMilli()
-	redis(t, server, "HSET", storeKeys.Nodes, "a", fmt.Sprintf("%d/N/1.0/%d/127.0.0.1:8750", at, at-1000))
+	redis(t, server, "HSET", storeKeys.Nodes, "a", fmt.Sprintf("%d/N/1.0/%d/0//127.0.0.1:8750", at, at-1000))
 	if _, listed := nodesOf(t, s)["a"]; !listed {
 		t.Errorf("it is not in the list: %+v", nodesOf(t, s))
 	}
@@ -90,7 +90,7 @@ func TestADeadNodeIsNotListedAfterItsReplacement(t *testing.T) {
 	server := redistest.New(t)
 	s := openNodeWith(t, Config{Node: "b", Address: "10.0.0.1:8750"}, server.Addr)
 	at := time.Now().Add(-5 * time.Second).UnixMilli()
-	redis(t, server, "HSET", storeKeys.Nodes, "a", fmt.Sprintf("%d/N/1.0/%d/10.0.0.1:8750", at, at-1000))
+	redis(t, server, "HSET", storeKeys.Nodes, "a", fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.1:8750", at, at-1000))
 	if _, listed := nodesOf(t, s)["a"]; listed {
 		t.Errorf("it is in the list: %+v", nodesOf(t, s))
 	}

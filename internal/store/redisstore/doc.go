@@ -59,7 +59,6 @@
 //	                                   shards, or are drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
-//	foliot:{settings}:confirmed HASH   process → the version that it has applied
 //	foliot:{settings}:edits    channel on which edits are announced
 //	foliot:{settings}:log:<ns>, :logs  like those of a shard, for entries of settings
 //	foliot:{q:<scope>}:sem     HASH    process → its share of a limit on running attempts
@@ -80,8 +79,7 @@
 // entry, and it matches the record; the counts match the records; the bound in
 // idx is not later than the lane's first due time.
 //
-// A record also has the task's body, if it is small. The audit entries of tasks
-// have a shorter form than those of settings.
+// A record also has the task's body, if it is small.
 //
 // # Nodes
 //

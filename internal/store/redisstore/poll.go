@@ -39,13 +39,10 @@ func (s *Store) poll() {
 	}
 }
 
-// reload reads the settings if another node has changed them, and confirms them.
+// reload reads the settings if another node has changed them.
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	_, err := s.reloadLocked(ctx)
-	if err == nil {
-		s.servers.Failures.Note("confirm the settings", s.confirmLocked(ctx))
-	}
 	return err
 }

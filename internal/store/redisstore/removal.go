@@ -23,9 +23,6 @@ import (
 // mark, so the removal fails. Or it fails because the namespace is gone. No
 // step depends on a clock. A node that dies between two steps leaves a mark
 // that refuses nothing.
-//
-// Versions without fences do not compare them. While such a node runs, one of
-// its creates can still collide with a removal.
 
 // dropNamespace removes a namespace. Removals wait for each other, because each
 // needs every server. No other call waits for them.

@@ -12,7 +12,6 @@ var sources embed.FS
 // The scripts of this package. Each has the name of its file.
 var (
 	configure    = redisconn.NewScript(sources, redisconn.Writes, "configure")
-	confirm      = redisconn.NewScript(sources, redisconn.Writes, "confirm")
 	readSettings = redisconn.NewScript(sources, redisconn.Reads, "settings")
 	fence        = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

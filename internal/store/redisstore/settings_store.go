@@ -136,7 +136,7 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID, k.Edits}
 	args := []string{version, versionAfter(version), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
-		args = append(args, audit.EncodeEntry(&entries[i]))
+		args = append(args, audit.EncodeEntry(&entries[i], namespace))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
 }
@@ -222,8 +222,7 @@ func settingField(k settings.SettingKey) string {
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	k := s.servers.Keys
-	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{k.Settings, k.SettingsID, k.Confirmed}, Args: []string{have.version, s.own.Process}})
+	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{s.servers.Keys.Settings, s.servers.Keys.SettingsID}, Args: []string{have.version}})
 	if err != nil {
 		return false, err
 	}
@@ -231,18 +230,17 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case len(texts) < 4:
+	case len(texts) < 3:
 		return false, errDamaged
 	case texts[0] != s.servers.Identity:
 		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: s.servers.Keys.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + s.servers.Keys.Settings + " is gone"}
-	}
-	if s.confirmed = texts[3]; texts[2] == have.version {
+	case texts[2] == have.version:
 		return false, nil
 	}
 	records := make([]settings.Setting, 0, len(texts)/2)
-	for i := 4; i+1 < len(texts); i += 2 {
+	for i := 3; i+1 < len(texts); i += 2 {
 		if texts[i] == keyspace.VersionField {
 			continue
 		}
@@ -260,12 +258,15 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// adoptLocked publishes new settings and calls the watcher.
+// adoptLocked publishes new settings and calls the watcher. The next heartbeat,
+// which follows at once, confirms them.
 func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
 	if s.notify != nil {
 		s.notify(c.settings)
 	}
+	s.applied.Store(&c.version)
+	s.own.WakeLoop()
 }
 
 func parseSetting(field, value string) (settings.Setting, error) {

@@ -188,9 +188,8 @@ type Store struct {
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
 	notify      func(*settings.Settings)
-	confirmed   string        // the version that this node has confirmed, as the last read of the settings found it; guarded by configuring
-	edited      chan struct{} // to followSettings: another node has changed the settings
-	joined      atomic.Bool   // set by Join: other nodes wait for the confirmations of this one
+	applied     atomic.Pointer[string] // the version of the settings with which the watcher has returned; written under configuring
+	edited      chan struct{}          // to followSettings: another node has changed the settings
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  bool
@@ -247,6 +246,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
+	s.applied.Store(new(string))
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
@@ -268,7 +268,6 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 // Join makes this process one of the nodes until Release. It must be called at
 // most once.
 func (s *Store) Join() {
-	s.joined.Store(true)
 	s.own.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
 }
 
@@ -279,6 +278,7 @@ func (s *Store) member(m identity.Meta) membership.Config {
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:      func() time.Duration { return s.trusted.Lag() },
+		Applied:  func() string { return *s.applied.Load() },
 		Closed:   func() bool { return s.identity.Lost() != nil },
 		Suspect:  func(err error) { s.identity.Suspect(err) },
 		Prepare:  func(ctx context.Context, owned []*membership.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },

@@ -306,6 +306,6 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 
 // logEntry appends an entry to the audit log of its namespace.
 func logEntry(it *redisconn.Item, e settings.AuditEntry) {
-	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeTaskEntry(&e))
+	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e, e.Namespace))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

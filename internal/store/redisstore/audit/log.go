@@ -243,29 +243,20 @@ func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	return lists, nil
 }
 
-// EncodeEntry returns e as scripts append it to a stream of settings or nodes.
-func EncodeEntry(e *settings.AuditEntry) string {
-	return string(codec.AppendAuditEntry([]byte{codec.Format}, &settings.AuditEntry{}, e))
-}
-
-// EncodeTaskEntry returns e as scripts append it to the stream of its namespace
-// in a shard.
-func EncodeTaskEntry(e *settings.AuditEntry) string {
+// EncodeEntry returns e as scripts append it to a stream. namespace is the one in
+// the key of the stream: it makes most entries shorter.
+func EncodeEntry(e *settings.AuditEntry, namespace string) string {
 	var space [256]byte // most entries fit
-	return string(codec.AppendTaskEntry(space[:0], e))
+	return string(codec.AppendAuditEntry(append(space[:0], codec.Format), &settings.AuditEntry{Namespace: namespace}, e))
 }
 
 // decodeEntry returns an entry of st.
-func (st *stream) decodeEntry(x rueidis.XRangeEntry) (e settings.AuditEntry, err error) {
-	if value := x.FieldValues["e"]; st.shard != nil {
-		e, err = codec.DecodeTaskEntry(value, st.namespace)
-	} else {
-		e, err = codec.DecodeAuditEntry([]byte(value))
-	}
-	if err != nil {
+func (st *stream) decodeEntry(x rueidis.XRangeEntry) (settings.AuditEntry, error) {
+	entries, err := codec.DecodeAuditEntries(x.FieldValues["e"], settings.AuditEntry{Namespace: st.namespace})
+	if err != nil || len(entries) != 1 {
 		return settings.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
 	}
-	return e, nil
+	return entries[0], nil
 }
 
 // Page returns at most limit entries with a Seq below before, newest first.

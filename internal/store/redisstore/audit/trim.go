@@ -27,12 +27,11 @@ const (
 	MaxTaskEntries     = 1_000_000
 	maxSettingsEntries = 100_000
 
-	// entryBytes is about the memory of an entry in a stream in the usual form. A
-	// compact entry needs about half of it. auditShare is the
-	// fraction of the servers' memory that the entries of all tasks can use. It
-	// is divided evenly between the existing namespaces, so shares shrink only
-	// when an operator creates namespaces. minTaskEntries is the smallest
-	// share.
+	// entryBytes is about twice the memory of an entry in a stream. auditShare
+	// is the fraction of the servers' memory that the entries of all tasks can
+	// use. It is divided evenly between the existing namespaces, so shares
+	// shrink only when an operator creates namespaces. minTaskEntries is the
+	// smallest share.
 	entryBytes     = 128
 	auditShare     = 0.2
 	minTaskEntries = 10_000

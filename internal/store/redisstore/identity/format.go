@@ -10,12 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/task"
 )
 
 // DefaultShards returns the default number of shards. A call to a single master
@@ -111,23 +108,6 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 		}
 		replaces = millis(m.lease)
 	}
-}
-
-// ReadMeta returns the content of keyspace.Keys.Meta. The error is
-// task.ErrStoreReplaced if the key is missing.
-func ReadMeta(ctx context.Context, s *redisconn.Servers) (Meta, error) {
-	reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(s.Keys.Meta).Build() })
-	if err != nil {
-		return Meta{}, err
-	}
-	fields, err := reply.AsStrMap()
-	switch {
-	case err != nil:
-		return Meta{}, err
-	case fields[metaField] != s.Identity:
-		return Meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: MetaHash(s.Keys).Differs(fields[metaField])}
-	}
-	return parseMeta(s.Keys.Meta, fields)
 }
 
 // decideMeta returns the content of keyspace.Keys.Meta. Before that it writes the

@@ -34,7 +34,6 @@ type Keys struct {
 	SettingsLog  string // audit entries of settings; those of a namespace are in a stream of their own
 	SettingsLogs string
 	SettingsID   string // holds the store's identity
-	Confirmed    string // the hash of the versions that the processes have applied
 	Edits        string // the channel of edits
 
 	Nodes    string // the hash of heartbeats and drains
@@ -61,7 +60,7 @@ func NewKeys(prefix string, database int) *Keys {
 	return &Keys{
 		prefix: p, database: end, Meta: p + "meta",
 		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsLogs: settings + "logs", SettingsID: settings + "id",
-		Confirmed: settings + "confirmed", Edits: settings + "edits" + end,
+		Edits: settings + "edits" + end,
 		Nodes: p + "nodes", NodesLog: nodes + "log", NodesID: nodes + "id",
 		Changes: p + "nodes" + end,
 	}

@@ -29,7 +29,8 @@ const (
 type peer struct {
 	name, nonce, version, address string
 
-	more string // further addresses of its API: host:port, separated by commas
+	applied string // the version of the settings that it has applied
+	more    string // further addresses of its API: host:port, separated by commas
 
 	lag time.Duration // how far its trusted time is behind the servers' clocks, because those stepped ahead
 
@@ -52,20 +53,9 @@ func (p *peer) where() string { return cmp.Or(p.address, "an unknown address") }
 // the hash.
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
-	about := fmt.Sprintf("%s/%d/%s", plain.Replace(p.version), int64(p.started), plain.Replace(p.address))
-	more := p.more
-	if p.lag > 0 {
-		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
-	}
-	if more != "" {
-		about += "/" + plain.Replace(more)
-	}
-	return about
+	return fmt.Sprintf("%s/%d/%d/%s/%s/%s",
+		plain.Replace(p.version), int64(p.started), p.lag.Milliseconds(), p.applied, plain.Replace(p.address), plain.Replace(p.more))
 }
-
-// lagPrefix begins the last address of a peer if its trusted time lags.
-// Milliseconds follow.
-const lagPrefix = "lag="
 
 // maxAPIs bounds the addresses in a heartbeat, because every node reads the
 // heartbeats of all nodes each second.
@@ -74,18 +64,15 @@ const maxAPIs = 16
 // parsePeer reads a field of the hash. Fields that are missing at the end of
 // the value are empty.
 func parsePeer(name, value string) (peer, error) {
-	parts := append(strings.SplitN(value, "/", 6), make([]string, 6)...)
-	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[4], more: parts[5]}
+	parts := append(strings.SplitN(value, "/", 8), make([]string, 8)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], applied: parts[5], address: parts[6], more: parts[7]}
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
 	}
-	if before, lag, lags := strings.Cut(p.more, lagPrefix); lags {
-		ms, _ := strconv.ParseInt(lag, 10, 64)
-		p.more, p.lag = strings.TrimSuffix(before, ","), time.Duration(ms)*time.Millisecond
-	}
 	started, _ := strconv.ParseInt(parts[3], 10, 64)
-	p.beat, p.started = task.Millis(at), task.Millis(started)
+	lag, _ := strconv.ParseInt(parts[4], 10, 64)
+	p.beat, p.started, p.lag = task.Millis(at), task.Millis(started), time.Duration(lag)*time.Millisecond
 	return p, nil
 }
 
@@ -168,7 +155,7 @@ func (o *Member) beat(ctx context.Context, mode int) (heartbeatReply, error) {
 		more := o.config.APIs()
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
-	self.lag = o.config.Lag()
+	self.lag, self.applied = o.config.Lag(), o.config.Applied()
 	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity, inMillis(keepDead)}
 	switch mode {
 	case beatKeepName:

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -11,7 +12,7 @@ func TestTheStateOfANodeIsDecodedAsEncoded(t *testing.T) {
 		{name: "a", nonce: "N", beat: 7},
 		{name: "b", nonce: "M", beat: 8, version: "v1", started: 5, address: "[::1]:80", draining: true},
 		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
-		{name: "d", nonce: "P", beat: 9, address: "h:1", duplicate: true},
+		{name: "d", nonce: "P", beat: 9, address: "h:1", applied: "7-ab", more: "i:1,j:1", lag: time.Second, duplicate: true},
 	} {
 		list := []string{p.name, "", drainField + "x", "N"}
 		if p.duplicate {
@@ -29,9 +30,9 @@ func TestTheStateOfANodeIsDecodedAsEncoded(t *testing.T) {
 }
 
 func FuzzParsePeers(f *testing.F) {
-	f.Add("a", "1795000000000/NONCE/1.2.3/1795000000000/127.0.0.1:8080")
+	f.Add("a", "1795000000000/NONCE/1.2.3/1795000000000/0/v-1/127.0.0.1:8080")
 	f.Add("drain/a", "!NONCE")
-	f.Add("twin/a", "1795000000000/NONCE/1.2.3/1795000000000/127.0.0.1:8080")
+	f.Add("twin/a", "1795000000000/NONCE/1.2.3/1795000000000/0/v-1/127.0.0.1:8080")
 	f.Add("a", "1/")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		peers, err := parsePeers([]string{name, value, drainField + name, value})

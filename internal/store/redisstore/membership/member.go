@@ -43,6 +43,7 @@ type Config struct {
 	ShardLease, Heartbeat time.Duration
 
 	Lag     func() time.Duration // returns how far the trusted time of this process lags
+	Applied func() string        // returns the version of the settings that this process has applied
 	Closed  func() bool          // reports whether the store is closed; this process then owns no shards
 	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
 

@@ -65,20 +65,16 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	return all, nil
 }
 
-// Processes returns the node name of each process that sends heartbeats. The name
-// is empty if the process was silent for the length of a shard lease.
-func (o *Member) Processes(ctx context.Context) (map[string]string, error) {
+// Behind returns the names of the other live nodes that have not applied this
+// version of the settings or a later one.
+func (o *Member) Behind(ctx context.Context, version string) (names []string, err error) {
 	h, err := o.beat(ctx, readOnly)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(h.peers))
 	for _, p := range h.peers {
-		if names[p.process()] = ""; p.lives(h.now, o.config.ShardLease) {
-			names[p.process()] = p.name
+		if p.lives(h.now, o.config.ShardLease) && p.nonce != o.self.nonce && p.applied < version {
+			names = append(names, p.name)
 		}
 	}
-	return names, nil
+	return slices.Compact(names), err
 }
 
 // isReplacedBy reports whether the later process n has the address of p. A

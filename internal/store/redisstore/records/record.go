@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strconv"
@@ -74,8 +75,7 @@ func NewStamp() string {
 // record as it is after the item is applied. Its Task is t, with a body that t
 // carries.
 func Replacement(s *keyspace.Shard, old Record, t *task.Task) (redisconn.Item, Record) {
-	key := KeyOf(old.Task, t)
-	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.Stamp}
+	it := redisconn.Item{Shard: s, Field: keyspace.Field(cmp.Or(t, old.Task).Key()), Expected: old.Stamp}
 	var after Record
 	if t != nil {
 		after = Record{Task: t, Stamp: NewStamp(), Inline: inlineOf(old, t)}
@@ -102,15 +102,6 @@ func inlineOf(old Record, t *task.Task) []byte {
 		return body
 	}
 	return nil
-}
-
-// KeyOf returns the key of a record that changes from old to t. One of them may
-// be nil.
-func KeyOf(old, t *task.Task) task.Key {
-	if t != nil {
-		return t.Key()
-	}
-	return old.Key()
 }
 
 func moveName(it *redisconn.Item, old, t *task.Task) {
@@ -168,17 +159,11 @@ func moveIndex(it *redisconn.Item, old, t *task.Task) {
 	if from.Key != "" && (from.Key != to.Key || from.Member != to.Member) {
 		it.Write("ZREM", from.Key, from.Member)
 	}
-	enterIndex(it, to)
-}
-
-// enterIndex writes an index entry.
-func enterIndex(it *redisconn.Item, p Place) {
-	if p.Key == "" {
-		return
+	if to.Key != "" {
+		it.Write("ZADD", to.Key, redisconn.Score(to.Score), to.Member)
 	}
-	it.Write("ZADD", p.Key, redisconn.Score(p.Score), p.Member)
-	if p.Lane != "" {
-		it.Write("LOWER", it.Shard.Lanes, redisconn.Score(p.Score), p.Lane)
+	if to.Lane != "" {
+		it.Write("LOWER", it.Shard.Lanes, redisconn.Score(to.Score), to.Lane)
 	}
 }
 
@@ -188,34 +173,19 @@ func MoveCounts(it *redisconn.Item, old, t *task.Task) {
 		it.Write("COUNT", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
 	}
 	if old != nil && t != nil && old.Queue != t.Queue {
-		countTask(it, old, -1)
-		countTask(it, t, 1)
+		moveCounts(it, old, nil)
+		moveCounts(it, nil, t)
 		return
 	}
+	moveCounts(it, old, t)
+}
+
+// moveCounts is MoveCounts for the counts of one queue.
+func moveCounts(it *redisconn.Item, old, t *task.Task) {
+	in := cmp.Or(t, old)
+	q := task.QueueKey{Namespace: in.Namespace, Queue: in.Queue}
 	var diff task.Counts
 	diff.Move(old, t)
-	addCounts(it, task.QueueKey{Namespace: KeyOf(old, t).Namespace, Queue: queueOf(old, t)}, diff)
-}
-
-func queueOf(old, t *task.Task) string {
-	if t != nil {
-		return t.Queue
-	}
-	return old.Queue
-}
-
-// countTask adds t to the counts of its queue. With sign -1 it subtracts t.
-func countTask(it *redisconn.Item, t *task.Task, sign int64) {
-	var one task.Counts
-	one.Move(nil, t)
-	for i := range one.States {
-		one.States[i] *= sign
-	}
-	one.Bytes *= sign
-	addCounts(it, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
-}
-
-func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
 	for state, n := range diff.States {
 		if n != 0 {
 			it.Write("COUNT", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))

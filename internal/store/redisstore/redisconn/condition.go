@@ -135,13 +135,12 @@ func conditionOf(addr string, info, config map[string]string, memory int64) cond
 	if c.limit == 0 {
 		c.limit = memory
 	}
-	for i := range number(info, "connected_slaves", 0) {
-		line := info["slave"+strconv.FormatInt(i, 10)]
-		if following(line) {
+	for _, r := range replicasOf(info) {
+		if r.Fit {
 			c.replicas++
 		}
-		if at := followerAt(line); at != "" {
-			c.followers = append(c.followers, at)
+		if r.Addr != "" {
+			c.followers = append(c.followers, r.Addr)
 		}
 	}
 	return c
@@ -199,40 +198,6 @@ func (s *Servers) judge(m *Masters) {
 	}
 	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	s.Unfit.Store(&wrong[0])
-}
-
-// following reports whether a replica follows its master, by the master's INFO
-// line: "ip=…,port=…,state=online,offset=…,lag=0".
-func following(line string) bool {
-	online, lag := false, awayAfter
-	for part := range strings.SplitSeq(line, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "state":
-			online = value == "online"
-		case "lag":
-			if n, err := strconv.Atoi(value); err == nil {
-				lag = n
-			}
-		}
-	}
-	return online && lag < awayAfter
-}
-
-// followerAt returns host:port of the replica that an INFO line describes, ""
-// if the line has no address.
-func followerAt(line string) string {
-	var host, port string
-	for part := range strings.SplitSeq(line, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "ip":
-			host = value
-		case "port":
-			port = value
-		}
-	}
-	return endpoint(host, port)
 }
 
 // crowded returns why a master takes no new tasks, "" if it takes them.

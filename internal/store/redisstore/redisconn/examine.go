@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,11 +37,11 @@ type Examined struct {
 
 // Replica is a replica as its master sees it.
 type Replica struct {
-	Addr   string
+	Addr   string // empty means that the master does not know it
 	State  string
 	Behind int64         // bytes
 	Silent time.Duration // since its last message, in whole seconds
-	Fit    bool          // it counts for durability
+	Fit    bool          // it follows its master, and counts for durability
 }
 
 // Crowded reports whether the memory is too full for new tasks.
@@ -94,7 +93,8 @@ func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	return x
 }
 
-// replicasOf reads the replicas from a master's INFO.
+// replicasOf reads the replicas from a master's INFO. A line of a replica is
+// "ip=…,port=…,state=online,offset=…,lag=0".
 func replicasOf(info map[string]string) (all []Replica) {
 	written, _ := strconv.ParseInt(info["master_repl_offset"], 10, 64)
 	for i := 0; ; i++ {
@@ -108,9 +108,10 @@ func replicasOf(info map[string]string) (all []Replica) {
 			f[name] = value
 		}
 		read, _ := strconv.ParseInt(f["offset"], 10, 64)
-		silent, _ := strconv.Atoi(f["lag"])
+		silent, err := strconv.Atoi(f["lag"])
 		all = append(all, Replica{
-			Addr: net.JoinHostPort(f["ip"], f["port"]), State: f["state"], Behind: max(written-read, 0), Silent: time.Duration(silent) * time.Second, Fit: following(line),
+			Addr: endpoint(f["ip"], f["port"]), State: f["state"], Behind: max(written-read, 0), Silent: time.Duration(silent) * time.Second,
+			Fit: f["state"] == "online" && err == nil && silent < awayAfter,
 		})
 	}
 }
