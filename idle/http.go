@@ -32,7 +32,9 @@ import (
 // After a handler of HTTP/1 has returned, net/http reads the rest of a short
 // body before the request ends. The rest must arrive within 5 s, or the server
 // replies without it and closes the connection. With Server.ReadTimeout, that
-// limit holds instead.
+// limit holds instead. Only ReadTimeout and Activity Kernel limit a handler
+// that closes the body, or writes more than 2 kB, before the body has arrived:
+// net/http reads the rest in that call.
 //
 // The first request must begin within Handshake. With Activity Kernel, the
 // first byte must come within it. With HTTP/2 all requests of a connection
@@ -75,30 +77,60 @@ func (h *httpConns) connContext(ctx context.Context, c net.Conn) context.Context
 // ServeHTTP calls the handler. Then it limits the time for which net/http waits
 // for the rest of the body.
 func (h *httpConns) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && r.ContentLength != 0 && h.server.ReadTimeout <= 0 {
+		defer h.limitRest(r) // net/http reads the rest after a panic too
+	}
 	handler := h.handler
 	if handler == nil {
 		handler = http.DefaultServeMux
 	}
 	handler.ServeHTTP(w, r)
-	if r.ProtoMajor > 1 || r.ContentLength == 0 || h.server.ReadTimeout > 0 {
-		return
+}
+
+// limitRest lets reads from the connection fail after unreadWait, unless the
+// request has ended by then.
+func (h *httpConns) limitRest(r *http.Request) {
+	if r.ContentLength > 0 && r.Header.Get("Expect") == "" { // otherwise Read might wait for the client, or ask it to continue
+		if _, err := r.Body.Read(nil); err == io.EOF {
+			return
+		}
 	}
 	c, _ := r.Context().Value(h).(net.Conn)
-	if _, ours := h.all.Load(c); !ours { // it is hijacked
+	found, ok := h.all.Load(c)
+	if !ok { // it is hijacked
 		return
 	}
-	_ = c.SetReadDeadline(time.Now().Add(unreadWait))
-	if r.ContentLength < 0 || r.Header.Get("Expect") != "" {
-		return // Read might wait for the client, or ask it to continue
-	}
-	if _, err := r.Body.Read(nil); err == io.EOF { // then the server reads ahead, which must not time out
-		_ = c.SetReadDeadline(time.Time{})
-	}
+	rest := new(restOfBody)
+	rest.limit = time.AfterFunc(unreadWait, func() {
+		if !rest.over.Swap(true) {
+			_ = c.SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+	found.(*httpConn).rest.Store(rest)
+}
+
+// restOfBody is what net/http reads after a handler has returned.
+type restOfBody struct {
+	over  atomic.Bool // the request has ended, or its time is up
+	limit *time.Timer
 }
 
 type httpConn struct {
 	Entry
 	busy atomic.Bool // the server calls the hook for one state after another, from several goroutines
+	rest atomic.Pointer[restOfBody]
+}
+
+// restIsLate ends the wait for the rest of a body, and reports whether its time
+// was up. Then the connection must not be used again, because the rest could
+// still arrive and look like a request.
+func (e *httpConn) restIsLate() bool {
+	rest := e.rest.Swap(nil)
+	if rest == nil {
+		return false
+	}
+	rest.limit.Stop()
+	return rest.over.Swap(true)
 }
 
 func (h *httpConns) changed(c net.Conn, state http.ConnState) {
@@ -117,7 +149,9 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 	if !ok {
 		return
 	}
-	switch e := found.(*httpConn); state {
+	e := found.(*httpConn)
+	late := state != http.StateActive && e.restIsLate()
+	switch state {
 	case http.StateActive:
 		e.TouchRead()
 		if !e.busy.Swap(true) {
@@ -128,6 +162,9 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 		e.TouchWrite()
 		if e.busy.Swap(false) {
 			h.group.unbusy(&e.Entry)
+		}
+		if late {
+			hangUp(c)
 		}
 	case http.StateHijacked: // the handler goes on: ignore a Close that the callback is about to return
 		h.all.Delete(c)

@@ -467,6 +467,34 @@ func TestARequestWhoseUnreadBodyStopsArrivingEndsAfterItsHandler(t *testing.T) {
 	}
 }
 
+// After the limit, the rest of a body must not be read as a request: behind a
+// proxy that shares connections, it would be a request of another client.
+func TestTheRestOfABodyIsNeverARequest(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Config{AllIdle: time.Hour}, closingConns)
+			called := make(chan string, 2)
+			b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				called <- r.URL.Path
+				_ = http.NewResponseController(w).EnableFullDuplex() // then net/http ignores errors of the rest
+				if panics {
+					panic(http.ErrAbortHandler)
+				}
+			})}))
+			go io.WriteString(b, "POST /first HTTP/1.1\r\nHost: test\r\nContent-Length: 37\r\n\r\nab")
+			begun := time.Now()
+			go io.Copy(io.Discard, b)
+			time.Sleep(unreadWait + time.Second)
+			go io.WriteString(b, "GET /second HTTP/1.1\r\nHost: test\r\n\r\n")
+			time.Sleep(time.Second)
+			if len(called) != 1 || g.Len() != 0 {
+				t.Errorf("panics %v: after %v there were %d requests, and %d connections are tracked", panics, time.Since(begun), len(called), g.Len())
+			}
+			b.Close()
+		})
+	}
+}
+
 // The limit for an unread body must not end what follows: another request, or a
 // hijacked connection.
 func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
