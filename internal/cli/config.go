@@ -46,7 +46,7 @@ func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config
 	if err != nil {
 		return from.Locate(err)
 	}
-	if _, _, err := server.Check(cfg, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := server.Check(cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return from.Locate(err)
 	}
 	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {

@@ -15,6 +15,8 @@ func TestAnInvalidValueHasTheSameErrorEverywhere(t *testing.T) {
 		{"grace", "20", `invalid duration "20"; write`},
 		{"body-limit", "256k", `"256k" is not a number of bytes; write it without a unit, such as 262144 for 256 KiB`},
 		{"concurrency", "many", `"many" is not a whole number, such as 1000`},
+		{"concurrency", "010", `"010" is not a whole number, such as 1000`},
+		{"concurrency", "0x10", `"0x10" is not a whole number, such as 1000`},
 		{"concurrency", "9999999999999999999", "the number 9999999999999999999 is too large"},
 		{"shards", "0", "0 is not between 1 and 4096"},
 		{"shards", "4097", "4097 is not between 1 and 4096"},

@@ -13,8 +13,7 @@ import (
 )
 
 // Main runs the command line of this process and returns its exit code. The
-// first SIGINT, SIGTERM or SIGHUP interrupts the command; the second ends the
-// process. foliot serve reloads at a SIGHUP.
+// first SIGINT or SIGTERM interrupts the command; the second ends the process.
 func Main() (code int) {
 	fileaccess.KeepPrivate()
 	ctx, stop := interruptible()
@@ -28,16 +27,13 @@ func Main() (code int) {
 // so one Ctrl-C can arrive twice.
 const sameSignal = 200 * time.Millisecond
 
-// interruptible returns a context that the first signal cancels. The
-// second ends the process at once, because a user who signals twice does
+// interruptible returns a context that the first SIGINT or SIGTERM cancels. The
+// second signal ends the process at once, because a user who signals twice does
 // not want to wait. The goroutine lives as long as the process.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		signal.Notify(signals, syscall.SIGHUP)
-	}
 	go func() {
 		awaitSecond(signals, cancel)
 		fmt.Fprintln(os.Stderr, "foliot: stopped at once by a second signal")

@@ -11,16 +11,12 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// redisConfig returns the options of the Redis store. An error names a file of
-// the URL.
-func (s *Server) redisConfig() (*redisstore.Config, error) {
-	c := s.cfg.Sharing.StoreConfig()
-	if err := s.cfg.Redis.Configure(&c); err != nil {
-		return nil, err
-	}
+// withAddress adds the version and the addresses of this server to the options of
+// the Redis store.
+func (s *Server) withAddress(c *redisstore.Config) *redisstore.Config {
 	c.Version, c.Address = buildinfo.Version(), advertised(s.listener.Addr())
 	c.APIs = func() []string { return apisOf(s.listener.Addr()) }
-	return &c, nil
+	return c
 }
 
 // advertised returns the address at which other machines reach a listener, as

@@ -42,19 +42,20 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
-	var first string
-	if first, s.certs, err = Check(cfg, log); err != nil {
+	checked, err := Check(cfg, log)
+	if err != nil {
 		return nil, err
 	}
+	s.certs = checked.Certs
 	if s.listener, err = net.Listen("tcp", cfg.Addr); err != nil {
 		return nil, httpserver.ListenError("--listen", cfg.Addr, err)
 	}
-	if err := s.openNode(ctx); err != nil {
+	if err := s.openNode(ctx, checked.Redis); err != nil {
 		s.listener.Close()
 		return nil, err
 	}
-	if first != "" {
-		err = s.bootstrap(ctx, first)
+	if checked.First != "" {
+		err = s.bootstrap(ctx, checked.First)
 	}
 	secured := s.Node.Store.Settings().Secured()
 	if err == nil {
@@ -77,39 +78,45 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
+// Files has the content of the files that a configuration names. Each file is read
+// once, because it can be a pipe.
+type Files struct {
+	First string                   // the first token; "": none
+	Certs *httpserver.Certificates // nil: no TLS
+	Redis *redisstore.Config       // with the certificates of the URL; nil: no Redis
+}
+
 // Check does all checks of Open before the store is opened, and changes nothing:
-// an invalid or missing file is an error that names its flag. It returns the
-// first token and the certificates of the server, if cfg names their files.
-func Check(cfg config.Config, log *slog.Logger) (first string, certs *httpserver.Certificates, err error) {
-	if first, err = readBootstrap(cfg.BootstrapToken); err != nil {
-		return "", nil, err
+// an invalid or missing file is an error that names its flag.
+func Check(cfg config.Config, log *slog.Logger) (f Files, err error) {
+	if f.First, err = readBootstrap(cfg.BootstrapToken); err != nil {
+		return f, err
 	}
-	if err := cfg.CheckUnopened(first != ""); err != nil {
-		return "", nil, err
+	if err := cfg.CheckUnopened(f.First != ""); err != nil {
+		return f, err
 	}
 	if cfg.TLS.Cert != "" {
-		if certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
-			return "", nil, err
+		if f.Certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
+			return f, err
 		}
 	}
 	switch {
 	case cfg.Redis != nil:
-		err = cfg.Redis.Configure(new(redisstore.Config)) // which reads the files of the URL
+		c := cfg.Sharing.StoreConfig()
+		f.Redis, err = &c, cfg.Redis.Configure(&c)
 	case !cfg.InMemory():
 		err = fileaccess.CheckDataDir("--data", cfg.Dir)
 	}
-	return first, certs, err
+	return f, err
 }
 
 // openNode opens the store. An error names the flag of the store, or gives
 // advice about its servers.
-func (s *Server) openNode(ctx context.Context) (err error) {
+func (s *Server) openNode(ctx context.Context, shared *redisstore.Config) (err error) {
 	cfg := s.nodeConfig()
 	switch {
 	case s.cfg.Redis != nil:
-		if cfg.Redis, err = s.redisConfig(); err != nil {
-			return err
-		}
+		cfg.Redis = s.withAddress(shared)
 	case !s.cfg.InMemory():
 		if err := fileaccess.CloseDataDir("--data", s.cfg.Dir); err != nil {
 			return err

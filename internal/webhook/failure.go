@@ -86,7 +86,8 @@ func sentence(err error, destination string) string {
 // unquoted returns the text of an error without the bytes of the reply that
 // net/http quotes. The error is logged, and the bytes can be a secret.
 func unquoted(err error) string {
-	text, _, _ := strings.Cut(err.Error(), ` "`)
+	text, _, _ := strings.Cut(err.Error(), `"`)
+	text = strings.TrimRight(text, " [")
 	if line := textproto.ProtocolError(""); errors.As(err, &line) {
 		text, _, _ = strings.Cut(text, ":")
 	}

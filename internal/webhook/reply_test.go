@@ -202,7 +202,7 @@ func TestNoErrorQuotesWhatTheReceiverSent(t *testing.T) {
 		"HTTP/1.1 302 Found\r\nLocation: /hush\r\n\r\n",
 		"hush\r\n\r\n", "HTTP/1.1 hush\r\n\r\n", "HTTP/hush 200 OK\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nSet-Cookie hush\r\n\r\n", "HTTP/1.1 200 OK\r\n hush: 1\r\n\r\n", "HTTP/1.1 200 OK\r\nSet-Cookie\x00: hush\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: hush\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: hush\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: hush\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: hush\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: hush\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: hush\r\nTransfer-Encoding: hush\r\n\r\n",
 	} {
 		url := rawServer(t, func(_ int, c net.Conn) {
 			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -48,7 +49,10 @@ func readDuration(text string, _ *kong.Flag, into reflect.Value) error {
 }
 
 func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
-	n, err := strconv.ParseInt(text, 0, into.Type().Bits())
+	n, err := strconv.ParseInt(text, 10, into.Type().Bits())
+	if digits := strings.TrimLeft(text, "+-"); len(digits) > 1 && digits[0] == '0' { // some read it as octal
+		err = strconv.ErrSyntax
+	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("the number %s is too large", text)

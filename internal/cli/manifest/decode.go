@@ -205,6 +205,8 @@ func (d *decoder) members(n *yaml.Node, path string, convert func(key, value *ya
 		case twice:
 			d.refuse(key, "%s is already set in line %d", join(path, key.Value), line)
 			continue
+		case d.isAmbiguous(key, join(path, key.Value)):
+			continue
 		}
 		first[key.Value] = key.Line
 		mark := d.json.Len()
@@ -267,7 +269,7 @@ var (
 func (d *decoder) isAmbiguous(n *yaml.Node, path string) bool {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	tagged := n.Style&yaml.TaggedStyle != 0 && (n.Tag == "!!str" || json.Valid([]byte(n.Value)))
-	if n.Style&quoted != 0 || tagged || n.Tag != "!!timestamp" && !isAmbiguous(n.Value) {
+	if n.Style&quoted != 0 && n.Tag == "!!str" || tagged || n.Tag != "!!timestamp" && !isAmbiguous(n.Value) {
 		return false
 	}
 	d.refuse(n, "%s: parsers of YAML read this value in different ways: quote it if it is text, and write a number in decimal digits", path)

@@ -177,6 +177,12 @@ func TestAValueThatParsersReadDifferentlyIsRefusedUnlessItIsQuoted(t *testing.T)
 		if _, errs := read(t, "kind: queue\nname: q\nconcurrency: "+value+"\n"); !strings.HasPrefix(errs, "f.yaml:3: concurrency: ") {
 			t.Errorf("concurrency: %s: %s", value, errs)
 		}
+		if _, errs := read(t, strings.Replace(schedule, "      a: ", "      "+value+": 1\n", 1)); !strings.Contains(errs, "f.yaml:8: task.http.body."+value+": parsers of YAML") {
+			t.Errorf("the name %s: %s", value, errs)
+		}
+	}
+	if _, errs := read(t, "kind: queue\nname: q\nconcurrency: !!int '010'\n"); !strings.HasPrefix(errs, "f.yaml:3: concurrency: parsers") {
+		t.Error(errs)
 	}
 	for _, value := range []string{"10", "-7", "0", "0.5", "10.25", "true", "null", "~", "text", "1.2.3.4", "127.0.0.1:80", "1h30m", "30s", "e5", "no-reply", "0800-CALL"} {
 		if _, errs := read(t, "kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://127.0.0.1:9/\n    body:\n      a: "+value+"\n"); errs != "" {
