@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,16 +193,11 @@ func (contextLsCmd) Run(con *console.Console) error {
 		if name == contexts.None {
 			reply.Server, reply.Current = connect.DefaultServer, file.Current == ""
 		}
-		if con.JSON {
-			err = con.Object(reply)
-		} else {
-			err = out.Add(name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, orDash(reply.Namespace), orDash(reply.TokenFile))
-		}
-		if err != nil {
-			break
+		if err := out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, orDash(reply.Namespace), orDash(reply.TokenFile)); err != nil {
+			return err
 		}
 	}
-	return errors.Join(err, out.End())
+	return out.End()
 }
 
 func orDash(text string) string {

@@ -145,12 +145,6 @@ type attemptPrinter struct {
 
 func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 	for _, a := range attempts {
-		if p.con.JSON {
-			if err := p.con.Object(a); err != nil {
-				return err
-			}
-			continue
-		}
 		at := wording.Instant(a.At)
 		if p.con.OutTerm {
 			at = a.At.Local().Format("15:04:05.000")
@@ -159,7 +153,7 @@ func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
-		if err := p.table.Add(at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, orDash(attemptError(a))); err != nil {
+		if err := p.table.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, orDash(attemptError(a))); err != nil {
 			return err
 		}
 	}

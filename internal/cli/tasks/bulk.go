@@ -87,9 +87,9 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 
 // printMatches prints the result of a dry run.
 func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
-	out := con.Table(listHeading)
+	out := newTaskTable(con)
 	for _, t := range reply.Examples {
-		if err := out.Add(listRow(con, t)...); err != nil {
+		if err := out.add(t); err != nil {
 			return err
 		}
 	}

@@ -64,14 +64,11 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 	}
 	out := con.Table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
 	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
-		if con.JSON {
-			return con.Object(t)
-		}
 		attempts, last := 0, ""
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.Add(t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
+		return out.Item(t, t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
 	if err = errors.Join(err, out.End()); err != nil {
 		return err
