@@ -210,21 +210,16 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *clie
 	default:
 		q, err = api.Queues.Pause(ctx, c.Queue)
 	}
-	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue)
 }
 
-// printChanged prints a changed queue as JSON, or as a sentence. It returns err
-// if that is not nil.
-func printChanged(con *console.Console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
-	switch {
-	case err != nil:
+// printChanged prints a changed queue as JSON, or as a sentence with its name and
+// its state. It returns err if that is not nil.
+func printChanged(con *console.Console, q *client.Queue, err error, format, name string) error {
+	if err != nil {
 		return err
-	case con.JSON:
-		err = con.Object(q)
-	default:
-		con.Linef(format, name, word(q))
 	}
-	return errors.Join(err, exit.Applied(q.Unconfirmed))
+	return errors.Join(con.Resultf(q, format, name, queueState(q)), exit.Applied(q.Unconfirmed))
 }
 
 type queueResumeCmd struct {
@@ -234,7 +229,7 @@ type queueResumeCmd struct {
 // Run resumes the queue.
 func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Resume(ctx, c.Queue)
-	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue)
 }
 
 type queuePurgeCmd struct {
@@ -260,7 +255,7 @@ Examples:
 // Run purges the queue.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
-	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue)
 }
 
 func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *client.Client) (*client.Queue, error) {
@@ -288,5 +283,5 @@ type queueRmCmd struct {
 // Run removes the settings.
 func (c *queueRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Delete(ctx, c.Queue)
-	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue)
 }
