@@ -64,9 +64,7 @@ type Options struct {
 const maxConcurrency = 1_000_000
 
 func (o Options) withDefaults() Options {
-	if o.Namespace == "" {
-		o.Namespace = task.DefaultNamespace
-	}
+	o.Namespace = cmp.Or(o.Namespace, task.DefaultNamespace)
 	if o.Concurrency <= 0 {
 		o.Concurrency = 128
 	}

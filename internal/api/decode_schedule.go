@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -132,10 +133,7 @@ func completeRule(rule *recurrence.Rule, given map[string]bool) error {
 // because 0 means that there is none.
 func (r *reader) bound() (task.Millis, error) {
 	at, err := r.instant()
-	if at == 0 {
-		at = -1
-	}
-	return at, err
+	return cmp.Or(at, -1), err
 }
 
 func (r *reader) decodeCron(rule *recurrence.Rule) error {

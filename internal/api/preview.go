@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -116,9 +117,7 @@ func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
 			return refuse("out_of_range", given.name, "must be after 1970 and before the year 10000")
 		}
 	}
-	if p.from == 0 {
-		p.from = now
-	}
+	p.from = cmp.Or(p.from, now)
 	switch {
 	case (p.away.From == 0) != (p.away.Until == 0):
 		return refuse("bad_parameter", "absent_until", "an absence needs absent_from and absent_until")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/cron"
@@ -88,11 +89,7 @@ func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
 
 // words returns the rule as an English sentence.
 func words(r *recurrence.Rule) string {
-	text := r.Cron
-	if text == "" {
-		text = "@every " + r.Every.String()
-	}
-	expr, err := cron.Parse(text)
+	expr, err := cron.Parse(cmp.Or(r.Cron, "@every "+r.Every.String()))
 	if err != nil { // impossible: the PUT has parsed it
 		return ""
 	}

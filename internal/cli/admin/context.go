@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -193,18 +194,11 @@ func (contextLsCmd) Run(con *console.Console) error {
 		if name == contexts.None {
 			reply.Server, reply.Current = connect.DefaultServer, file.Current == ""
 		}
-		if err := out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, orDash(reply.Namespace), orDash(reply.TokenFile)); err != nil {
+		if err := out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, cmp.Or(reply.Namespace, "-"), cmp.Or(reply.TokenFile, "-")); err != nil {
 			return err
 		}
 	}
 	return out.End()
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 type contextRmCmd struct {

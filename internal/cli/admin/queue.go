@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -65,30 +67,21 @@ func queueState(q *client.Queue) string {
 
 // queueLimits returns the limits of a queue in words.
 func queueLimits(s client.QueueSettings) string {
-	words := ""
-	add := func(text string) {
-		if words != "" {
-			words += ", "
-		}
-		words += text
-	}
+	var words []string
 	if s.Rate > 0 {
 		text := number(s.Rate) + "/s"
 		if s.Burst > 0 {
 			text += " burst " + strconv.Itoa(s.Burst)
 		}
-		add(text)
+		words = append(words, text)
 	}
 	if s.Concurrency > 0 {
-		add(strconv.Itoa(s.Concurrency) + " at once")
+		words = append(words, strconv.Itoa(s.Concurrency)+" at once")
 	}
 	if s.PerDestination > 0 {
-		add(strconv.Itoa(s.PerDestination) + " to one host")
+		words = append(words, strconv.Itoa(s.PerDestination)+" to one host")
 	}
-	if words == "" {
-		return "none"
-	}
-	return words
+	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
@@ -150,10 +143,7 @@ func queueRetry(r client.Retry) string {
 			words += " " + part.word + " " + part.value
 		}
 	}
-	if words == "" {
-		return ""
-	}
-	return words[1:]
+	return strings.TrimPrefix(words, " ")
 }
 
 func attemptsWord(n client.Limit) string {
