@@ -27,8 +27,7 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	for i, name := range part {
 		reply.Namespaces[i] = showNamespace(r.settings.Namespace(name), counts[name])
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // holdings is the content of a namespace.

@@ -40,8 +40,7 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return ruleError(t, err)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Preview{Instants: showInstants(instants, clocks.Zone)})
-	return nil
+	return s.reply(w, r, http.StatusOK, wire.Preview{Instants: showInstants(instants, clocks.Zone)})
 }
 
 // ruleError returns the error for a schedule whose rule yields no instants on this
@@ -87,8 +86,7 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // readQuery reads the parameters of p.

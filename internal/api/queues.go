@@ -32,8 +32,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	for i, name := range names {
 		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name], s.now())
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // counts returns the content of each queue of a namespace that has records.

@@ -40,8 +40,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replySchedule(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
-	return nil
+	return s.replyRecord(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
 }
 
 // schedule returns the schedule in the path of r, with the body of its tasks.
@@ -108,8 +107,7 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	} else {
 		w.Header().Set("Location", schedulesPath+"/"+strings.TrimPrefix(key.Name, "@"))
 	}
-	s.replyScheduleChange(w, r, status, done.Task)
-	return nil
+	return s.replyScheduleChange(w, r, status, done.Task)
 }
 
 func (s *Server) deleteSchedule(w http.ResponseWriter, r *request) error {
@@ -143,8 +141,7 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(ta
 	if err != nil {
 		return ofSchedule(r, err)
 	}
-	s.replyScheduleChange(w, r, http.StatusOK, done.Task)
-	return nil
+	return s.replyScheduleChange(w, r, http.StatusOK, done.Task)
 }
 
 // scheduleTarget returns the key of the schedule in r and the precondition.

@@ -56,8 +56,7 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 		return err
 	}
 	done.UnderWay = done.UnderWay && status == http.StatusOK
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 // readSpec parses data as a task, which has this name unless it sets another one.
@@ -148,8 +147,7 @@ func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, s
 	if err != nil {
 		return err
 	}
-	s.replyChange(w, r, http.StatusCreated, done)
-	return nil
+	return s.replyChange(w, r, http.StatusCreated, done)
 }
 
 func (s *Server) put(w http.ResponseWriter, r *request) error {
@@ -191,8 +189,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	case task.Updated:
 		s.changed(r, 1)
 	}
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 func (s *Server) get(w http.ResponseWriter, r *request) error {
@@ -207,8 +204,7 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
-	return nil
+	return s.replyRecord(w, r, http.StatusOK, s.show(r, t), t.ETag())
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *request) error {
@@ -304,8 +300,7 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 	if done.Effect == task.Accepted {
 		status = http.StatusAccepted
 	}
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 // apply applies one change.
