@@ -78,7 +78,7 @@ func (s *Server) knows(r *request, name string) error {
 }
 
 func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 // editQueue applies an edit to a queue that exists. The edit depends only on
 // path, query and headers. checks can refuse the edit.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit f
 }
 
 func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -165,16 +165,6 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	}
 	made := queueAfter(changes)
 	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
-}
-
-// queue returns the name of the queue in r and the precondition.
-func (r *request) queue() (string, task.Precondition, error) {
-	name, err := r.queueName()
-	if err != nil {
-		return name, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return name, cond, err
 }
 
 func (r *request) queueName() (string, error) {

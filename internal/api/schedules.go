@@ -72,7 +72,7 @@ func (r *request) scheduleKey() (task.Key, error) {
 }
 
 func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
-	key, cond, err := r.scheduleTarget()
+	key, cond, err := conditional(r, r.scheduleKey)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *Server) resumeSchedule(w http.ResponseWriter, r *request) error {
 // actOnSchedule applies a change that depends only on path and headers to an
 // existing schedule.
 func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := r.scheduleTarget()
+	key, cond, err := conditional(r, r.scheduleKey)
 	if err != nil {
 		return err
 	}
@@ -142,16 +142,6 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(ta
 		return ofSchedule(r, err)
 	}
 	return s.replyScheduleChange(w, r, http.StatusOK, done.Task)
-}
-
-// scheduleTarget returns the key of the schedule in r and the precondition.
-func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
-	key, err := r.scheduleKey()
-	if err != nil {
-		return key, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return key, cond, err
 }
 
 // ofSchedule replaces errors about tasks with errors about the schedule of r.

@@ -151,7 +151,7 @@ func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, s
 }
 
 func (s *Server) put(w http.ResponseWriter, r *request) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *request) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *request) error {
 
 // act applies a change that depends only on path and headers.
 func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -275,16 +275,6 @@ func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, ta
 		return err
 	}
 	return s.change(w, r, s.now(), change(key, cond))
-}
-
-// target returns the key of the task in r and the precondition.
-func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
-	key, err := r.key()
-	if err != nil {
-		return key, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return key, cond, err
 }
 
 // change applies a change to an existing task and replies.

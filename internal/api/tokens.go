@@ -28,11 +28,7 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 // tokens returns the tokens that r may list: those of its namespace, or all of
 // them for an operator that named no namespace.
 func (r *request) tokens(now task.Millis) (list []*settings.AccessToken) {
-	namespace := r.namespace
-	if r.all {
-		namespace = ""
-	}
-	for _, setting := range r.settings.List(settings.TokenKind, namespace) {
+	for _, setting := range r.settings.List(settings.TokenKind, r.oneOrAll()) {
 		if t := setting.(*settings.AccessToken); r.seesToken(t, now) {
 			list = append(list, t)
 		}
