@@ -110,8 +110,10 @@ func (c *deadRetryCmd) Run(ctx context.Context, con *console.Console, api *clien
 // are named, the flags select nothing.
 func (f deadFilter) filterFor(names []string) flags.Filter {
 	flags := f.flags()
-	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.Prefix == "" && f.DueBefore == "" && f.DueAfter == "" {
-		flags.State = nil // without another filter, the state must not select all dead tasks
+	dead := flags.State
+	flags.State = nil // without another filter, the state must not select all dead tasks
+	if len(names) == 0 && flags.Given() {
+		flags.State = dead
 	}
 	return flags
 }
@@ -143,14 +145,7 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		flags.State = []string{string(client.Dead)}
 	}
 	chosen := manyFlags{Names: c.Names, Filter: flags, yesFlag: c.yesFlag}
-	filtered, err := chosen.byFilter()
-	if err != nil {
-		return err
-	}
-	if filtered {
-		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
-	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return chosen.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
 			return exit.WithOp(err, "cancel "+name)
