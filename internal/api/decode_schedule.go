@@ -208,14 +208,6 @@ func (r *reader) decodeSpan(s *recurrence.Span) error {
 	return nil
 }
 
-func (r *reader) time() (time.Time, error) {
-	s, err := r.Text()
-	if err != nil {
-		return time.Time{}, err
-	}
-	return parseTime("", s)
-}
-
 // choice reads a policy, which is one of words.
 func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (policy T, err error) {
 	word, err := r.Text()
