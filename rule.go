@@ -76,7 +76,8 @@ func (r Rule) stored(name string) (recurrence.Rule, error) {
 	out := recurrence.Rule{
 		Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
 		Misfire: recurrence.Misfire(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
-		CatchupWindow: max(cmp.Or(r.CatchupWindow, recurrence.DefaultCatchupWindow), 0), CatchupLimit: cmp.Or(r.CatchupLimit, recurrence.DefaultCatchupLimit),
+		CatchupWindow: max(cmp.Or(r.CatchupWindow, recurrence.DefaultCatchupWindow), 0),
+		CatchupLimit:  cmp.Or(r.CatchupLimit, recurrence.DefaultCatchupLimit),
 	}
 	switch {
 	case r.Missed > FireAll:

@@ -29,7 +29,9 @@ type rateKey struct {
 // taken and, if that is less than n, the time until the next unit.
 func (r *rates) take(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (taken int, wait time.Duration) {
 	taken = n
-	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) { taken, wait = b.Take(now, n, l.PerSecond, l.Burst) })
+	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		taken, wait = b.Take(now, n, l.PerSecond, l.Burst)
+	})
 	return taken, wait
 }
 

@@ -71,5 +71,7 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console.Console) error {
 
 // newReport returns a report that prints each finding.
 func newReport(con *console.Console) *doctor.Report {
-	return doctor.NewReport(func(found wire.Finding) error { return con.Resultf(found, "%s", doctor.Line(found)) }, con.ErrorText)
+	return doctor.NewReport(func(found wire.Finding) error {
+		return con.Resultf(found, "%s", doctor.Line(found))
+	}, con.ErrorText)
 }

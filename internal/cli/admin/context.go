@@ -194,7 +194,8 @@ func (contextLsCmd) Run(con *console.Console) error {
 		if name == contexts.None {
 			reply.Server, reply.Current = connect.DefaultServer, file.Current == ""
 		}
-		if err := out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, cmp.Or(reply.Namespace, "-"), cmp.Or(reply.TokenFile, "-")); err != nil {
+		err = out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, cmp.Or(reply.Namespace, "-"), cmp.Or(reply.TokenFile, "-"))
+		if err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,8 @@ func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Cl
 	}
 	out := con.Table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
 	for _, s := range list {
-		if err := out.Item(s, s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed")); err != nil {
+		err = out.Item(s, s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
+		if err != nil {
 			return err
 		}
 	}
@@ -104,6 +105,7 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client
 		if err != nil {
 			return err
 		}
-		return errors.Join(con.Resultf(s, "removed %s: it signs no callbacks any more", id), exit.Applied(s.Unconfirmed))
+		err = con.Resultf(s, "removed %s: it signs no callbacks any more", id)
+		return errors.Join(err, exit.Applied(s.Unconfirmed))
 	})
 }

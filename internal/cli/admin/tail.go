@@ -151,7 +151,8 @@ func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
-		if err := p.table.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, cmp.Or(attemptError(a), "-")); err != nil {
+		err := p.table.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, cmp.Or(attemptError(a), "-"))
+		if err != nil {
 			return err
 		}
 	}

@@ -208,7 +208,8 @@ func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time)
 	out := con.Table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
 	for _, p := range planned {
 		line := transfer.ScheduleLine{Name: p.name, Spec: p.spec}
-		if err := out.Item(line, strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL); err != nil {
+		err := out.Item(line, strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
+		if err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,8 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 	}
 	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON"})
 	for _, t := range page.Tasks {
-		if err := out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason); err != nil {
+		err = out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
+		if err != nil {
 			return errors.Join(err, out.End())
 		}
 	}
