@@ -64,9 +64,7 @@ type Options struct {
 const maxConcurrency = 1_000_000
 
 func (o Options) withDefaults() Options {
-	if o.Namespace == "" {
-		o.Namespace = task.DefaultNamespace
-	}
+	o.Namespace = cmp.Or(o.Namespace, task.DefaultNamespace)
 	if o.Concurrency <= 0 {
 		o.Concurrency = 128
 	}
@@ -114,7 +112,13 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.Concurrency > maxConcurrency {
 		return nil, fmt.Errorf("foliot: Options.Concurrency is %d, but can be at most %d", o.Concurrency, maxConcurrency)
 	}
-	if limited := n.limited(); limited > dispatch.MaxLimitedKinds {
+	kinds, limited := map[string]int{}, 0
+	for kind, h := range n.handlers {
+		if kinds[kind] = h.atOnce; h.atOnce > 0 {
+			limited++
+		}
+	}
+	if limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
 	core, err := node.Open(ctx, st, medium.Config{
@@ -127,12 +131,9 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if err := n.makeNamespace(ctx); err != nil {
 		return nil, errors.Join(err, core.Store.Close())
 	}
-	kinds, of := map[string]int{}, o.Namespace
+	of := o.Namespace
 	if o.AllNamespaces {
 		of = ""
-	}
-	for kind, h := range n.handlers {
-		kinds[kind] = h.atOnce
 	}
 	core.Connect(node.Config{
 		Dispatch: dispatch.Config{
@@ -142,16 +143,6 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		Deliver: n.deliver,
 	})
 	return n, nil
-}
-
-// limited returns the number of kinds with a limit.
-func (n *Node) limited() (count int) {
-	for _, h := range n.handlers {
-		if h.atOnce > 0 {
-			count++
-		}
-	}
-	return count
 }
 
 // holder returns a name of this process for its leases.

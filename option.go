@@ -105,18 +105,11 @@ func (r *request) spec(spec task.Spec, namespace string, now task.Millis) task.S
 	spec.Queue, spec.Priority, spec.Labels, spec.When = r.queue, r.priority, r.labels, r.when.task()
 	spec.Request = task.Request{Kind: r.kind, Body: r.args, BodySize: len(r.args), BodyKind: task.JSONBody}
 	spec.OnDead = "" // OnDead is a URL, and this process sends no requests
-	set(&spec.Timeout, r.timeout)
-	set(&spec.ExpireAfter, r.expireAfter)
-	set(&spec.Retry.MaxAttempts, r.maxAttempts)
-	set(&spec.Retry.MinBackoff, r.minBackoff)
-	set(&spec.Retry.MaxBackoff, r.maxBackoff)
-	set(&spec.Retry.MaxAge, r.maxAge)
+	task.Set(&spec.Timeout, r.timeout)
+	task.Set(&spec.ExpireAfter, r.expireAfter)
+	task.Set(&spec.Retry.MaxAttempts, r.maxAttempts)
+	task.Set(&spec.Retry.MinBackoff, r.minBackoff)
+	task.Set(&spec.Retry.MaxBackoff, r.maxBackoff)
+	task.Set(&spec.Retry.MaxAge, r.maxAge)
 	return spec
-}
-
-// set stores *v in *field if v is not nil.
-func set[T any](field, v *T) {
-	if v != nil {
-		*field = *v
-	}
 }

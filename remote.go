@@ -39,7 +39,7 @@ func (r *request) clientSpec() client.Spec {
 	} else {
 		s.At = w.At.Time()
 	}
-	set(&s.Timeout, r.timeout)
+	task.Set(&s.Timeout, r.timeout)
 	if d := r.expireAfter; d != nil {
 		s.ExpireAfter = orForever(*d)
 	}
@@ -48,8 +48,8 @@ func (r *request) clientSpec() client.Spec {
 			s.Retry.MaxAttempts = client.Unlimited
 		}
 	}
-	set(&s.Retry.MinBackoff, r.minBackoff)
-	set(&s.Retry.MaxBackoff, r.maxBackoff)
+	task.Set(&s.Retry.MinBackoff, r.minBackoff)
+	task.Set(&s.Retry.MaxBackoff, r.maxBackoff)
 	if d := r.maxAge; d != nil {
 		s.Retry.MaxAge = orForever(*d)
 	}

@@ -1,6 +1,7 @@
 package foliot
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
@@ -75,7 +76,8 @@ func (r Rule) stored(name string) (recurrence.Rule, error) {
 	out := recurrence.Rule{
 		Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
 		Misfire: recurrence.Misfire(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
-		CatchupWindow: max(r.CatchupWindow, 0), CatchupLimit: r.CatchupLimit,
+		CatchupWindow: max(cmp.Or(r.CatchupWindow, recurrence.DefaultCatchupWindow), 0),
+		CatchupLimit:  cmp.Or(r.CatchupLimit, recurrence.DefaultCatchupLimit),
 	}
 	switch {
 	case r.Missed > FireAll:
@@ -94,14 +96,8 @@ func (r Rule) stored(name string) (recurrence.Rule, error) {
 	if r.BothFolds && out.Cron != "" {
 		out.Fold = cron.OverlapBoth
 	}
-	if r.CatchupWindow == 0 {
-		out.CatchupWindow = recurrence.DefaultCatchupWindow
-	}
-	if r.CatchupLimit == 0 {
-		out.CatchupLimit = recurrence.DefaultCatchupLimit
-	}
-	if out.Cron != "" && r.Zone == "" {
-		out.Zone = recurrence.DefaultZone
+	if out.Cron != "" {
+		out.Zone = cmp.Or(r.Zone, recurrence.DefaultZone)
 	}
 	if !r.Start.IsZero() {
 		out.Start = task.CeilMillis(r.Start)

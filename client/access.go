@@ -98,14 +98,14 @@ func (p *tokenPage) items() []*Token { return p.Tokens }
 // Revoke invalidates a token from now on. Other servers of the same store
 // follow within a second. Errors: ErrNotFound, ErrLastToken.
 func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
-	return ts.revoke(ctx, id, nil)
+	return ts.RevokeWith(ctx, id, RevokeOptions{})
 }
 
 // ForceRevoke is Revoke, and also revokes the last operator's token of scope
 // admin. After that the server cannot be managed until it is stopped and
 // `foliot token create --data` has created another.
 func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
-	return ts.revoke(ctx, id, url.Values{"force": {"true"}})
+	return ts.RevokeWith(ctx, id, RevokeOptions{Force: true})
 }
 
 // RevokeOptions are the options of RevokeWith.
@@ -125,10 +125,6 @@ func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*T
 	if o.Children {
 		query.Set("children", "true")
 	}
-	return ts.revoke(ctx, id, query)
-}
-
-func (ts Tokens) revoke(ctx context.Context, id string, query url.Values) (*Token, error) {
 	t := new(Token)
 	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, query: query, repeatable: true}, t)
 	return orNil(t, err)

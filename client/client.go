@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -116,11 +117,7 @@ func parseServer(server string) (string, error) {
 
 // header returns the header of each request.
 func (o Options) header() (http.Header, error) {
-	agent := o.UserAgent
-	if agent == "" {
-		agent = "foliot-go"
-	}
-	h := http.Header{"User-Agent": {agent}}
+	h := http.Header{"User-Agent": {cmp.Or(o.UserAgent, "foliot-go")}}
 	if o.Token != "" {
 		if strings.ContainsFunc(o.Token, notVisible) {
 			return nil, errors.New("client: invalid token: it has a space, a line break or another character that is not allowed")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -170,10 +171,7 @@ func withMaybeApplied(err error, maybeApplied bool) error {
 
 // problemError converts a problem of the API to an Error.
 func problemError(p wire.Problem) *Error {
-	detail := p.Detail
-	if detail == "" {
-		detail = p.Title
-	}
+	detail := cmp.Or(p.Detail, p.Title)
 	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, ID: p.ID, State: State(p.State), Detail: strings.TrimPrefix(detail, p.Field+": ")}
 	e.Suggestion, e.Kind, e.Name, e.Allowed = p.Suggestion, p.Kind, p.Name, p.Allowed
 	if p.Count != nil {

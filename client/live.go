@@ -18,7 +18,7 @@ import (
 // sees only the queues and destinations of its namespace, and zero for the
 // rest.
 type Live struct {
-	Now          time.Time     // the server's clock at the reply; zero: an older server
+	Now          time.Time     // the server's clock at the reply
 	At           time.Time     // time of the sample, at most a second ago
 	Running      int           // attempts under way, in all namespaces
 	Slots        int           // highest number of attempts under way

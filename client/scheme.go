@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -58,10 +59,5 @@ func wantsTLS(resp *http.Response, body []byte) bool {
 	if resp.StatusCode != http.StatusBadRequest || resp.TLS != nil {
 		return false
 	}
-	for _, words := range tlsWanted {
-		if bytes.Contains(body, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tlsWanted, func(words []byte) bool { return bytes.Contains(body, words) })
 }

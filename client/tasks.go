@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net/http"
@@ -25,7 +26,7 @@ func (ts Tasks) Create(ctx context.Context, s Spec) (*Task, error) {
 // one task, as long as its record is kept. With the same key and another spec
 // it returns ErrKeyReused.
 func (ts Tasks) CreateOnce(ctx context.Context, key string, s Spec) (*Task, error) {
-	op := "create " + s.nameOr("a task")
+	op := "create " + cmp.Or(s.Name, "a task")
 	body, err := s.MarshalJSON()
 	if err != nil {
 		return nil, badBody(op, err)
@@ -34,13 +35,6 @@ func (ts Tasks) CreateOnce(ctx context.Context, key string, s Spec) (*Task, erro
 		op: op, method: http.MethodPost, path: "/tasks", body: body,
 		header: http.Header{"Idempotency-Key": {key}}, repeatable: key != "",
 	})
-}
-
-func (s Spec) nameOr(words string) string {
-	if s.Name == "" {
-		return words
-	}
-	return s.Name
 }
 
 // Put creates the task that s names, or replaces it. If an attempt of the old
@@ -59,7 +53,7 @@ func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, err
 // remembers the keys of the last few Puts of a name, as long as it keeps the
 // task's record. With the same key and another spec it returns ErrKeyReused.
 func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condition) (*Task, error) {
-	op := "put " + s.nameOr("a task")
+	op := "put " + cmp.Or(s.Name, "a task")
 	path, err := taskPath(op, s.Name)
 	if err != nil {
 		return nil, err

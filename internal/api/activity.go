@@ -55,8 +55,7 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 	}
 	history := s.cfg.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
 	history.Node = s.nodeName()
-	s.write(r.Context(), w, jsonType, http.StatusOK, history)
-	return nil
+	return s.reply(w, r, http.StatusOK, history)
 }
 
 func (s *Server) attempts(w http.ResponseWriter, r *request) error {
@@ -85,8 +84,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 		}
 	}
 	list.Node = s.nodeName()
-	s.write(r.Context(), w, jsonType, http.StatusOK, list)
-	return nil
+	return s.reply(w, r, http.StatusOK, list)
 }
 
 // oneOrAll returns the namespace of the request, or "" for an operator that

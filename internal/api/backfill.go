@@ -56,8 +56,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 		}
 	}
 	reply.Durability = s.durability(r)
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // backfillPart returns the number of tasks to create at once. Their total size is

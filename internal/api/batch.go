@@ -41,8 +41,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	for i, reply := range replies {
 		b.results[b.places[i]] = batchResult(reply)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.BatchReply{Results: b.results, Durability: s.durability(r)})
-	return nil
+	return s.reply(w, r, http.StatusOK, wire.BatchReply{Results: b.results, Durability: s.durability(r)})
 }
 
 // batch collects the items of one request: the changes of valid items, and the

@@ -127,8 +127,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 		}
 	}
 	if dry {
-		s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-		return nil
+		return s.reply(w, r, http.StatusOK, reply)
 	}
 	reply = wire.BulkReply{}
 	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
@@ -138,8 +137,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 		return err
 	}
 	reply.Durability = s.durability(r)
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // countMany counts the matching tasks, and puts their number and some of them

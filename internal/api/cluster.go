@@ -71,8 +71,7 @@ func (s *Server) cluster(w http.ResponseWriter, r *request) error {
 			c.Nodes[i] = s.showNode(&n)
 		}
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, c)
-	return nil
+	return s.reply(w, r, http.StatusOK, c)
 }
 
 func uptime(d time.Duration) string { return max(d, 0).Truncate(time.Second).String() }
@@ -99,8 +98,7 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 			Shard: sh.Number, Owner: sh.Owner, Until: showOptional(sh.Until), Epoch: sh.Epoch, NextDue: showOptional(sh.NextDue), Running: sh.Running,
 		}
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
@@ -109,8 +107,7 @@ func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
 	}
 	x := wire.Examination{Findings: []wire.Finding{}}
 	outside(r.Context(), func() { x.Findings = append(x.Findings, s.cfg.Examine(r.Context())...) }) // the servers of the store can be slow
-	s.write(r.Context(), w, jsonType, http.StatusOK, x)
-	return nil
+	return s.reply(w, r, http.StatusOK, x)
 }
 
 func noCluster() error {
@@ -148,8 +145,7 @@ func (s *Server) drain(w http.ResponseWriter, r *request, d store.Drain) error {
 	}
 	for _, n := range nodes {
 		if n.Name == d.Node {
-			s.write(r.Context(), w, jsonType, http.StatusOK, s.showNode(&n))
-			return nil
+			return s.reply(w, r, http.StatusOK, s.showNode(&n))
 		}
 	}
 	return &settings.MissingError{What: "node", Name: d.Node} // the node has ended since the lookup

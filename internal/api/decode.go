@@ -320,12 +320,16 @@ func (r *reader) textMap() (map[string]string, error) {
 }
 
 func (r *reader) instant() (task.Millis, error) {
+	t, err := r.time()
+	return task.CeilMillis(t), err
+}
+
+func (r *reader) time() (time.Time, error) {
 	s, err := r.textSuchAs("2030-01-02T15:04:05Z")
 	if err != nil {
-		return 0, err
+		return time.Time{}, err
 	}
-	t, err := parseTime("", s)
-	return task.CeilMillis(t), err
+	return parseTime("", s)
 }
 
 func (r *reader) duration() (time.Duration, error) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -132,10 +133,7 @@ func completeRule(rule *recurrence.Rule, given map[string]bool) error {
 // because 0 means that there is none.
 func (r *reader) bound() (task.Millis, error) {
 	at, err := r.instant()
-	if at == 0 {
-		at = -1
-	}
-	return at, err
+	return cmp.Or(at, -1), err
 }
 
 func (r *reader) decodeCron(rule *recurrence.Rule) error {
@@ -208,14 +206,6 @@ func (r *reader) decodeSpan(s *recurrence.Span) error {
 		return refuse("out_of_range", "from", "must be after 1970 and not after until")
 	}
 	return nil
-}
-
-func (r *reader) time() (time.Time, error) {
-	s, err := r.Text()
-	if err != nil {
-		return time.Time{}, err
-	}
-	return parseTime("", s)
 }
 
 // choice reads a policy, which is one of words.

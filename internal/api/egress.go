@@ -21,6 +21,5 @@ func (s *Server) egress(w http.ResponseWriter, r *request) error {
 	if verdict.Host == "" {
 		return refuse("bad_url", "url", verdict.Problem)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, verdict)
-	return nil
+	return s.reply(w, r, http.StatusOK, verdict)
 }

@@ -14,8 +14,7 @@ import (
 )
 
 func (s *Server) healthz(w http.ResponseWriter, r *request) error {
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Health{Status: "ok", Version: s.cfg.Version})
-	return nil
+	return s.reply(w, r, http.StatusOK, wire.Health{Status: "ok", Version: s.cfg.Version})
 }
 
 func (s *Server) readyz(w http.ResponseWriter, r *request) error {

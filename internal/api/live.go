@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -101,11 +99,7 @@ func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err
 			body = made.([]byte)
 			return nil
 		}
-		var buf bytes.Buffer
-		enc := json.NewEncoder(&buf)
-		enc.SetEscapeHTML(false)
-		err := enc.Encode(v.of(from.live, r.settings))
-		body = bytes.Clone(buf.Bytes())
+		body, err = encode(v.of(from.live, r.settings))
 		from.views.Store(v, body)
 		return err
 	}

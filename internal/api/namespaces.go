@@ -27,8 +27,7 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	for i, name := range part {
 		reply.Namespaces[i] = showNamespace(r.settings.Namespace(name), counts[name])
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // holdings is the content of a namespace.
@@ -57,8 +56,8 @@ func (s *Server) totals(r *request) (map[string]holdings, error) {
 }
 
 func (s *Server) getNamespace(w http.ResponseWriter, r *request) error {
-	name := r.PathValue("name")
-	if err := task.ValidateName("namespace", name); err != nil {
+	name, err := r.namespaceName()
+	if err != nil {
 		return err
 	}
 	n := r.settings.Namespace(name)
@@ -68,15 +67,17 @@ func (s *Server) getNamespace(w http.ResponseWriter, r *request) error {
 	return s.replyNamespace(w, r, http.StatusOK, n)
 }
 
+func (r *request) namespaceName() (string, error) {
+	name := r.PathValue("name")
+	return name, task.ValidateName("namespace", name)
+}
+
 func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
-	n := settings.NamespaceSettings{Name: r.PathValue("name")}
-	if err := task.ValidateName("namespace", n.Name); err != nil {
-		return err
-	}
-	cond, err := precondition(r.Request)
+	name, cond, err := conditional(r, r.namespaceName)
 	if err != nil {
 		return err
 	}
+	n := settings.NamespaceSettings{Name: name}
 	var owner settings.Owner
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n, &owner) }); err != nil {
 		return err
@@ -90,15 +91,11 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
-	name := r.PathValue("name")
-	if err := task.ValidateName("namespace", name); err != nil {
+	name, cond, err := conditional(r, r.namespaceName)
+	if err != nil {
 		return err
 	}
 	if err := noBody(r); err != nil {
-		return err
-	}
-	cond, err := precondition(r.Request)
-	if err != nil {
 		return err
 	}
 	n := r.settings.Namespace(name)

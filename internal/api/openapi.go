@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -211,10 +212,7 @@ func (d describer) requestBody(r route) *huma.RequestBody {
 func (d describer) response(r reply) *huma.Response {
 	response := &huma.Response{Description: r.about, Headers: map[string]*huma.Param{}}
 	if r.body != nil {
-		media := r.media
-		if media == "" {
-			media = jsonType
-		}
+		media := cmp.Or(r.media, jsonType)
 		response.Content = map[string]*huma.MediaType{media: {}}
 		if _, bytes := r.body.([]byte); !bytes {
 			response.Content[media].Schema = d.schema(r.body)

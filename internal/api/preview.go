@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -39,8 +40,7 @@ func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return ruleError(t, err)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Preview{Instants: showInstants(instants, clocks.Zone)})
-	return nil
+	return s.reply(w, r, http.StatusOK, wire.Preview{Instants: showInstants(instants, clocks.Zone)})
 }
 
 // ruleError returns the error for a schedule whose rule yields no instants on this
@@ -86,8 +86,7 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // readQuery reads the parameters of p.
@@ -116,9 +115,7 @@ func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
 			return refuse("out_of_range", given.name, "must be after 1970 and before the year 10000")
 		}
 	}
-	if p.from == 0 {
-		p.from = now
-	}
+	p.from = cmp.Or(p.from, now)
 	switch {
 	case (p.away.From == 0) != (p.away.Until == 0):
 		return refuse("bad_parameter", "absent_until", "an absence needs absent_from and absent_until")

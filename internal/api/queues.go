@@ -32,8 +32,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	for i, name := range names {
 		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name], s.now())
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // counts returns the content of each queue of a namespace that has records.
@@ -79,7 +78,7 @@ func (s *Server) knows(r *request, name string) error {
 }
 
 func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -133,7 +132,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 // editQueue applies an edit to a queue that exists. The edit depends only on
 // path, query and headers. checks can refuse the edit.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit f
 }
 
 func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := r.queue()
+	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
@@ -166,16 +165,6 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	}
 	made := queueAfter(changes)
 	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
-}
-
-// queue returns the name of the queue in r and the precondition.
-func (r *request) queue() (string, task.Precondition, error) {
-	name, err := r.queueName()
-	if err != nil {
-		return name, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return name, cond, err
 }
 
 func (r *request) queueName() (string, error) {

@@ -28,24 +28,17 @@ type rateKey struct {
 // take takes up to n units of a rate for the namespace. It returns the number
 // taken and, if that is less than n, the time until the next unit.
 func (r *rates) take(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (taken int, wait time.Duration) {
-	limit := ns.Limit(rate)
-	if limit.None() {
-		return n, 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bucketLocked(rateKey{ns.Name, rate}).Take(now, n, limit.PerSecond, limit.Burst)
+	taken = n
+	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		taken, wait = b.Take(now, n, l.PerSecond, l.Burst)
+	})
+	return taken, wait
 }
 
 // wait returns the time until a unit is available. It takes none.
-func (r *rates) wait(ns *settings.NamespaceSettings, rate settings.Rate, now time.Time) time.Duration {
-	limit := ns.Limit(rate)
-	if limit.None() {
-		return 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bucketLocked(rateKey{ns.Name, rate}).Wait(now, limit.PerSecond, limit.Burst)
+func (r *rates) wait(ns *settings.NamespaceSettings, rate settings.Rate, now time.Time) (wait time.Duration) {
+	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) { wait = b.Wait(now, l.PerSecond, l.Burst) })
+	return wait
 }
 
 // freeRefusal takes one of the 20 refusals a second that namespace gets without a
@@ -63,30 +56,35 @@ func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 // namespace for a day.
 func (r *rates) debit(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
-	limit := ns.Limit(rate)
-	if limit.None() || n == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.bucketLocked(rateKey{ns.Name, rate}).Overdraw(now, n, limit.PerSecond, limit.Burst+longest*limit.PerSecond)
+	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		b.Overdraw(now, n, l.PerSecond, l.Burst+longest*l.PerSecond)
+	})
 }
 
 // takeAll takes n units if one is available, and later requests wait for the
 // rest. If none is available, it takes none and returns the time until one is.
 func (r *rates) takeAll(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (wait time.Duration) {
-	limit := ns.Limit(rate)
-	if limit.None() || n == 0 {
+	if n == 0 {
 		return 0
+	}
+	r.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		var taken int
+		if taken, wait = b.Take(now, 1, l.PerSecond, l.Burst); taken == 1 {
+			b.Overdraw(now, n-1, l.PerSecond, math.Inf(1))
+		}
+	})
+	return wait
+}
+
+// limited calls use with the bucket of a rate, unless the rate has no limit.
+func (r *rates) limited(ns *settings.NamespaceSettings, rate settings.Rate, use func(*tokenbucket.Bucket, settings.RateLimit)) {
+	limit := ns.Limit(rate)
+	if limit.None() {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.bucketLocked(rateKey{ns.Name, rate})
-	taken, wait := b.Take(now, 1, limit.PerSecond, limit.Burst)
-	if taken == 1 {
-		b.Overdraw(now, n-1, limit.PerSecond, math.Inf(1))
-	}
-	return wait
+	use(r.bucketLocked(rateKey{ns.Name, rate}), limit)
 }
 
 func (r *rates) bucketLocked(key rateKey) *tokenbucket.Bucket {

@@ -13,15 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// replyTask replies with a task and its entity tag.
-func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t *wire.Task, etag string) {
+// reply sends v as JSON, and returns nil.
+func (s *Server) reply(w http.ResponseWriter, r *request, status int, v any) error {
+	s.write(r.Context(), w, jsonType, status, v)
+	return nil
+}
+
+// replyRecord replies with a task or a schedule, and its entity tag.
+func (s *Server) replyRecord(w http.ResponseWriter, r *request, status int, shown any, etag string) error {
 	w.Header().Set("ETag", `"`+etag+`"`)
-	s.write(r.Context(), w, jsonType, status, t)
+	return s.reply(w, r, status, shown)
 }
 
 // replyChange replies to a change. The reply omits the body, which the client
 // sent or did not request.
-func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) {
+func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) error {
 	t := done.Task
 	shown := s.show(r, t.WithoutBody())
 	shown.Durability = s.durability(r)
@@ -29,7 +35,7 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+t.Name)
 	}
-	s.replyTask(w, r, status, shown, t.ETag())
+	return s.replyRecord(w, r, status, shown, t.ETag())
 }
 
 // show returns t as the API shows it, with its body if it is loaded.

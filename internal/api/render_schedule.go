@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/cron"
@@ -9,17 +10,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// replySchedule replies with a schedule and its entity tag.
-func (s *Server) replySchedule(w http.ResponseWriter, r *request, status int, shown wire.Schedule, etag string) {
-	w.Header().Set("ETag", `"`+etag+`"`)
-	s.write(r.Context(), w, jsonType, status, shown)
-}
-
 // replyScheduleChange is replyChange for a schedule.
-func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
+func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) error {
 	shown := r.showSchedule(t.WithoutBody())
 	shown.Durability = s.durability(r)
-	s.replySchedule(w, r, status, shown, t.ETag())
+	return s.replyRecord(w, r, status, shown, t.ETag())
 }
 
 // showSchedule returns t as the caller may see it, with its body if it is
@@ -88,11 +83,7 @@ func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
 
 // words returns the rule as an English sentence.
 func words(r *recurrence.Rule) string {
-	text := r.Cron
-	if text == "" {
-		text = "@every " + r.Every.String()
-	}
-	expr, err := cron.Parse(text)
+	expr, err := cron.Parse(cmp.Or(r.Cron, "@every "+r.Every.String()))
 	if err != nil { // impossible: the PUT has parsed it
 		return ""
 	}

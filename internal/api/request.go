@@ -159,6 +159,16 @@ func precondition(r *http.Request) (task.Precondition, error) {
 	return c, nil
 }
 
+// conditional returns the key of the record in r, and the precondition.
+func conditional[K any](r *request, key func() (K, error)) (K, task.Precondition, error) {
+	k, err := key()
+	if err != nil {
+		return k, task.Precondition{}, err
+	}
+	cond, err := precondition(r.Request)
+	return k, cond, err
+}
+
 const weak = "W/"
 
 // etags splits a list of entity tags and removes their quotes. * stays.

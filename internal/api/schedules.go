@@ -40,8 +40,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replySchedule(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
-	return nil
+	return s.replyRecord(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
 }
 
 // schedule returns the schedule in the path of r, with the body of its tasks.
@@ -73,7 +72,7 @@ func (r *request) scheduleKey() (task.Key, error) {
 }
 
 func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
-	key, cond, err := r.scheduleTarget()
+	key, cond, err := conditional(r, r.scheduleKey)
 	if err != nil {
 		return err
 	}
@@ -108,8 +107,7 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	} else {
 		w.Header().Set("Location", schedulesPath+"/"+strings.TrimPrefix(key.Name, "@"))
 	}
-	s.replyScheduleChange(w, r, status, done.Task)
-	return nil
+	return s.replyScheduleChange(w, r, status, done.Task)
 }
 
 func (s *Server) deleteSchedule(w http.ResponseWriter, r *request) error {
@@ -129,7 +127,7 @@ func (s *Server) resumeSchedule(w http.ResponseWriter, r *request) error {
 // actOnSchedule applies a change that depends only on path and headers to an
 // existing schedule.
 func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := r.scheduleTarget()
+	key, cond, err := conditional(r, r.scheduleKey)
 	if err != nil {
 		return err
 	}
@@ -143,18 +141,7 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(ta
 	if err != nil {
 		return ofSchedule(r, err)
 	}
-	s.replyScheduleChange(w, r, http.StatusOK, done.Task)
-	return nil
-}
-
-// scheduleTarget returns the key of the schedule in r and the precondition.
-func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
-	key, err := r.scheduleKey()
-	if err != nil {
-		return key, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return key, cond, err
+	return s.replyScheduleChange(w, r, http.StatusOK, done.Task)
 }
 
 // ofSchedule replaces errors about tasks with errors about the schedule of r.

@@ -17,8 +17,7 @@ func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
 	for i, secret := range live {
 		reply.Secrets[i] = showSecret(secret)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
@@ -37,8 +36,7 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 	shown := showSecret(made)
 	shown.Secret = made.Secret
 	w.Header().Set("Location", secretsPath+"/"+made.ID)
-	s.write(r.Context(), w, jsonType, http.StatusCreated, shown)
-	return nil
+	return s.reply(w, r, http.StatusCreated, shown)
 }
 
 func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -129,9 +130,7 @@ func (c Config) withDefaults() Config {
 	if c.ClientAddr == nil {
 		c.ClientAddr = peer
 	}
-	if c.Version == "" {
-		c.Version = "dev"
-	}
+	c.Version = cmp.Or(c.Version, "dev")
 	if c.Now == nil {
 		c.Now = time.Now
 	}

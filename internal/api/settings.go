@@ -87,8 +87,7 @@ func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, ver
 	if r.unconfirmed != nil {
 		status = http.StatusAccepted
 	}
-	s.write(r.Context(), w, jsonType, status, shown)
-	return nil
+	return s.reply(w, r, status, shown)
 }
 
 // putStatus returns 201 for the first version of a setting, and sets Location

@@ -56,8 +56,7 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 		return err
 	}
 	done.UnderWay = done.UnderWay && status == http.StatusOK
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 // readSpec parses data as a task, which has this name unless it sets another one.
@@ -148,12 +147,11 @@ func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, s
 	if err != nil {
 		return err
 	}
-	s.replyChange(w, r, http.StatusCreated, done)
-	return nil
+	return s.replyChange(w, r, http.StatusCreated, done)
 }
 
 func (s *Server) put(w http.ResponseWriter, r *request) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -191,8 +189,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	case task.Updated:
 		s.changed(r, 1)
 	}
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 func (s *Server) get(w http.ResponseWriter, r *request) error {
@@ -207,12 +204,11 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
-	return nil
+	return s.replyRecord(w, r, http.StatusOK, s.show(r, t), t.ETag())
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *request) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -271,7 +267,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *request) error {
 
 // act applies a change that depends only on path and headers.
 func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := s.target(r)
+	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
@@ -279,16 +275,6 @@ func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, ta
 		return err
 	}
 	return s.change(w, r, s.now(), change(key, cond))
-}
-
-// target returns the key of the task in r and the precondition.
-func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
-	key, err := r.key()
-	if err != nil {
-		return key, task.Precondition{}, err
-	}
-	cond, err := precondition(r.Request)
-	return key, cond, err
 }
 
 // change applies a change to an existing task and replies.
@@ -304,8 +290,7 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 	if done.Effect == task.Accepted {
 		status = http.StatusAccepted
 	}
-	s.replyChange(w, r, status, done)
-	return nil
+	return s.replyChange(w, r, status, done)
 }
 
 // apply applies one change.

@@ -22,18 +22,13 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 	for i, t := range part {
 		reply.Tokens[i] = showToken(t, s.now())
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // tokens returns the tokens that r may list: those of its namespace, or all of
 // them for an operator that named no namespace.
 func (r *request) tokens(now task.Millis) (list []*settings.AccessToken) {
-	namespace := r.namespace
-	if r.all {
-		namespace = ""
-	}
-	for _, setting := range r.settings.List(settings.TokenKind, namespace) {
+	for _, setting := range r.settings.List(settings.TokenKind, r.oneOrAll()) {
 		if t := setting.(*settings.AccessToken); r.seesToken(t, now) {
 			list = append(list, t)
 		}
@@ -70,8 +65,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 	shown := showToken(made, s.now())
 	shown.Token = token
 	w.Header().Set("Location", tokensPath+"/"+made.ID)
-	s.write(r.Context(), w, jsonType, http.StatusCreated, shown)
-	return nil
+	return s.reply(w, r, http.StatusCreated, shown)
 }
 
 func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {

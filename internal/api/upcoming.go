@@ -59,8 +59,7 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.reply(w, r, http.StatusOK, reply)
 }
 
 // read reads the parameters of a request.

@@ -31,8 +31,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 		return err
 	}
 	r.settings = s.store.Settings() // a pause may have changed them
-	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
-	return nil
+	return s.replyRecord(w, r, http.StatusOK, s.show(r, t), t.ETag())
 }
 
 // settled reports whether t has reached a state that only a client changes.

@@ -19,6 +19,5 @@ func (s *Server) whoami(w http.ResponseWriter, r *request) error {
 		token := showToken(r.token, s.now())
 		me.Scope, me.Token = token.Scope, &token
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, me)
-	return nil
+	return s.reply(w, r, http.StatusOK, me)
 }

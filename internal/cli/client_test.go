@@ -62,7 +62,7 @@ func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/live" {
-			fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+			fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
 			return
 		}
 		asked.Add(1)

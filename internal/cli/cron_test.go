@@ -291,7 +291,7 @@ func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnExportOmitsEndedSchedulesAndWorksWithoutSchedules(t *testing.T) {
+func TestAnExportOmitsSchedulesThatTheFilterDoesNotSelect(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add once @daily http://127.0.0.1:9/ --queue a --label k=v")
 	s.must("", "cron add poll --every 5s http://127.0.0.1:9/ --queue b")
@@ -299,18 +299,6 @@ func TestAnExportOmitsEndedSchedulesAndWorksWithoutSchedules(t *testing.T) {
 		if got := strings.Count(s.must("", line), `"task":`); got != want {
 			t.Errorf("%s: %d schedules, want %d", line, got, want)
 		}
-	}
-	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/schedules") {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write([]byte(`{"tasks":[]}`))
-	}))
-	defer old.Close()
-	s.server = old.URL
-	if out, errs, code := s.run("", "export"); code != exit.OK || out != "" || !strings.Contains(errs, "too old to have schedules") {
-		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
 }
 

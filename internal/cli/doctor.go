@@ -72,10 +72,6 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console.Console) error {
 // newReport returns a report that prints each finding.
 func newReport(con *console.Console) *doctor.Report {
 	return doctor.NewReport(func(found wire.Finding) error {
-		if con.JSON {
-			return con.Object(found)
-		}
-		con.Linef("%s", doctor.Line(found))
-		return nil
+		return con.Resultf(found, "%s", doctor.Line(found))
 	}, con.ErrorText)
 }

@@ -61,14 +61,11 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, dial co
 		return err
 	}
 	verdict, err := api.Admin.Egress(ctx, c.URL)
-	var refused *client.Error
 	var noReply *client.TransportError
-	switch {
-	case errors.As(err, &noReply):
+	if errors.As(err, &noReply) {
 		return fmt.Errorf("%w; or pass --offline to check without a server", err)
-	case errors.As(err, &refused) && refused.Code == "no_route":
-		return errors.New("this version of the server cannot explain its egress policy: update the server, or pass --offline and its settings")
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	shown := wire.Egress{URL: c.URL, Scheme: verdict.Scheme, Host: verdict.Host, Port: verdict.Port, Open: verdict.Open, Problem: verdict.Problem, Addresses: []wire.EgressAddress{}}

@@ -19,7 +19,9 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/v1/live":
-			fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(now))
+			fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(now))
+		case "/v1/whoami":
+			fmt.Fprint(w, `{"namespace": "shop"}`)
 		case "/v1/queues":
 			fmt.Fprint(w, `{"queues": []}`)
 		case "/v1/schedules":
@@ -32,7 +34,7 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	}))
 	defer srv.Close()
 	out, _, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
-	if want := "ok   schedules    of the first 10000 in this namespace, none is overdue or stuck; the other schedules were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
+	if want := "ok   schedules    of the first 10000 in the namespace shop, none is overdue or stuck; the other schedules were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
 		t.Errorf("%d pages:\n%s", pages, out)
 	}
 }

@@ -48,7 +48,7 @@ func TestDoctorClaimsThatRequestsNeedATokenOnlyIfTheyDo(t *testing.T) {
 			}
 			switch r.URL.Path {
 			case "/v1/live":
-				fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+				fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
 			case "/v1/cluster":
 				fmt.Fprint(w, `{"store": "embedded", "durability": "synced", "secured": true, "nodes": []}`)
 			case "/v1/whoami":

@@ -44,7 +44,9 @@ func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/v1/live":
-				fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+				fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+			case "/v1/whoami":
+				fmt.Fprint(w, `{"namespace": "default"}`)
 			case "/v1/queues":
 				fmt.Fprint(w, `{"queues": []}`)
 			case "/v1/schedules":

@@ -44,13 +44,9 @@ type versionReply struct {
 // Run prints the version of this build.
 func (versionCmd) Run(con *console.Console) error {
 	v := versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if con.JSON {
-		return con.Object(v)
-	}
+	commit := ""
 	if v.Commit != "" {
-		con.Linef("foliot %s (%s, %s, %s)", v.Version, v.Commit, v.Go, v.Platform)
-		return nil
+		commit = v.Commit + ", "
 	}
-	con.Linef("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
-	return nil
+	return con.Resultf(v, "foliot %s (%s%s, %s)", v.Version, commit, v.Go, v.Platform)
 }

@@ -1,6 +1,9 @@
 package cron
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Rule is an expression in a zone, with policies for days when clocks change.
 // It is a value: any number of goroutines may use one. Its zero Gap and Overlap
@@ -93,10 +96,7 @@ func (r Rule) time(at int64, ok bool) (time.Time, bool) {
 }
 
 func (r Rule) zone() *time.Location {
-	if r.Zone == nil {
-		return time.UTC
-	}
-	return r.Zone
+	return cmp.Or(r.Zone, time.UTC)
 }
 
 // next returns the first occurrence at or after an instant.

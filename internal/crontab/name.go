@@ -1,6 +1,7 @@
 package crontab
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -66,11 +67,7 @@ func made(address string) string {
 			break
 		}
 	}
-	name := strings.TrimLeft(b.String(), "._-")
-	if name == "" {
-		return "schedule"
-	}
-	return name
+	return cmp.Or(strings.TrimLeft(b.String(), "._-"), "schedule")
 }
 
 // unique removes the entries with the name of an earlier line, and reports them as

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
@@ -44,11 +45,7 @@ func breakerReason(cause *task.Outcome) []any {
 	if cause == nil {
 		return []any{"reason", "no task waits for this destination, so its state was removed"}
 	}
-	reason := cause.Error
-	if reason == "" {
-		reason = "the receiver replied"
-	}
-	attrs := []any{"reason", reason, "status", cause.Status}
+	attrs := []any{"reason", cmp.Or(cause.Error, "the receiver replied"), "status", cause.Status}
 	if cause.Detail != "" {
 		attrs = append(attrs, "detail", cause.Detail)
 	}

@@ -56,7 +56,9 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 				// A hint has reported the occurrence, which may have begun
 				// already.
 				d.planner.Offer(now, r.Task.Entry())
-				d.count.fired(r)
+				if r.Spawned != nil {
+					d.count.Fired++
+				}
 			}
 		}
 		d.count.skipped(skipped)

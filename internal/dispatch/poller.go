@@ -97,18 +97,14 @@ func (d *Dispatcher) peek(ctx context.Context, reads []planner.Read) ([][]task.E
 	if len(reads) == 0 {
 		return nil, nil
 	}
-	found, err := d.queue.Peek(ctx, laneReads(reads))
+	requests := make([]store.LaneRead, len(reads))
+	for i, r := range reads {
+		requests[i] = r.LaneRead
+	}
+	found, err := d.queue.Peek(ctx, requests)
 	if err != nil {
 		d.logFailure(ctx, "read the due index", err)
 		return nil, err
 	}
 	return found, nil
-}
-
-func laneReads(reads []planner.Read) []store.LaneRead {
-	out := make([]store.LaneRead, len(reads))
-	for i, r := range reads {
-		out[i] = r.LaneRead
-	}
-	return out
 }

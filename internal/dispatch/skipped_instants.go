@@ -66,13 +66,6 @@ func (c *counters) skipped(all []stretch) {
 	}
 }
 
-// fired counts the occurrence that a Fire has created.
-func (c *counters) fired(r store.Reply) {
-	if r.Spawned != nil {
-		c.Fired++
-	}
-}
-
 // skips logs which instants schedules skipped. If many schedules skip at once,
 // it logs the first lines and counts the remaining ones.
 type skips struct{ sparseLog }

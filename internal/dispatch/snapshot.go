@@ -15,9 +15,7 @@ import (
 // destination, and a little per overdue task. Deliveries go on during the walk:
 // see walk.
 func (d *Dispatcher) Destinations() []planner.Destination {
-	g := d.beginWalk()
-	list := d.planner.Destinations(g.now, g.spent)
-	d.mu.Unlock()
+	list := walked(d, d.planner.Destinations)
 	slices.SortFunc(list, func(a, b planner.Destination) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Host, b.Host))
 	})
@@ -27,9 +25,7 @@ func (d *Dispatcher) Destinations() []planner.Destination {
 // Queues returns the state of every queue that has tasks in the window, or is
 // held, by namespace and name. For the cost see Destinations.
 func (d *Dispatcher) Queues() []planner.QueueState {
-	g := d.beginWalk()
-	list := d.planner.Queues(g.now, g.spent)
-	d.mu.Unlock()
+	list := walked(d, d.planner.Queues)
 	slices.SortFunc(list, func(a, b planner.QueueState) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -61,10 +57,12 @@ type walk struct {
 // walkStep is the cost of one step.
 const walkStep = 1000
 
-// beginWalk begins a walk. It returns with mu held.
-func (d *Dispatcher) beginWalk() *walk {
+// walked returns the list of a walk over the planner.
+func walked[T any](d *Dispatcher, list func(now time.Time, pause func(cost int) time.Time) []T) []T {
 	d.mu.Lock()
-	return &walk{d: d, now: d.tickLocked()}
+	defer d.mu.Unlock()
+	g := &walk{d: d, now: d.tickLocked()}
+	return list(g.now, g.spent)
 }
 
 // spent counts the cost of the walk, and releases mu for a moment when a step

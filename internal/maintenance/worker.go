@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -53,19 +54,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Every == 0 {
-		c.Every = time.Second
-	}
-	if c.UsesEvery == 0 {
-		c.UsesEvery = time.Minute
-	}
-	if c.ForgetEvery == 0 {
-		c.ForgetEvery = 10 * time.Minute
-	}
-	if c.KeepTokens == 0 {
-		c.KeepTokens = store.DefaultAuditKeep
-	}
-	c.KeepTokens = max(c.KeepTokens, 0)
+	c.Every = cmp.Or(c.Every, time.Second)
+	c.UsesEvery = cmp.Or(c.UsesEvery, time.Minute)
+	c.ForgetEvery = cmp.Or(c.ForgetEvery, 10*time.Minute)
+	c.KeepTokens = max(cmp.Or(c.KeepTokens, store.DefaultAuditKeep), 0)
 	if c.Uses == nil {
 		c.Uses = func() []settings.Edit { return nil }
 	}

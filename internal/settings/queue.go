@@ -104,18 +104,11 @@ func (q *QueueSettings) Spec() task.Spec {
 	}
 	s.Timeout = cmp.Or(q.Timeout, s.Timeout)
 	s.ExpireAfter, s.OnDead = q.ExpireAfter, q.OnDead
-	override(&s.Retry.MaxAttempts, q.Retry.MaxAttempts)
-	override(&s.Retry.MinBackoff, q.Retry.MinBackoff)
-	override(&s.Retry.MaxBackoff, q.Retry.MaxBackoff)
-	override(&s.Retry.MaxAge, q.Retry.MaxAge)
+	task.Set(&s.Retry.MaxAttempts, q.Retry.MaxAttempts)
+	task.Set(&s.Retry.MinBackoff, q.Retry.MinBackoff)
+	task.Set(&s.Retry.MaxBackoff, q.Retry.MaxBackoff)
+	task.Set(&s.Retry.MaxAge, q.Retry.MaxAge)
 	return s
-}
-
-// override stores *v in *field if v is not nil.
-func override[T any](field, v *T) {
-	if v != nil {
-		*field = *v
-	}
 }
 
 // Validate checks the fields that a client may set. Errors: *FieldError.

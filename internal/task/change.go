@@ -87,16 +87,11 @@ type Precondition struct {
 // Check returns ErrPrecondition if old does not match c. old is nil if there is
 // no record.
 func (c Precondition) Check(old *Task) error {
-	if c.IfNoneMatch && old != nil {
-		return ErrPrecondition
+	tag := ""
+	if old != nil && len(c.IfMatch) > 0 {
+		tag = old.ETag()
 	}
-	if len(c.IfMatch) == 0 {
-		return nil
-	}
-	if old == nil || !slices.Contains(c.IfMatch, "*") && !slices.Contains(c.IfMatch, old.ETag()) {
-		return ErrPrecondition
-	}
-	return nil
+	return c.CheckTag(old != nil, tag)
 }
 
 // CheckTag is the Check of records that are not tasks.
@@ -277,17 +272,17 @@ func (c Patch) merge(now Millis, t *Task) {
 	if c.Shift != 0 {
 		t.reschedule(now, max(t.OriginalDue.Add(c.Shift), 1)) // 0 is no time
 	}
-	set(&t.Queue, c.Queue)
-	set(&t.Priority, c.Priority)
-	set(&t.Request.URL, c.URL)
-	set(&t.Request.Method, c.Method)
-	set(&t.Timeout, c.Timeout)
-	set(&t.ExpireAfter, c.ExpireAfter)
-	set(&t.Retry.MaxAttempts, c.MaxAttempts)
-	set(&t.Retry.MinBackoff, c.MinBackoff)
-	set(&t.Retry.MaxBackoff, c.MaxBackoff)
-	set(&t.Retry.MaxAge, c.MaxAge)
-	set(&t.OnDead, c.OnDead)
+	Set(&t.Queue, c.Queue)
+	Set(&t.Priority, c.Priority)
+	Set(&t.Request.URL, c.URL)
+	Set(&t.Request.Method, c.Method)
+	Set(&t.Timeout, c.Timeout)
+	Set(&t.ExpireAfter, c.ExpireAfter)
+	Set(&t.Retry.MaxAttempts, c.MaxAttempts)
+	Set(&t.Retry.MinBackoff, c.MinBackoff)
+	Set(&t.Retry.MaxBackoff, c.MaxBackoff)
+	Set(&t.Retry.MaxAge, c.MaxAge)
+	Set(&t.OnDead, c.OnDead)
 	t.Labels = mergeMap(t.Labels, c.Labels, func(a, b string) bool { return a == b })
 	t.Request.Headers = mergeMap(t.Request.Headers, c.Headers, equalFold)
 	if b := cmp.Or(c.Body, c.Args); b != nil {
@@ -295,8 +290,8 @@ func (c Patch) merge(now Millis, t *Task) {
 	}
 }
 
-// set stores *v in *field if v is not nil.
-func set[T any](field, v *T) {
+// Set stores *v in *field if v is not nil.
+func Set[T any](field, v *T) {
 	if v != nil {
 		*field = *v
 	}

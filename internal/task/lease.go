@@ -68,9 +68,7 @@ func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	t.State = Running
 	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID, Timeout: t.Timeout, Holder: c.Holder}
 	t.Attempts++
-	if t.FirstAttemptAt == 0 {
-		t.FirstAttemptAt = now
-	}
+	t.FirstAttemptAt = cmp.Or(t.FirstAttemptAt, now)
 	return Result{Task: t, Effect: Updated}, nil
 }
 

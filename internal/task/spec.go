@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Spec is a task as a client requests it, without the fields that its life
 // adds. DefaultSpec returns the defaults.
@@ -80,12 +83,8 @@ const (
 
 // WithDefaults returns p with its zero fields filled.
 func (p Policy) WithDefaults() Policy {
-	if p.KeepFinished == 0 {
-		p.KeepFinished = DefaultKeepFinished
-	}
-	if p.KeepDead == 0 {
-		p.KeepDead = DefaultKeepDead
-	}
+	p.KeepFinished = cmp.Or(p.KeepFinished, DefaultKeepFinished)
+	p.KeepDead = cmp.Or(p.KeepDead, DefaultKeepDead)
 	return p
 }
 

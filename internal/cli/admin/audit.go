@@ -63,11 +63,7 @@ func (c *Audit) Run(ctx context.Context, con *console.Console, api *client.Clien
 			con.Notef("showing the newest %d; --limit 0 shows all", shown)
 			return err
 		}
-		if con.JSON {
-			err = con.Object(e)
-		} else {
-			err = out.Add(wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
-		}
+		err = out.Item(e, wording.Instant(e.At), e.By, e.Addr, e.Action, e.Namespace, e.Target, e.Detail)
 		if err != nil {
 			return err
 		}

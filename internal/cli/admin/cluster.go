@@ -46,12 +46,7 @@ func (clusterNodesCmd) Run(ctx context.Context, con *console.Console, api *clien
 	}
 	out := con.Table([]string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"})
 	for _, n := range c.Nodes {
-		if con.JSON {
-			err = con.Object(n)
-		} else {
-			err = out.Add(nodeRow(&n, c.Store == "shared")...)
-		}
-		if err != nil {
+		if err := out.Item(n, nodeRow(&n, c.Store == "shared")...); err != nil {
 			return err
 		}
 	}

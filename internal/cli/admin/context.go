@@ -1,8 +1,8 @@
 package admin
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,23 +194,12 @@ func (contextLsCmd) Run(con *console.Console) error {
 		if name == contexts.None {
 			reply.Server, reply.Current = connect.DefaultServer, file.Current == ""
 		}
-		if con.JSON {
-			err = con.Object(reply)
-		} else {
-			err = out.Add(name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, orDash(reply.Namespace), orDash(reply.TokenFile))
-		}
+		err = out.Item(reply, name, map[bool]string{true: "current", false: "-"}[reply.Current], reply.Server, cmp.Or(reply.Namespace, "-"), cmp.Or(reply.TokenFile, "-"))
 		if err != nil {
-			break
+			return err
 		}
 	}
-	return errors.Join(err, out.End())
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	return out.End()
 }
 
 type contextRmCmd struct {

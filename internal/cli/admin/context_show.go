@@ -82,7 +82,7 @@ func (contextShowCmd) Run(con *console.Console, given *connect.Flags, parsed *ko
 		{"client-cert", reply.ClientCert},
 		{"client-key", reply.ClientKey},
 	} {
-		value := orDash(row.of.Value)
+		value := cmp.Or(row.of.Value, "-")
 		if row.of.Set {
 			value = "set, not shown"
 		}

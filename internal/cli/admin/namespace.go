@@ -112,11 +112,8 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	if err != nil {
 		return err
 	}
-	if con.JSON {
-		return errors.Join(con.Object(n), exit.Applied(n.Unconfirmed))
-	}
 	out := con.Table(namespaceHeading)
-	return errors.Join(out.Add(namespaceRow(n)...), out.End(), exit.Applied(n.Unconfirmed))
+	return errors.Join(out.Item(n, namespaceRow(n)...), out.End(), exit.Applied(n.Unconfirmed))
 }
 
 type namespaceRmCmd struct {
@@ -142,11 +139,7 @@ func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *cli
 	if err != nil {
 		return err
 	}
-	if con.JSON {
-		return errors.Join(con.Object(n), exit.Applied(n.Unconfirmed))
-	}
-	con.Linef("removed %s", c.Name)
-	return exit.Applied(n.Unconfirmed)
+	return errors.Join(con.Resultf(n, "removed %s", c.Name), exit.Applied(n.Unconfirmed))
 }
 
 // missing reports whether err means that the namespace does not exist. The

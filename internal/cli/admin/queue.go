@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -65,30 +67,21 @@ func queueState(q *client.Queue) string {
 
 // queueLimits returns the limits of a queue in words.
 func queueLimits(s client.QueueSettings) string {
-	words := ""
-	add := func(text string) {
-		if words != "" {
-			words += ", "
-		}
-		words += text
-	}
+	var words []string
 	if s.Rate > 0 {
 		text := number(s.Rate) + "/s"
 		if s.Burst > 0 {
 			text += " burst " + strconv.Itoa(s.Burst)
 		}
-		add(text)
+		words = append(words, text)
 	}
 	if s.Concurrency > 0 {
-		add(strconv.Itoa(s.Concurrency) + " at once")
+		words = append(words, strconv.Itoa(s.Concurrency)+" at once")
 	}
 	if s.PerDestination > 0 {
-		add(strconv.Itoa(s.PerDestination) + " to one host")
+		words = append(words, strconv.Itoa(s.PerDestination)+" to one host")
 	}
-	if words == "" {
-		return "none"
-	}
-	return words
+	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
@@ -150,10 +143,7 @@ func queueRetry(r client.Retry) string {
 			words += " " + part.word + " " + part.value
 		}
 	}
-	if words == "" {
-		return ""
-	}
-	return words[1:]
+	return strings.TrimPrefix(words, " ")
 }
 
 func attemptsWord(n client.Limit) string {
@@ -210,21 +200,16 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *clie
 	default:
 		q, err = api.Queues.Pause(ctx, c.Queue)
 	}
-	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue)
 }
 
-// printChanged prints a changed queue as JSON, or as a sentence. It returns err
-// if that is not nil.
-func printChanged(con *console.Console, q *client.Queue, err error, format, name string, word func(*client.Queue) string) error {
-	switch {
-	case err != nil:
+// printChanged prints a changed queue as JSON, or as a sentence with its name and
+// its state. It returns err if that is not nil.
+func printChanged(con *console.Console, q *client.Queue, err error, format, name string) error {
+	if err != nil {
 		return err
-	case con.JSON:
-		err = con.Object(q)
-	default:
-		con.Linef(format, name, word(q))
 	}
-	return errors.Join(err, exit.Applied(q.Unconfirmed))
+	return errors.Join(con.Resultf(q, format, name, queueState(q)), exit.Applied(q.Unconfirmed))
 }
 
 type queueResumeCmd struct {
@@ -234,7 +219,7 @@ type queueResumeCmd struct {
 // Run resumes the queue.
 func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Resume(ctx, c.Queue)
-	return printChanged(con, q, err, "%s is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s", c.Queue)
 }
 
 type queuePurgeCmd struct {
@@ -260,7 +245,7 @@ Examples:
 // Run purges the queue.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
-	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue, queueState)
+	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue)
 }
 
 func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *client.Client) (*client.Queue, error) {
@@ -288,5 +273,5 @@ type queueRmCmd struct {
 // Run removes the settings.
 func (c *queueRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Delete(ctx, c.Queue)
-	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue, queueState)
+	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue)
 }

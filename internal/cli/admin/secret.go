@@ -83,11 +83,7 @@ func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Cl
 	}
 	out := con.Table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
 	for _, s := range list {
-		if con.JSON {
-			err = con.Object(s)
-		} else {
-			err = out.Add(s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
-		}
+		err = out.Item(s, s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
 		if err != nil {
 			return err
 		}
@@ -109,10 +105,7 @@ func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client
 		if err != nil {
 			return err
 		}
-		if con.JSON {
-			return errors.Join(con.Object(s), exit.Applied(s.Unconfirmed))
-		}
-		con.Linef("removed %s: it signs no callbacks any more", id)
-		return exit.Applied(s.Unconfirmed)
+		err = con.Resultf(s, "removed %s: it signs no callbacks any more", id)
+		return errors.Join(err, exit.Applied(s.Unconfirmed))
 	})
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,10 +60,7 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 	if err != nil {
 		return err
 	}
-	f := &attemptFollower{seen: map[attemptKey]bool{}}
-	if !me.Now.IsZero() { // an older server sends no time
-		f.ahead = time.Until(me.Now)
-	}
+	f := &attemptFollower{ahead: time.Until(me.Now), seen: map[attemptKey]bool{}}
 	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})}
 	for first, failed := true, false; ; first = false {
 		asked := time.Now()
@@ -145,12 +143,6 @@ type attemptPrinter struct {
 
 func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 	for _, a := range attempts {
-		if p.con.JSON {
-			if err := p.con.Object(a); err != nil {
-				return err
-			}
-			continue
-		}
 		at := wording.Instant(a.At)
 		if p.con.OutTerm {
 			at = a.At.Local().Format("15:04:05.000")
@@ -159,7 +151,8 @@ func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
-		if err := p.table.Add(at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, orDash(attemptError(a))); err != nil {
+		err := p.table.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, cmp.Or(attemptError(a), "-"))
+		if err != nil {
 			return err
 		}
 	}

@@ -83,12 +83,10 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *cli
 // printToken prints a new token. For the first token of a server it also prints
 // the consequences.
 func printToken(con *console.Console, made client.Token, first bool) error {
-	if con.JSON {
-		if err := con.Object(made); err != nil {
-			return err
-		}
-	} else {
-		con.Linef("%s", made.Token)
+	if err := con.Resultf(made, "%s", made.Token); err != nil {
+		return err
+	}
+	if !con.JSON {
 		con.Notef("%s, scope %s, %s; its id is %s", holder(made.Namespace), made.Scope, lifetime(made.ExpiresAt), made.ID)
 	}
 	if first {
@@ -191,13 +189,10 @@ Examples:
 // Run prints a token.
 func (tokenGenerateCmd) Run(con *console.Console) error {
 	token, _ := settings.MintToken()
-	if con.JSON {
-		return con.Object(struct {
-			Token string `json:"token"`
-		}{token})
-	}
-	con.Linef("%s", token)
-	return nil
+	reply := struct {
+		Token string `json:"token"`
+	}{token}
+	return con.Resultf(reply, "%s", token)
 }
 
 type tokenLsCmd struct{}
@@ -256,14 +251,11 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *cli
 		if err != nil {
 			return err
 		}
-		if con.JSON {
-			return errors.Join(con.Object(t), exit.Applied(t.Unconfirmed))
-		}
-		con.Linef("revoked %s", id)
-		if t.ActiveChildren > 0 {
+		err = con.Resultf(t, "revoked %s", id)
+		if t.ActiveChildren > 0 && !con.JSON {
 			con.Notef("%d tokens that were created with it are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}
-		return exit.Applied(t.Unconfirmed)
+		return errors.Join(err, exit.Applied(t.Unconfirmed))
 	})
 }
 

@@ -249,19 +249,10 @@ func topTable(w io.Writer, most int, heading string, n int, row func(int) string
 		shown = min(n, most)
 	}
 	for i := range shown {
-		fmt.Fprintln(tw, printableRow(row(i)))
+		fmt.Fprintln(tw, wording.PrintableLines(row(i)))
 	}
 	_ = tw.Flush() // w is in memory and returns no error
 	if shown < n {
 		fmt.Fprintf(w, "… and %d more\n", n-shown)
 	}
-}
-
-// printableRow applies wording.Printable to each field.
-func printableRow(row string) string {
-	fields := strings.Split(row, "\t")
-	for i := range fields {
-		fields[i] = wording.Printable(fields[i])
-	}
-	return strings.Join(fields, "\t")
 }

@@ -94,7 +94,7 @@ func (p *planner) namespaces(ctx context.Context) (all []stored, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ofNamespace(n))
+		all = append(all, *ofNamespace(n))
 	}
 	return all, nil
 }
@@ -120,14 +120,14 @@ func (p *planner) inside(ctx context.Context, namespace string) (all []stored, e
 				all = append(all, *found)
 			}
 		default:
-			all = append(all, ofQueue(namespace, q))
+			all = append(all, *ofQueue(namespace, q))
 		}
 	}
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ofSchedule(namespace, s))
+		all = append(all, *ofSchedule(namespace, s))
 	}
 	return all, nil
 }

@@ -57,15 +57,13 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 		if err != nil {
 			return nil, unlessMissing(err)
 		}
-		found := ofNamespace(n)
-		return &found, nil
+		return ofNamespace(n), nil
 	case manifest.Queue:
 		q, err := api.Queues.Get(ctx, key.Name)
 		if err != nil || q.Version == 0 {
 			return nil, unlessMissing(err)
 		}
-		found := ofQueue(key.Namespace, q)
-		return &found, nil
+		return ofQueue(key.Namespace, q), nil
 	}
 	found, err := api.Schedules.Get(ctx, key.Name)
 	if err != nil {
@@ -74,24 +72,23 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 	if found.Hidden {
 		return nil, errors.New(key.String() + ": the namespace hides the bodies and headers from this token, so they cannot be compared: use a token of scope write")
 	}
-	shown := ofSchedule(key.Namespace, found)
-	return &shown, nil
+	return ofSchedule(key.Namespace, found), nil
 }
 
-func ofNamespace(n *client.Namespace) stored {
-	s := stored{Object: manifest.OfNamespace(n), owner: n.ManagedBy, condition: client.IfMatch(n.ETag()), counts: n.Counts, schedules: n.Schedules}
+func ofNamespace(n *client.Namespace) *stored {
+	s := &stored{Object: manifest.OfNamespace(n), owner: n.ManagedBy, condition: client.IfMatch(n.ETag()), counts: n.Counts, schedules: n.Schedules}
 	if n.Version == 0 {
 		s.condition = client.IfNoneMatch()
 	}
 	return s
 }
 
-func ofQueue(namespace string, q *client.Queue) stored {
-	return stored{Object: manifest.OfQueue(namespace, q), owner: q.ManagedBy, condition: client.IfMatch(q.ETag()), counts: q.Counts}
+func ofQueue(namespace string, q *client.Queue) *stored {
+	return &stored{Object: manifest.OfQueue(namespace, q), owner: q.ManagedBy, condition: client.IfMatch(q.ETag()), counts: q.Counts}
 }
 
-func ofSchedule(namespace string, s *client.Schedule) stored {
-	return stored{Object: manifest.OfSchedule(namespace, s), owner: s.ManagedBy, condition: client.IfMatch(s.ETag())}
+func ofSchedule(namespace string, s *client.Schedule) *stored {
+	return &stored{Object: manifest.OfSchedule(namespace, s), owner: s.ManagedBy, condition: client.IfMatch(s.ETag())}
 }
 
 // unlessMissing returns err, or nil if err means that the object does not

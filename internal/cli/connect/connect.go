@@ -163,7 +163,7 @@ func (f *Flags) HasPage(ctx context.Context) (string, error) {
 	}
 	_ = reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s replies %s: the server has no web page, because it runs with --no-ui or is older", page, reply.Status)
+		return "", fmt.Errorf("%s replies %s: the server has no web page, because it runs with --no-ui", page, reply.Status)
 	}
 	return page, nil
 }

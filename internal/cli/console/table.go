@@ -45,6 +45,14 @@ func (t *Table) Add(fields ...string) error {
 	return nil
 }
 
+// Item prints an item of a list: as an object with -o json, and otherwise as a row.
+func (t *Table) Item(item any, fields ...string) error {
+	if t.con.JSON {
+		return t.con.Object(item)
+	}
+	return t.Add(fields...)
+}
+
 // End prints the buffered rows. A table without rows is its heading only. With
 // -o json there is no table.
 func (t *Table) End() error {
@@ -126,15 +134,10 @@ func (t *Table) colorOf(row []string, column int, field string) string {
 func List[T any](con *Console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {
 	out := con.Table(heading)
 	for item, err := range list {
-		switch {
-		case err != nil:
-			return errors.Join(err, out.End())
-		case con.JSON:
-			err = con.Object(item)
-		default:
-			err = out.Add(row(item)...)
-		}
 		if err != nil {
+			return errors.Join(err, out.End())
+		}
+		if err := out.Item(item, row(item)...); err != nil {
 			return err
 		}
 	}

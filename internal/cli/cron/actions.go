@@ -95,11 +95,7 @@ func eachSchedule(ctx context.Context, con *console.Console, names []string, act
 		if err != nil {
 			return err
 		}
-		if con.JSON {
-			return con.Object(s)
-		}
-		con.Linef("%s", wording.Printable(says(s)))
-		return nil
+		return con.Resultf(s, "%s", says(s))
 	})
 }
 
@@ -181,15 +177,11 @@ func (c *backfillCmd) Run(ctx context.Context, con *console.Console, api *client
 		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, wording.Instant(from), wording.Instant(until)))
 		return err
 	}
-	if con.JSON {
-		return con.Object(done)
-	}
 	existing := ""
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d existed already", done.Existing)
 	}
-	con.Linef("created %s of %s, %s to %s, due now%s", wording.Count(done.Created, "task"), c.Name, wording.Instant(from), wording.Instant(until), existing)
-	return nil
+	return con.Resultf(done, "created %s of %s, %s to %s, due now%s", wording.Count(done.Created, "task"), c.Name, wording.Instant(from), wording.Instant(until), existing)
 }
 
 // noteRest prints the command that continues a backfill after err.

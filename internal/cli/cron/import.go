@@ -207,12 +207,8 @@ func badLines(notes []crontab.Note, code string) []transfer.BadLine {
 func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time) error {
 	out := con.Table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
 	for _, p := range planned {
-		var err error
-		if con.JSON {
-			err = con.Object(transfer.ScheduleLine{Name: p.name, Spec: p.spec})
-		} else {
-			err = out.Add(strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
-		}
+		line := transfer.ScheduleLine{Name: p.name, Spec: p.spec}
+		err := out.Item(line, strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
 		if err != nil {
 			return err
 		}

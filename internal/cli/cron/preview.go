@@ -161,16 +161,11 @@ func printInstants(con *console.Console, list []client.Instant) error {
 	}
 	out := con.Table(heading)
 	for _, i := range list {
-		var err error
-		switch day := i.Local.Weekday().String(); {
-		case con.JSON:
-			err = con.Object(i)
-		case once:
-			err = out.Add(wording.Instant(i.At), day)
-		default:
-			err = out.Add(localTime(i.Local), wording.Instant(i.At), day)
+		row := []string{localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()}
+		if once {
+			row = row[1:]
 		}
-		if err != nil {
+		if err := out.Item(i, row...); err != nil {
 			return err
 		}
 	}

@@ -68,12 +68,8 @@ func poll(ctx context.Context, api *client.Client, name string) (*client.Task, e
 
 // printEnd prints how t ended. It returns an error if t was not delivered.
 func printEnd(con *console.Console, t *client.Task) error {
-	if con.JSON {
-		if err := con.Object(t); err != nil {
-			return err
-		}
-	} else {
-		con.Linef("%s", wording.Printable(Ending(t)))
+	if err := con.Resultf(t, "%s", Ending(t)); err != nil {
+		return err
 	}
 	if t.State == client.Delivered {
 		return nil

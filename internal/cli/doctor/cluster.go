@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +48,8 @@ func (f *Report) store(ctx context.Context, api *client.Client) {
 	all, err := api.Admin.ExamineStore(ctx)
 	var refused *client.Error
 	switch {
-	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
-		return // the server has nothing to examine, or is too old for this request
+	case errors.As(err, &refused) && refused.Code == "unsupported":
+		return // the server has nothing to examine
 	case errors.Is(err, client.ErrForbidden):
 		f.add("store", true, "visible only with an operator's token (%s)", f.why(err))
 	case err != nil:
@@ -92,7 +93,7 @@ func (f *Report) node(n *client.Node) {
 	switch {
 	case n.Name == "":
 	case n.NameTaken:
-		words = fmt.Sprintf("%s at %s: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node", n.Name, orWord(n.Address, "an unknown address"))
+		words = fmt.Sprintf("%s at %s: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node", n.Name, cmp.Or(n.Address, "an unknown address"))
 	case !n.Ready && !n.Self:
 		words = fmt.Sprintf("%s sends no heartbeat, the last one came at %s: it has ended, hangs or cannot reach Redis; the others take its shards", n.Name, wording.Instant(n.LastSeenAt))
 	default:

@@ -87,10 +87,10 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 		bad  int
 		says string
 	}{
-		"none": {nil, 0, "ok   schedules    this namespace has none\n"},
+		"none": {nil, 0, "ok   schedules    the namespace shop has none\n"},
 		"in time": {
 			[]*client.Schedule{{NextAt: at.Add(-overdueBound)}, {NextAt: at.Add(time.Hour)}, {State: client.SchedulePaused}},
-			0, "ok   schedules    3 in this namespace, none overdue or stuck\n",
+			0, "ok   schedules    3 in the namespace shop, none overdue or stuck\n",
 		},
 		"overdue": {
 			[]*client.Schedule{{Name: "a", NextAt: at.Add(-6 * time.Second)}, {Name: "b", NextAt: at.Add(-time.Minute)}, {Name: "c", NextAt: at}},
@@ -102,7 +102,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 		},
 		"skipped": {
 			[]*client.Schedule{{Name: "a", LastSkipped: skipped(time.Hour)}, {Name: "b", LastSkipped: skipped(time.Minute)}, {Name: "c", LastSkipped: skipped(25 * time.Hour)}},
-			0, "ok   schedules    3 in this namespace, none overdue or stuck\n" +
+			0, "ok   schedules    3 in the namespace shop, none overdue or stuck\n" +
 				"ok   schedules    2 skipped instants in the last 24h0m0s, the latest (b) 2030-01-02T02:59:00.000Z (misfire): foliot cron get NAME shows",
 		},
 		"many stuck": {
@@ -112,6 +112,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := printing(&out)
+		f.namespace = "shop"
 		var found schedulesFound
 		for _, s := range c.list {
 			found.take(s, at)

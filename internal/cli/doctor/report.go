@@ -15,7 +15,7 @@ type Report struct {
 	bad  int                // number of bad findings
 	err  error
 
-	namespace string // the examined one; empty if its name is unknown
+	namespace string // the examined one
 	others    bool   // the caller could examine other namespaces too, and some exist
 }
 

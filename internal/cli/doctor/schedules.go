@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -39,8 +38,6 @@ func (f *Report) schedules(ctx context.Context, api *client.Client, at time.Time
 		switch {
 		case errors.Is(err, client.ErrUnavailable):
 			return err
-		case lacksSchedules(err):
-			return nil // the server is too old to have schedules
 		case err != nil:
 			f.add("schedules", false, "cannot examine: %s", f.why(err))
 			return nil
@@ -85,7 +82,7 @@ func (f *Report) scheduled(k *schedulesFound, at time.Time) {
 			k.overdue, k.oldest.Name, wording.Age(at.Sub(k.oldest.NextAt)))
 	}
 	if len(k.problems) == 0 && k.oldest == nil {
-		f.add("schedules", true, "%s", k.words(f.where(), f.others))
+		f.add("schedules", true, "%s", k.words("the namespace "+f.namespace, f.others))
 	}
 	if k.skipped > 0 {
 		f.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME shows the last skipped instants of each", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
@@ -106,10 +103,4 @@ func (k *schedulesFound) words(where string, others bool) string {
 		return fmt.Sprintf("of the first %d in %s, none is overdue or stuck; the other schedules were not examined%s", k.examined, where, rest)
 	}
 	return fmt.Sprintf("%d in %s, none overdue or stuck%s", k.examined, where, rest)
-}
-
-// lacksSchedules reports whether a server has no route for schedules.
-func lacksSchedules(err error) bool {
-	var refused *client.Error
-	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }

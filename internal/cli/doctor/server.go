@@ -61,14 +61,19 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 		return err
 	}
 	f.certificate(caller.ServerCertificate(), began)
-	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
+	f.clock(live.Now, began, time.Since(began))
 	shared, err := f.servers(ctx, api, caller)
 	if err == nil {
-		if f.scope(ctx, api, caller) {
-			err = f.deadOfAll(ctx, api)
-		} else {
-			err = f.dead(ctx, api)
+		namespace, all, refused := caller.Scope(ctx, api)
+		if refused != nil {
+			return refused
 		}
+		f.namespace = namespace
+		count := f.dead
+		if all {
+			count = f.deadOfAll
+		}
+		err = count(ctx, api)
 	}
 	if err == nil {
 		err = f.schedules(ctx, api, live.At)
@@ -80,25 +85,6 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 		f.overdue(live, shared)
 	}
 	return f.end()
-}
-
-// scope stores the namespace that the report examines. It reports whether the
-// caller can also read the other namespaces.
-func (f *Report) scope(ctx context.Context, api *client.Client, caller Caller) (all bool) {
-	namespace, all, err := caller.Scope(ctx, api)
-	if err != nil { // an old server: the findings name no namespace
-		return false
-	}
-	f.namespace = namespace
-	return all
-}
-
-// where names the namespace that the report examines.
-func (f *Report) where() string {
-	if f.namespace == "" {
-		return "this namespace"
-	}
-	return "the namespace " + f.namespace
 }
 
 // unknown adds the findings that need the store while it is unavailable.
@@ -196,7 +182,7 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 			behindBreakers[q.Namespace] -= q.Overdue
 			continue
 		}
-		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), orWord(q.LimitedBy, "their turn"))
+		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), cmp.Or(q.LimitedBy, "their turn"))
 	}
 	where := ""
 	if shared {
@@ -224,13 +210,6 @@ func (f *Report) lateness(l, waited client.Lateness) {
 	}
 }
 
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
-}
-
 // dead reports the number of dead tasks. An error means that the store is
 // unavailable.
 func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
@@ -242,7 +221,7 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
-		f.add("dead", true, "no task of %s is dead", f.where())
+		f.add("dead", true, "no task of the namespace %s is dead", f.namespace)
 		return nil
 	}
 	byHost, listed := map[string]int{}, 0
@@ -256,10 +235,10 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		f.warn("dead", "%s of %s to %s: foliot dead ls shows the reasons", wording.Count(byHost[host], "dead task"), f.where(), host)
+		f.warn("dead", "%s of the namespace %s to %s: foliot dead ls shows the reasons", wording.Count(byHost[host], "dead task"), f.namespace, host)
 	}
 	if more := dead - int64(listed); more > 0 {
-		f.warn("dead", "%d more of %s: foliot dead ls shows the reasons", more, f.where())
+		f.warn("dead", "%d more of the namespace %s: foliot dead ls shows the reasons", more, f.namespace)
 	}
 	return nil
 }

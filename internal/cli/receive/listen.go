@@ -246,11 +246,7 @@ func (rc *receiver) show(c callback) bool {
 	if rc.cmd.Quiet {
 		c.Body = ""
 	}
-	if rc.con.JSON {
-		_ = rc.con.Object(c) // without a reader, the sender still gets its answer
-	} else {
-		rc.con.Linef("%s", c.line())
-	}
+	_ = rc.con.Resultf(c, "%s", c.line()) // without a reader, the sender still gets its answer
 	rc.came = rc.came || rc.awaited != "" && own
 	if own && rc.seen == rc.cmd.Count || rc.came {
 		rc.stop()

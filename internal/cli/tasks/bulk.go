@@ -57,6 +57,19 @@ func (f manyFlags) byFilter() (bool, error) {
 // bulkAct is a method of the client that changes all tasks a filter selects.
 type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
 
+// each calls act with all tasks that the filter selects, or one with each name.
+// verb and done are for bulk.
+func (f manyFlags) each(ctx context.Context, con *console.Console, act bulkAct, verb, done string, one func(name string) error) error {
+	filtered, err := f.byFilter()
+	switch {
+	case err != nil:
+		return err
+	case filtered:
+		return f.bulk(ctx, con, act, verb, done)
+	}
+	return eachTaskName(ctx, con, f.Names, one)
+}
+
 // bulk calls act with the filter, after a confirmation, and prints the result.
 // The verb is for the question, such as "cancel".
 func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, verb, done string) error {
@@ -87,9 +100,9 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 
 // printMatches prints the result of a dry run.
 func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
-	out := con.Table(listHeading)
+	out := newTaskTable(con)
 	for _, t := range reply.Examples {
-		if err := out.Add(listRow(con, t)...); err != nil {
+		if err := out.add(t); err != nil {
 			return err
 		}
 	}

@@ -26,14 +26,7 @@ Examples:
 
 // Run cancels the tasks.
 func (c *Cancel) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	filtered, err := c.byFilter()
-	if err != nil {
-		return err
-	}
-	if filtered {
-		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
-	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return c.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
 		t, underWay, err := api.Tasks.Cancel(ctx, name)
 		switch {
 		case err != nil:

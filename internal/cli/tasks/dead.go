@@ -64,14 +64,11 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 	}
 	out := con.Table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
 	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
-		if con.JSON {
-			return con.Object(t)
-		}
 		attempts, last := 0, ""
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
 		}
-		return out.Add(t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
+		return out.Item(t, t.Name, t.Reason, con.Instant(t.FinishedAt), strconv.Itoa(attempts), t.Queue, last)
 	})
 	if err = errors.Join(err, out.End()); err != nil {
 		return err
@@ -113,8 +110,10 @@ func (c *deadRetryCmd) Run(ctx context.Context, con *console.Console, api *clien
 // are named, the flags select nothing.
 func (f deadFilter) filterFor(names []string) flags.Filter {
 	flags := f.flags()
-	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.Prefix == "" && f.DueBefore == "" && f.DueAfter == "" {
-		flags.State = nil // without another filter, the state must not select all dead tasks
+	dead := flags.State
+	flags.State = nil // without another filter, the state must not select all dead tasks
+	if len(names) == 0 && flags.Given() {
+		flags.State = dead
 	}
 	return flags
 }
@@ -146,14 +145,7 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		flags.State = []string{string(client.Dead)}
 	}
 	chosen := manyFlags{Names: c.Names, Filter: flags, yesFlag: c.yesFlag}
-	filtered, err := chosen.byFilter()
-	if err != nil {
-		return err
-	}
-	if filtered {
-		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
-	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return chosen.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
 			return exit.WithOp(err, "cancel "+name)

@@ -87,11 +87,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 	}
 	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON"})
 	for _, t := range page.Tasks {
-		if con.JSON {
-			err = con.Object(t)
-		} else {
-			err = out.Add(t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
-		}
+		err = out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
 		if err != nil {
 			return errors.Join(err, out.End())
 		}
@@ -108,26 +104,18 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 	return nil
 }
 
-// listHeading is the heading of a table with rows of listRow.
-var listHeading = []string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}
-
-func listRow(con *console.Console, t *client.Task) []string {
-	return []string{t.Name, delivery.StateOf(t), con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), con.Instant(t.NextAt)}
-}
-
 // taskTable prints tasks as rows, or as objects with -o json.
 type taskTable struct {
 	*console.Table
 	con *console.Console
 }
 
-func newTaskTable(con *console.Console) taskTable { return taskTable{con.Table(listHeading), con} }
+func newTaskTable(con *console.Console) taskTable {
+	return taskTable{con.Table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"}), con}
+}
 
 func (l taskTable) add(t *client.Task) error {
-	if l.con.JSON {
-		return l.con.Object(t)
-	}
-	return l.Add(listRow(l.con, t)...)
+	return l.Item(t, t.Name, delivery.StateOf(t), l.con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), l.con.Instant(t.NextAt))
 }
 
 // attemptsOf returns the number of attempts of a task.

@@ -28,14 +28,7 @@ Examples:
 
 // Run retries the tasks.
 func (c *Retry) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	filtered, err := c.byFilter()
-	if err != nil {
-		return err
-	}
-	if filtered {
-		return c.bulk(ctx, con, api.Tasks.RetryMany, "retry", "retried")
-	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return c.each(ctx, con, api.Tasks.RetryMany, "retry", "retried", func(name string) error {
 		t, err := api.Tasks.Retry(ctx, name)
 		if err != nil {
 			return err

@@ -63,11 +63,7 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	}
 	out := con.Table([]string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"})
 	for _, item := range list.Items {
-		if con.JSON {
-			err = con.Object(item)
-		} else {
-			err = out.Add(con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
-		}
+		err = out.Item(item, con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
 		if err != nil {
 			break
 		}

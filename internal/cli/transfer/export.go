@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,7 +75,7 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return err
 	}
-	x := exporter{con: con, api: api, bar: console.NewProgress(con, "exported", -1), terminal: con.OutTerm && c.File == "-"}
+	x := exporter{api: api, bar: console.NewProgress(con, "exported", -1), terminal: con.OutTerm && c.File == "-"}
 	write := func(w io.Writer) error {
 		if err := x.tasks(ctx, w, filter); err != nil || !schedules {
 			return err
@@ -110,7 +109,6 @@ func (c *Export) write(con *console.Console, write func(io.Writer) error) (err e
 
 // exporter writes the lines and counts them.
 type exporter struct {
-	con *console.Console
 	api *client.Client
 	bar *console.Progress
 
@@ -133,9 +131,6 @@ func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter)
 func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
 	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
 		switch {
-		case noSchedules(err):
-			x.con.Notef("the server is too old to have schedules: only tasks were exported")
-			return nil
 		case err != nil:
 			return err
 		case filter.Queue != "" && s.Task.Queue != filter.Queue:
@@ -198,13 +193,6 @@ func argsOnOneLine(args client.Body) client.Body {
 		return args
 	}
 	return client.JSON(json.RawMessage(line.Bytes()))
-}
-
-// noSchedules reports whether the server answered that it has no route for
-// schedules.
-func noSchedules(err error) bool {
-	var refused *client.Error
-	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
 // exportLine returns the spec that creates t again, with the requested due time

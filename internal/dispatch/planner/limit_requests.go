@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -179,14 +180,7 @@ func (s *LimitLease) hasLeftover() bool {
 func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.reported }
 
 // waits reports whether a lane of o has a task that is due.
-func (o *queueDestination) waits() bool {
-	for _, l := range o.lanes {
-		if l.busy() {
-			return true
-		}
-	}
-	return false
-}
+func (o *queueDestination) waits() bool { return slices.ContainsFunc(o.lanes, (*lane).busy) }
 
 // dueSoon reports whether the first task of l, which is not due yet, is due
 // within requestAhead. If so, it records the expected work in the leases of l.

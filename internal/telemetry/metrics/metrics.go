@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -37,9 +38,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Version == "" {
-		c.Version = "dev"
-	}
+	c.Version = cmp.Or(c.Version, "dev")
 	if c.Settings == nil {
 		none := settings.NewSettings()
 		c.Settings = func() *settings.Settings { return none }

@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -83,9 +84,4 @@ func (r *reply) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *reply) code() int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
-}
+func (r *reply) code() int { return cmp.Or(r.status, http.StatusOK) }
