@@ -129,7 +129,7 @@ func (c Config) withDefaults() Config {
 	fill(&c.Poll, 250*time.Millisecond)
 	fill(&c.Slots, 1024)
 	c.Slots = max(c.Slots, 0)
-	fill(&c.LeaseFor, 15*time.Second)
+	fill(&c.LeaseFor, store.ClaimFor)
 	fill(&c.Grace, 10*time.Second)
 	fill(&c.BreakerFailures, 10)
 	fill(&c.BreakerMax, 30*time.Second)

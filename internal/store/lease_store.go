@@ -2,9 +2,14 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
+
+// ClaimFor is how long a claim holds without an extension, unless a test sets
+// another time.
+const ClaimFor = 15 * time.Second
 
 // LeaseStore is the part of a store that dispatch uses. Its now is the clock
 // rounded down (FloorMillis): no claim is early.

@@ -56,7 +56,7 @@ func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 	marked, err := check(fs, dir) // again: another process may have been faster
 	if err == nil && !marked {
-		err = mark(fs, dir)
+		err = errors.Join(beginWatermark(fs, dir, 0), mark(fs, dir))
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
@@ -101,7 +101,7 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 	}
 	for _, name := range names {
 		switch name {
-		case lockFile, markerTemp, "lost+found":
+		case lockFile, markerTemp, watermarkFile, "lost+found":
 		default:
 			return false, fmt.Errorf("%w: %s holds %q and no file named %s; name an empty directory, or a new one", ErrForeign, dir, name, markerFile)
 		}

@@ -161,10 +161,7 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 	if err != nil {
 		return err
 	}
-	if !before.Exists {
-		return fmt.Errorf("there is no database: %w", errDamaged)
-	}
-	if err := s.checkFiles(before); err != nil {
+	if err := s.checkFiles(before); err != nil || !before.Exists {
 		return err
 	}
 	if s.db, err = openReadOnly(fs, dir, held); err != nil {

@@ -113,6 +113,19 @@ func contentOf(t *testing.T, disk *vfs.MemFS) (all []string) {
 	return all
 }
 
+func TestADirectoryOfWhichOnlyTheMarkerIsLeftIsRefused(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	if err := open(t, disk, Config{Now: clock}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pathsOf(t, disk, func(name string) bool { return name != markerFile && name != lockFile }) {
+		damages["removed"](t, disk, path)
+	}
+	if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, ErrDamaged) {
+		t.Error(err)
+	}
+}
+
 func TestAMissingOrEmptyWatermarkIsRefused(t *testing.T) {
 	killed, _, _ := manyLogs(t)
 	closed := cloneDisk(killed)

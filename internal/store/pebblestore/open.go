@@ -240,7 +240,7 @@ func explain(dir string, err error) error {
 	case errors.Is(err, ErrOtherFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
 		return err
 	case pebble.IsCorruptionError(err), errors.Is(err, errDamaged):
-		return fmt.Errorf("%w: %s: %w; the server did not open it, because tasks would be missing: restore the directory from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
+		return fmt.Errorf("%w: %s: %w; the server did not open it, because tasks may be missing: restore the directory from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
 	}
 	return fmt.Errorf("open the data directory %s: %w", dir, err)
 }

@@ -223,11 +223,7 @@ func (t *restore) firstDifference() string {
 // move moves the files to their places. The marker comes last: without it dir
 // is not a data directory.
 func (t *restore) move() error {
-	w, err := openWatermark(t.fs, t.temp)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(w.begin(t.fs, t.temp, t.manifest.Change), w.close()); err != nil {
+	if err := beginWatermark(t.fs, t.temp, t.manifest.Change); err != nil {
 		return err
 	}
 	if err := t.moveFile(watermarkFile); err != nil {

@@ -28,8 +28,8 @@ import (
 // The first note is the number of the newest batch that was confirmed. Each
 // batch also writes its number into the database, under numberKey. The second
 // note is the length and the checksum of the manifest when it was last synced.
-// The file exists, with the first note, before the database does. So a missing
-// file is noticed too.
+// The file exists, with the first note, before the directory has a marker. So a
+// missing file is noticed too.
 //
 // The notes are written after the sync of their subject. The first two are not
 // synced themselves. They survive the end of the process, but after a power loss
@@ -37,7 +37,7 @@ import (
 //
 // The last note records that the medium failed, so that Open does not count
 // the attempts that were under way. The notes are in the first block of the
-// file, so they can be written even if the disk is full.
+// file, so most file systems can write them even if the disk is full.
 type watermark struct{ file vfs.File }
 
 const (
@@ -182,25 +182,28 @@ func fileNumber(fs vfs.FS, path, prefix, suffix string) (uint64, bool) {
 	return n, isPrefix && isSuffix && err == nil
 }
 
-// begin writes the first note, and syncs the file, before a database is created
-// at change n.
-func (w *watermark) begin(fs vfs.FS, dir string, n uint64) error {
-	return errors.Join(w.set(n), w.file.Sync(), syncDir(fs, dir))
+// beginWatermark writes the first note of a store at change n, and syncs the file.
+func beginWatermark(fs vfs.FS, dir string, n uint64) error {
+	w, err := openWatermark(fs, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.set(n), w.file.Sync(), w.close(), syncDir(fs, dir))
 }
 
-// checkFiles checks the files of the database that Pebble is going to read. If
-// there is none yet, checkFiles begins the watermark.
+// checkFiles checks the files of the database that Pebble is going to read. There
+// may be none if the creation of the directory was interrupted.
 func (s *Store) checkFiles(db *pebble.DBDesc) error {
 	note, err := s.watermark.read(numberNote, numberNoteLen)
 	switch {
 	case err != nil:
 		return err
-	case !db.Exists && (note == nil || binary.BigEndian.Uint64(note) == 0):
-		return s.watermark.begin(s.config.FS, s.dir, 0)
-	case !db.Exists:
-		return fmt.Errorf("there is no database, but change %d was answered: %w", binary.BigEndian.Uint64(note), errDamaged)
 	case note == nil:
 		return fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+	case !db.Exists && binary.BigEndian.Uint64(note) == 0:
+		return nil
+	case !db.Exists:
+		return fmt.Errorf("there is no database, but change %d was answered: %w", binary.BigEndian.Uint64(note), errDamaged)
 	}
 	if err := s.checkManifest(db.ManifestFilename); err != nil {
 		return err

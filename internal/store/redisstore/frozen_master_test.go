@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // A master is stopped until it has a successor. Then it replies to the calls
@@ -51,4 +52,23 @@ func testFrozenMaster(t *testing.T, c Config, master *redistest.Server, promoted
 	if n := k.log.count(olderData); n != 0 {
 		t.Errorf("%d false alarms:\n%s", n, k.log.String())
 	}
+}
+
+// A replica is detached from its master while the master is slow for a moment.
+// There is no failover.
+func TestAMasterWhoseFormerReplicaIsAMasterTooIsTrustedAgain(t *testing.T) {
+	long(t)
+	servers := redistest.NewSentinels(t)
+	c := Config{Durability: redisconn.Async, CallersClock: true, Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}
+	s := openNodeWith(t, c, servers.Sentinels[0].Addr, servers.Sentinels[1].Addr, servers.Sentinels[2].Addr)
+	servers.Servers[0].Pause()
+	for _, replica := range servers.Servers[1:] {
+		redis(t, replica, "REPLICAOF", "NO", "ONE")
+	}
+	for _, sentinel := range servers.Sentinels {
+		redis(t, sentinel, "SENTINEL", "RESET", redistest.MasterName)
+	}
+	eventually(t, 10*time.Second, "the master has missed a check", func() bool { return s.servers.Doubted(s.servers.Keys.Nodes) })
+	servers.Servers[0].Resume()
+	eventually(t, time.Minute, "it takes writes", func() bool { return apply(t, s, order("after")) == nil })
 }

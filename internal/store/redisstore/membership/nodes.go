@@ -65,12 +65,13 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	return all, nil
 }
 
-// Behind returns the names of the other live nodes that have not applied this
-// version of the settings or a later one.
+// Behind returns the names of the other nodes that have not applied this version
+// of the settings or a later one. A node that is silent is asked for as long as it
+// may begin an attempt that it had claimed.
 func (o *Member) Behind(ctx context.Context, version string) (names []string, err error) {
 	h, err := o.beat(ctx, readOnly)
 	for _, p := range h.peers {
-		if p.lives(h.now, o.config.ShardLease) && p.nonce != o.self.nonce && p.applied < version {
+		if p.lives(h.now, max(o.config.ShardLease, store.ClaimFor)) && p.nonce != o.self.nonce && p.applied < version {
 			names = append(names, p.name)
 		}
 	}

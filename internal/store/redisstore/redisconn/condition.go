@@ -24,10 +24,12 @@ type condition struct {
 	replicas    int      // replicas that follow
 	followers   []string // host:port of all replicas that it reports, even if they do not follow
 
+	history     string        // the ID of its replication; a successor takes it over as its second one
 	run         string        // the ID of its process; empty means that the facts come from an earlier process
 	unread      bool          // CONFIG GET failed
 	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
 	silent      bool          // it did not answer a later check
+	doubted     time.Duration // since when it answers although a successor exists; zero: not so
 	refused     error         // why it refuses writes; nil means that it accepts them
 
 	unfit []error  // the reasons to refuse it when a store is opened
@@ -130,7 +132,7 @@ func conditionOf(addr string, info, config map[string]string, memory int64) cond
 	c := condition{
 		facts: factsOf(addr, info, config), loading: loading(info),
 		used:  number(info, "used_memory", 0) - number(info, "mem_not_counted_for_evict", 0),
-		limit: number(info, "maxmemory", 0), run: info["run_id"], unread: config == nil,
+		limit: number(info, "maxmemory", 0), run: info["run_id"], history: info["master_replid"], unread: config == nil,
 	}
 	if c.limit == 0 {
 		c.limit = memory

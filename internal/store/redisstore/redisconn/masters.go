@@ -108,7 +108,8 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 		return 0, nil, err
 	}
 	m, nodes := &Masters{spans: spans, how: map[string]condition{}}, s.Client.Nodes()
-	before := s.Masters.Load()
+	last := s.Masters.Load()
+	known := last != nil
 	var mu sync.Mutex // guards m.how and the results
 	var all sync.WaitGroup
 	for _, sp := range spans {
@@ -116,8 +117,8 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 			continue
 		}
 		m.how[sp.addr] = condition{}
-		if before != nil {
-			m.how[sp.addr] = before.how[sp.addr] // it stays if the master does not answer
+		if known {
+			m.how[sp.addr] = last.how[sp.addr] // it stays if the master does not answer
 		}
 	}
 	for addr := range maps.Clone(m.how) {
@@ -133,14 +134,21 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 			}
 			sent := time.Now()
 			how, failed = s.conditionAt(ctx, addr, s.keyIn(m.spanOf(addr)), node)
-			if failed == nil && s.doubts(addr, time.Since(sent)) && s.succeeded(ctx, addr) {
-				failed = errReplaced
-			}
+			replaced := failed == nil && s.doubts(addr, time.Since(sent)) && s.succeeded(ctx, addr)
 			mu.Lock()
 			defer mu.Unlock()
+			before := m.how[addr]
+			now := s.Clocks.Monotonic()
+			if replaced && (before.doubted == 0 || now-before.doubted < trustAfter) {
+				failed = errReplaced
+			}
 			if failed != nil {
-				before := m.how[addr]
 				before.silent = true
+				if !replaced {
+					before.doubted = 0
+				} else if before.doubted == 0 {
+					before.doubted = now
+				}
 				m.how[addr] = before
 				if err == nil { // the first error is enough
 					err = failed
@@ -151,10 +159,10 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 				writable++
 			}
 			refused = cmp.Or(refused, how.refused)
-			if known := m.how[addr]; before != nil && how.run != known.run {
+			if known && how.run != before.run {
 				s.Replaced.Add(1)
 			}
-			m.how[addr] = how.after(m.how[addr])
+			m.how[addr] = how.after(before)
 			if how.replicas > 0 {
 				s.replicated.Store(true)
 			}

@@ -15,7 +15,12 @@ import (
 // again, and not know it yet. So a reply counts only if its server is still the
 // master in the view of this process, which can be late. If a server was slow or
 // silent for long enough to get a successor, its replicas are asked first,
-// because the successor is one of them.
+// because the successor is one of them: it has the history of the master. If the
+// others still call the server the master trustAfter later, it is.
+
+// trustAfter is longer than Sentinels and a Cluster take to make a former master
+// a replica after it has come back.
+const trustAfter = 30 * time.Second
 
 // errReplaced means that a server that replied is no longer the master.
 var errReplaced = errors.New("another server replaced the master before it replied")
@@ -66,7 +71,7 @@ func (s *Servers) succeeded(ctx context.Context, addr string) bool {
 	var all sync.WaitGroup
 	for _, replica := range slices.Compact(replicas) {
 		all.Go(func() {
-			if s.promoted(ctx, replica) {
+			if s.promoted(ctx, replica, m.how[addr].history) {
 				promoted.Store(true)
 			}
 		})
@@ -75,8 +80,9 @@ func (s *Servers) succeeded(ctx context.Context, addr string) bool {
 	return promoted.Load()
 }
 
-// promoted reports whether the server at addr answers and is a master.
-func (s *Servers) promoted(ctx context.Context, addr string) bool {
+// promoted reports whether the server at addr answers, and is a master that has
+// continued the history of another one.
+func (s *Servers) promoted(ctx context.Context, addr, history string) bool {
 	o := s.config.Client
 	o.InitAddress, o.Sentinel, o.ForceSingleClient = []string{addr}, rueidis.SentinelOption{}, true
 	o.Dialer.Timeout, o.DialCtxFn = CheckEvery/2, s.conns.open
@@ -86,5 +92,6 @@ func (s *Servers) promoted(ctx context.Context, addr string) bool {
 	}
 	defer client.Close()
 	text, err := client.Do(ctx, client.B().Info().Section("replication").Build()).ToString()
-	return err == nil && infoFields(text)["role"] == "master"
+	info := infoFields(text)
+	return err == nil && info["role"] == "master" && (info["master_replid"] == history || info["master_replid2"] == history)
 }

@@ -25,3 +25,18 @@ func TestAReplyOfAFormerMasterConfirmsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A server that was a replica may be the master of other data by now, and another
+// server may have its address.
+func TestOnlyAMasterThatContinuesTheHistoryIsASuccessor(t *testing.T) {
+	s, other := connected(t, Config{}, redistest.New(t).Addr), redistest.New(t)
+	text, err := redistest.Command(t.Context(), other.Addr, "INFO", "replication")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for history, successor := range map[string]bool{infoFields(text)["master_replid"]: true, "of another master": false} {
+		if got := s.promoted(t.Context(), other.Addr, history); got != successor {
+			t.Errorf("history %q: successor %v", history, got)
+		}
+	}
+}
