@@ -86,8 +86,8 @@ func TestAQueueBehindAnOpenBreakerIsNotLimitedByItsConcurrency(t *testing.T) {
 		if len(q) != 1 || len(d) != 1 || q[0].Running != 0 || d[0].Breaker != planner.Open {
 			t.Fatalf("the breaker is not open: %+v, %+v", q, d)
 		}
-		if q[0].Limit != planner.LimitDestination {
-			t.Errorf("the limit is %q, want %q", q[0].Limit, planner.LimitDestination)
+		if q[0].Limit != planner.LimitBreaker {
+			t.Errorf("the limit is %q, want %q", q[0].Limit, planner.LimitBreaker)
 		}
 	})
 }

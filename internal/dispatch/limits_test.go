@@ -298,7 +298,7 @@ func TestAQueueReportsItsLimit(t *testing.T) {
 		configure(settings.QueueSettings{Concurrency: 1})
 		want(planner.LimitConcurrency, 0, 19)
 		configure(settings.QueueSettings{PerDestination: 1})
-		want(planner.LimitDestination, 0, 19)
+		want(planner.LimitPerDestination, 0, 19)
 		configure(settings.QueueSettings{Paused: true})
 		want(planner.LimitPause, 0, 0)
 		configure(settings.QueueSettings{Paused: true, PausedUntil: millis().Add(time.Second)})

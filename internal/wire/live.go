@@ -42,7 +42,7 @@ type LiveQueue struct {
 	Running   int     `json:"running"`
 	Overdue   int     `json:"overdue" doc:"The due tasks that wait, as far as this server has read them: none of a held queue."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"The time since the oldest of them became due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots,runner" doc:"The reason that they wait. destination: breakers, delays that receivers asked for, or the limit per destination. slots: the server has no free slot. runner: no process that owns the tasks has a handler for their kind."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,slots,breaker,retry_after,per_destination,unsent,kind,quarantine,turn,runner" doc:"The reason that they wait, as in waits_for of a task; that of one of them, if there are several."`
 }
 
 // LiveDestination is the activity between a namespace and a destination.

@@ -28,9 +28,8 @@ func (Top) Help() string {
 	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
 fail. On a terminal it redraws until you press q or Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
 
-LIMITED BY is the reason why the overdue tasks of a queue wait: rate, concurrency, destination (its breaker, a delay that it asked
-for, or its limit), or slots (foliot serve --concurrency). BREAKER open means that the destination has failed repeatedly and gets
-no requests for a while. Its tasks use no attempts during that time.
+LIMITED BY is the reason why the overdue tasks of a queue wait; foliot get of one of them explains it. BREAKER open means that the
+destination has failed repeatedly and gets no requests for a while. Its tasks use no attempts during that time.
 
 Examples:
 

@@ -181,9 +181,9 @@ func TestADestinationThatIsDownIsOneLine(t *testing.T) {
 			{Namespace: "b", Destination: "up.test:443", Breaker: "closed", Overdue: 9},
 		},
 		Queues: []client.LiveQueue{
-			{Namespace: "a", Queue: "x", Overdue: 4, Oldest: time.Hour, LimitedBy: "destination"},
-			{Namespace: "a", Queue: "y", Overdue: 1, Oldest: time.Hour, LimitedBy: "destination"},
-			{Namespace: "b", Queue: "x", Overdue: 2, Oldest: time.Hour, LimitedBy: "destination"},
+			{Namespace: "a", Queue: "x", Overdue: 4, Oldest: time.Hour, LimitedBy: "breaker"},
+			{Namespace: "a", Queue: "y", Overdue: 1, Oldest: time.Hour, LimitedBy: "breaker"},
+			{Namespace: "b", Queue: "x", Overdue: 2, Oldest: time.Hour, LimitedBy: "breaker"},
 			{Namespace: "b", Queue: "slow", Overdue: 9, Oldest: time.Hour, LimitedBy: "rate"},
 		},
 	}

@@ -159,12 +159,6 @@ func (f *Report) live(l *client.Live) {
 // tasks of its own shards.
 func (f *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
-	behindBreakers := map[string]int{} // by namespace: due tasks that the finding breaker counts
-	for _, d := range l.Destinations {
-		if d.Breaker != "closed" {
-			behindBreakers[d.Namespace] += d.Overdue
-		}
-	}
 	for _, q := range l.Queues {
 		queue := wording.Qualified(q.Namespace, q.Queue)
 		switch held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"; {
@@ -178,9 +172,8 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 		case q.Oldest <= overdueBound:
 			continue
 		}
-		if overdue++; q.LimitedBy == "destination" && q.Overdue <= behindBreakers[q.Namespace] {
-			behindBreakers[q.Namespace] -= q.Overdue
-			continue
+		if overdue++; q.LimitedBy == "breaker" {
+			continue // the finding breaker counts them
 		}
 		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), cmp.Or(q.LimitedBy, "their turn"))
 	}

@@ -37,16 +37,8 @@ const (
 	LimitRate        Limit = "rate"        // its tokens are used up
 	// LimitRunner means that this process does not run the due tasks: it has no
 	// handler for their kinds, or sends no requests.
-	LimitRunner Limit = "runner"
-	// LimitDestination stands for breakers, for delays that receivers asked
-	// for, and for the limit per destination.
-	LimitDestination Limit = "destination"
-	LimitSlots       Limit = "slots" // the server has no slot left for it
-)
-
-// The limits of a single task, in addition to those of its queue. The first four
-// stand in place of LimitDestination.
-const (
+	LimitRunner         Limit = "runner"
+	LimitSlots          Limit = "slots"           // the server has no slot left for it
 	LimitBreaker        Limit = "breaker"         // the breaker of its destination is not closed
 	LimitRetryAfter     Limit = "retry_after"     // its receiver asked for a delay
 	LimitPerDestination Limit = "per_destination" // the queue allows no more attempts at its destination
@@ -168,17 +160,12 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
 	case !q.hasReady(): // a node without permits requests none while no lane needs them
-		if waits := q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)]; !waits.destination.runs {
-			return LimitRunner, time.Time{}
-		}
-		return LimitDestination, time.Time{}
+		by, end := pl.waitsFor(q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)])
+		return by, pl.endAt(end, now)
 	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}
 	case q.needsToken() && at > pl.monotonic:
-		if at == nowhen {
-			return LimitRate, time.Time{}
-		}
-		return LimitRate, pl.wallAt(at, now)
+		return LimitRate, pl.endAt(at, now)
 	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, and the wake-up comes
 		return NoLimit, time.Time{}
 	case !pl.fits(q):

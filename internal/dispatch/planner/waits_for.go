@@ -22,10 +22,16 @@ func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time
 		return LimitTurn, time.Time{}
 	}
 	by, end := pl.waitsFor(l)
+	return by, pl.endAt(end, now)
+}
+
+// endAt returns the wall time of the end of a reason; zero means never, or
+// unknown.
+func (pl *Planner) endAt(end time.Duration, now time.Time) time.Time {
 	if end == 0 || end == nowhen {
-		return by, time.Time{}
+		return time.Time{}
 	}
-	return by, pl.wallAt(end, now)
+	return pl.wallAt(end, now)
 }
 
 // heldBy returns the setting that holds the tasks of a lane, and its end.

@@ -283,7 +283,7 @@ export interface LiveDestination {
 }
 
 export interface LiveQueue {
-  limited_by?: "suspended" | "pause" | "purge" | "rate" | "concurrency" | "destination" | "slots" | "runner"
+  limited_by?: "suspended" | "pause" | "purge" | "rate" | "concurrency" | "slots" | "breaker" | "retry_after" | "per_destination" | "unsent" | "kind" | "quarantine" | "turn" | "runner"
   namespace: string
   oldest_ms?: number
   overdue: number
