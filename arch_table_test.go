@@ -504,6 +504,11 @@ var layers = []layer{
 		why: "a receiver is a server of callbacks, and a client of Foliot",
 	},
 	{
+		path: "internal/cli/demo",
+		may:  []string{"client", "internal/cli/console", "internal/cli/wording", "internal/server/httpserver", "internal/usage"},
+		why:  "the demo uses the client and the binary as everybody",
+	},
+	{
 		path: "internal/cli/completion",
 		may:  []string{"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/wording"},
 		tech: []string{"github.com/alecthomas/kong"},

@@ -76,7 +76,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", line, got, want)
 		}
 	}
-	if got := completed(""); !strings.HasPrefix(got, "words: serve config ") {
+	if got := completed(""); !strings.HasPrefix(got, "words: demo serve config ") {
 		t.Errorf("nothing typed: %q", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // asBinary makes the test binary run Main. So tests of processes run the real
 // program, compiled once and with the race detector.
-const asBinary = "FOLIOT_TEST_AS_BINARY"
+const asBinary = "TEST_AS_FOLIOT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {

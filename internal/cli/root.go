@@ -15,12 +15,15 @@ import (
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/cron"
+	"github.com/foliot/foliot/internal/cli/demo"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/receive"
 	"github.com/foliot/foliot/internal/cli/tasks"
 	"github.com/foliot/foliot/internal/cli/transfer"
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -31,6 +34,7 @@ type cli struct {
 	Version versionFlag `short:"V" group:"global" help:"Print the version."`
 	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
 
+	Demo   demo.Demo      `cmd:"" group:"server" help:"Show Foliot at work, with a server of its own."`
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
 	Config configCmd      `cmd:"" group:"server" help:"Check and print the configuration of the server."`
 	Health healthCmd      `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
@@ -117,6 +121,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		panic(err)
 	}
 	parsed.Bind(&flags.Flags)
+	parsed.Bind(demo.Tools{Browse: admin.Browse, Remove: removeRedis})
 	parsed.Bind(connect.Dialer(flags.Client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)
@@ -128,6 +133,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}
 	return exit.CodeOf(err)
+}
+
+// removeRedis removes all keys of the store at a URL.
+func removeRedis(ctx context.Context, url string) error {
+	u, err := redisurl.Parse(url)
+	if err != nil {
+		return err
+	}
+	var c redisstore.Config
+	if err := u.Configure(&c); err != nil {
+		return err
+	}
+	return u.Explain("remove the timers from", redisstore.Remove(ctx, c))
 }
 
 // checkLine refuses some command lines that the parser accepts. It never

@@ -51,14 +51,14 @@ func (c UI) Run(ctx context.Context, con *console.Console, api *client.Client, s
 	if c.Print {
 		return nil
 	}
-	if err := browse(page); err != nil {
+	if err := Browse(page); err != nil {
 		con.Notef("cannot open a browser: %v; open the URL in a browser", err)
 	}
 	return nil
 }
 
-// browse opens a URL in the browser of the user. It does not wait for its end.
-func browse(url string) error {
+// Browse opens a URL in the browser of the user. It does not wait for its end.
+func Browse(url string) error {
 	command := []string{"xdg-open", url}
 	switch runtime.GOOS {
 	case "darwin":

@@ -1,0 +1,342 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/server/httpserver"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Demo is the command foliot demo.
+type Demo struct {
+	Timers int           `default:"10000" placeholder:"N" help:"The number of timers, 100 to 100000 (default: 10000)."`
+	Over   time.Duration `default:"20s" placeholder:"DURATION" help:"They become due over this time, 10s to 10m (default: 20s)."`
+	Stay   bool          `help:"Keep the server and its web page at the end, until Ctrl-C."`
+	Store  string        `placeholder:"URL" help:"Keep the timers in this Redis, under a prefix of their own, which is removed at the end (default: a temporary directory)."`
+}
+
+// Tools are functions that need packages of other commands.
+type Tools struct {
+	Browse func(url string) error                        // opens a web page
+	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis
+}
+
+// Help shows examples below the usage line.
+func (Demo) Help() string {
+	return `Shows Foliot at work, in half a minute. It starts a server of its own on a free port, and creates named timers that
+call this command. It cancels a tenth of them, moves a tenth, and lets one fail until it is dead. A schedule runs each second.
+It kills the server with SIGKILL right after an answer, and starts it again. At the end it counts the callbacks that came, and
+removes everything.
+
+It exits with 1 if a timer was lost, early, or sent although it was cancelled, and names these timers.
+
+Examples:
+
+    foliot demo
+    foliot demo --stay
+    foliot demo --store redis://127.0.0.1:6379 --timers 50000 --over 1m`
+}
+
+// The times of the demo.
+const (
+	lead      = time.Second            // before the first timer is due
+	createFor = 6 * time.Second        // a timer is created this long before it is due
+	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
+	later     = 2 * time.Second        // a timer is moved by this
+	step      = 50 * time.Millisecond  // between batches
+	redraw    = 250 * time.Millisecond // between two states of the bar
+	patience  = 30 * time.Second       // after the last due time
+	doomed    = "demo-doomed"
+)
+
+// Run runs the demo.
+func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err error) {
+	switch {
+	case c.Timers < 100 || c.Timers > 100_000:
+		return usage.Errorf("--timers", "%d is not between 100 and 100000", c.Timers)
+	case c.Over < 10*time.Second || c.Over > 10*time.Minute:
+		return usage.Errorf("--over", "%v is not between 10s and 10m", c.Over)
+	}
+	d := &demo{Demo: c, Tools: tools, con: con, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
+	defer func() { err = errors.Join(err, d.clean()) }()
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
+	result, err := d.play(ctx)
+	if err != nil {
+		return cmp.Or(d.server.failure(), err)
+	}
+	if err := con.Resultf(result, "%s", result); err != nil {
+		return err
+	}
+	if c.Stay {
+		con.Notef("the server goes on at %s/ui/; press Ctrl-C to end it", d.server.url)
+		<-ctx.Done()
+	}
+	return result.err()
+}
+
+// demo is one run.
+type demo struct {
+	*Demo
+	Tools
+	con    *console.Console
+	run    string // unique, in the names of the timers
+	dir    string // of the data
+	store  string // the URL of a Redis, with the prefix of this run
+	server child
+	api    *client.Client
+	ledger *ledger
+	calls  string // URL of the receiver
+	broken string // URL of a receiver that always fails
+	ends   []func()
+}
+
+// clean removes all that the demo has made.
+func (d *demo) clean() (err error) {
+	for i := range d.ends {
+		d.ends[len(d.ends)-1-i]()
+	}
+	d.server.stop()
+	if d.store != "" {
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		defer stop()
+		err = d.Remove(ctx, d.store)
+	}
+	if d.dir != "" {
+		err = errors.Join(err, os.RemoveAll(d.dir))
+	}
+	return err
+}
+
+// prepare starts the receivers and the server.
+func (d *demo) prepare(ctx context.Context) (err error) {
+	if d.calls, err = d.receive(func(w http.ResponseWriter, r *http.Request) {
+		at := time.Now()
+		d.ledger.arrive(r.Header.Get("Foliot-Task"), at)
+	}); err != nil {
+		return err
+	}
+	if d.broken, err = d.receive(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }); err != nil {
+		return err
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find a free port for the server: %w", err)
+	}
+	addr := free.Addr().String()
+	if err := free.Close(); err != nil {
+		return err
+	}
+	d.server.url = "http://" + addr
+	d.server.args = []string{"serve", "--listen", addr, "--log-level", "warn"}
+	if d.Store != "" {
+		sign := "?"
+		if strings.Contains(d.Store, "?") {
+			sign = "&"
+		}
+		d.store = d.Store + sign + "prefix=demo-" + d.run
+		d.server.args = append(d.server.args, "--store", d.store)
+	} else {
+		if d.dir, err = os.MkdirTemp("", "foliot-demo-"); err != nil {
+			return fmt.Errorf("create a directory for the timers: %w", err)
+		}
+		d.server.args = append(d.server.args, "--data", filepath.Join(d.dir, "data"))
+	}
+	if err := d.server.start(ctx); err != nil {
+		d.store = "" // nothing was written
+		return err
+	}
+	if d.api, err = client.New(d.server.url, client.Options{Retry: client.RetryPolicy{Attempts: 1}}); err != nil {
+		return err
+	}
+	d.ends = append(d.ends, d.api.Close)
+	d.con.Notef("web page: %s/ui/", d.server.url)
+	if d.con.OutTerm {
+		_ = d.Browse(d.server.url + "/ui/") // without a desktop, the URL is enough
+	}
+	return nil
+}
+
+// receive serves callbacks, and returns its URL.
+func (d *demo) receive(handler http.HandlerFunc) (url string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port for the receiver: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = httpserver.ServeUntil(ctx, &http.Server{Handler: handler, ReadHeaderTimeout: httpserver.HeaderTimeout}, l) // without it, timers are lost, which is the result
+	}()
+	d.ends = append(d.ends, func() { stop(); <-ended })
+	return "http://" + l.Addr().String() + "/", nil
+}
+
+// play creates, changes and receives the timers, and kills the server.
+func (d *demo) play(ctx context.Context) (*Result, error) {
+	start := time.Now().Add(lead)
+	d.ledger = newLedger(d.run, d.Timers, start, d.Over)
+	if err := d.extras(ctx); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var work sync.WaitGroup
+	for _, do := range []func(context.Context) error{d.create, d.cancel, d.move} {
+		work.Go(func() {
+			if err := do(ctx); err != nil {
+				stop(err)
+			}
+		})
+	}
+	status := console.NewStatus(d.con)
+	for end := start.Add(d.Over + later + patience); !d.ledger.done() && time.Now().Before(end); {
+		line, ended := d.ledger.line()
+		if status.Show(line, float64(ended)/float64(d.Timers)); !console.Pause(ctx, redraw) {
+			break
+		}
+	}
+	status.Done()
+	work.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	dead, err := d.api.Tasks.Get(ctx, doomed)
+	if err != nil {
+		return nil, err
+	}
+	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(d.ledger.others(), "time"))
+	return d.ledger.judge(), nil
+}
+
+// extras makes a timer that dies, and a schedule.
+func (d *demo) extras(ctx context.Context) error {
+	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.broken}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
+		return err
+	}
+	_, err := d.api.Schedules.Put(ctx, "demo-each-second", client.ScheduleSpec{Every: time.Second, Task: client.Spec{HTTP: client.HTTP{URL: d.calls}}})
+	return err
+}
+
+// create creates the timers in the order of their due times. Right after an
+// answer it kills the server.
+func (d *demo) create(ctx context.Context) error {
+	killAt := d.ledger.at(0).due.Add(d.Over*2/5 - lead)
+	for next := 0; next < d.Timers; {
+		var specs []client.Spec
+		first := next
+		for ; next < d.Timers && len(specs) < 1000; next++ {
+			t := d.ledger.at(next)
+			if time.Until(t.due) > createFor {
+				break
+			}
+			specs = append(specs, client.Spec{Name: t.name, At: t.due, HTTP: client.HTTP{URL: d.calls}})
+		}
+		var results []client.BatchResult
+		if err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err }); err != nil {
+			return err
+		}
+		for i, r := range results {
+			if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
+				return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
+			}
+			d.ledger.confirm(first+i, func(t *timer) { t.created = true })
+		}
+		if !killAt.IsZero() && len(specs) > 0 && time.Now().After(killAt) {
+			killAt = time.Time{}
+			if err := d.restart(ctx); err != nil {
+				return err
+			}
+		}
+		if len(specs) < 1000 && !console.Pause(ctx, step) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// restart kills the server, and starts it again.
+func (d *demo) restart(ctx context.Context) error {
+	killed := time.Now()
+	d.server.kill()
+	d.ledger.outage(killed, false)
+	if err := d.server.start(ctx); err != nil {
+		return err
+	}
+	d.ledger.outage(killed, true)
+	return nil
+}
+
+// cancel cancels a tenth of the timers.
+func (d *demo) cancel(ctx context.Context) error {
+	return d.each(ctx, 3, func(i int, t timer) error {
+		var underWay bool
+		err := insist(ctx, func() (err error) { _, underWay, err = d.api.Tasks.Cancel(ctx, t.name); return err })
+		if err == nil && !underWay {
+			d.ledger.confirm(i, func(t *timer) { t.cancelled = true })
+		}
+		return err
+	})
+}
+
+// move moves a tenth of the timers.
+func (d *demo) move(ctx context.Context) error {
+	return d.each(ctx, 7, func(i int, t timer) error {
+		var moved *client.Task
+		err := insist(ctx, func() (err error) {
+			moved, err = d.api.Tasks.Patch(ctx, t.name, client.Patch{At: client.Set(t.due.Add(later))})
+			return err
+		})
+		if err == nil {
+			d.ledger.confirm(i, func(t *timer) { t.moved, t.due = true, moved.DueAt })
+		}
+		return err
+	})
+}
+
+// insist repeats a call while the server is away. All calls of the demo may be
+// repeated, because each names its timer and an absolute time.
+func insist(ctx context.Context, call func() error) error {
+	for began := time.Now(); ; {
+		err := call()
+		var away *client.TransportError
+		if !errors.As(err, &away) && !errors.Is(err, client.ErrUnavailable) || time.Since(began) > startTime || !console.Pause(ctx, step) {
+			return err
+		}
+	}
+}
+
+// each calls change for every tenth timer, some seconds before it is due.
+func (d *demo) each(ctx context.Context, digit int, change func(int, timer) error) error {
+	for i := digit; i < d.Timers; i += 10 {
+		t := d.ledger.at(i)
+		if wait := time.Until(t.due.Add(-changeFor)); wait > 0 && !console.Pause(ctx, wait) {
+			return nil
+		}
+		for !d.ledger.at(i).created {
+			if !console.Pause(ctx, step) {
+				return nil
+			}
+		}
+		if err := change(i, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
