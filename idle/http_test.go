@@ -446,6 +446,7 @@ func TestARequestWhoseUnreadBodyStopsArrivingEndsAfterItsHandler(t *testing.T) {
 				if _, err := io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head); err != nil {
 					t.Fatal(err)
 				}
+				synctest.Wait() // the request has begun, so a drain does not end it
 				if c.end != nil {
 					go c.end(g)
 				}
