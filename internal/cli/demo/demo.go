@@ -206,9 +206,9 @@ func (d *demo) play(ctx context.Context) (*Result, error) {
 		})
 	}
 	status := console.NewStatus(d.con)
-	for end := start.Add(d.Over + later + patience); !d.ledger.done() && time.Now().Before(end); {
+	for end := start.Add(d.Over + later + patience); time.Now().Before(end); {
 		line, ended := d.ledger.line()
-		if status.Show(line, float64(ended)/float64(d.Timers)); !console.Pause(ctx, redraw) {
+		if status.Show(line, float64(ended)/float64(d.Timers)); ended == d.Timers || !console.Pause(ctx, redraw) {
 			break
 		}
 	}

@@ -25,14 +25,12 @@ type timer struct {
 type ledger struct {
 	mu       sync.Mutex // guards everything below
 	timers   []timer
-	number   map[string]int // index by name
-	arrived  int            // timers that have arrived at least once
-	ended    int            // timers that have arrived or are cancelled
-	other    int            // callbacks of the schedule
-	lateness []time.Duration
-	killed   time.Time // when the server was killed; zero: not yet
-	ready    bool      // it is ready again
-	back     time.Time // when the first callback came after that; zero: not yet
+	number   map[string]int  // index by name
+	other    int             // callbacks of the schedule
+	lateness []time.Duration // of each timer that has arrived, in that order
+	killed   time.Time       // when the server was killed; zero: not yet
+	ready    bool            // it is ready again
+	back     time.Time       // when the first callback came after that; zero: not yet
 }
 
 // newLedger plans n timers that become due evenly from start on, over a time.
@@ -58,9 +56,6 @@ func (l *ledger) confirm(i int, change func(*timer)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(&l.timers[i])
-	if l.timers[i].cancelled {
-		l.ended++
-	}
 }
 
 // arrive records a callback.
@@ -77,10 +72,7 @@ func (l *ledger) arrive(name string, now time.Time) {
 	}
 	t := &l.timers[i]
 	if t.arrivals = append(t.arrivals, now); len(t.arrivals) == 1 {
-		l.arrived++
-		if l.lateness = append(l.lateness, now.Sub(t.due)); !t.cancelled {
-			l.ended++
-		}
+		l.lateness = append(l.lateness, now.Sub(t.due))
 	}
 }
 
@@ -98,25 +90,22 @@ func (l *ledger) outage(killed time.Time, ready bool) {
 	l.killed, l.ready = killed, ready
 }
 
-// done reports whether each timer has arrived or is cancelled.
-func (l *ledger) done() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended == len(l.timers)
-}
-
 // line returns the state for people, with the lateness of the last timers, and how
-// many timers have ended.
+// many timers have arrived or are cancelled.
 func (l *ledger) line() (line string, ended int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	count := map[string]int{}
+	cancelled, moved := 0, 0
 	for i := range l.timers {
 		t := &l.timers[i]
-		for word, is := range map[string]bool{"cancelled": t.cancelled, "moved": t.moved} {
-			if is {
-				count[word]++
-			}
+		if t.cancelled {
+			cancelled++
+		}
+		if t.moved {
+			moved++
+		}
+		if t.cancelled || len(t.arrivals) > 0 {
+			ended++
 		}
 	}
 	server := ""
@@ -124,8 +113,8 @@ func (l *ledger) line() (line string, ended int) {
 		server = "; the server was killed"
 	}
 	last := slices.Sorted(slices.Values(l.lateness[max(0, len(l.lateness)-500):]))
-	return fmt.Sprintf("%s called, %s cancelled, %s moved; late p50 %s, p99 %s%s", thousands(l.arrived), thousands(count["cancelled"]),
-		thousands(count["moved"]), wording.Millis(share(last, 50)), wording.Millis(share(last, 99)), server), l.ended
+	return fmt.Sprintf("%s called, %s cancelled, %s moved; late p50 %s, p99 %s%s", thousands(len(l.lateness)), thousands(cancelled),
+		thousands(moved), wording.Millis(share(last, 50)), wording.Millis(share(last, 99)), server), ended
 }
 
 // share returns the value below which percent of the sorted values are.

@@ -1,13 +1,9 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
@@ -74,33 +70,4 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*identity.Found) erro
 		return nil, err
 	}
 	return identity.AcceptLoss(ctx, s, c.Shards, c.ShardLease, agreed)
-}
-
-// Remove removes all keys of the store, which no server may have open.
-func Remove(ctx context.Context, c Config) error {
-	c = c.withDefaults()
-	s, err := redisconn.Link(ctx, c.conn())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for _, node := range s.Client.Nodes() {
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(cmp.Or(c.Prefix, keyspace.DefaultPrefix)+":*").Count(1000).Build()).AsScanEntry()
-			if err != nil {
-				return err
-			}
-			cursor = page.Cursor
-			commands := make(rueidis.Commands, len(page.Elements))
-			for i, key := range page.Elements {
-				commands[i] = s.Client.B().Unlink().Key(key).Build()
-			}
-			for _, r := range s.Client.DoMulti(ctx, commands...) {
-				if err := r.Error(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
