@@ -505,7 +505,8 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/demo",
-		may:  []string{"client", "internal/cli/console", "internal/cli/wording", "internal/server/httpserver", "internal/usage"},
+		tech: []string{"golang.org/x/sync"},
+		may:  []string{"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/wording", "internal/server/httpserver", "internal/usage"},
 		why:  "the demo uses the client and the binary as everybody",
 	},
 	{

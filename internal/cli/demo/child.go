@@ -1,14 +1,13 @@
 package demo
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/console"
@@ -26,14 +25,14 @@ const (
 type child struct {
 	args []string // of the command foliot
 	url  string
+	log  string // the name of a file
 
 	process *exec.Cmd
 	ended   chan struct{} // closed when the process has ended
-	log     tail
 }
 
 // start starts the server, and waits until it is ready.
-func (c *child) start(ctx context.Context) error {
+func (c *child) start(ctx context.Context) (err error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start a server: %w", err)
@@ -44,7 +43,12 @@ func (c *child) start(ctx context.Context) error {
 			c.process.Env = append(c.process.Env, v)
 		}
 	}
-	c.process.Stderr = &c.log
+	log, err := os.Create(c.log)
+	if err != nil {
+		return fmt.Errorf("keep the log of the server: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	c.process.Stderr = log
 	if err := c.process.Start(); err != nil {
 		return fmt.Errorf("start a server: %w", err)
 	}
@@ -68,7 +72,7 @@ func (c *child) awaitReady(ctx context.Context) error {
 			}
 		}
 		if time.Since(began) > startTime {
-			return fmt.Errorf("the server is not ready after %v: %s", startTime, c.log.last())
+			return fmt.Errorf("the server is not ready after %v: %s", startTime, c.lastLine())
 		}
 	}
 	return ctx.Err()
@@ -78,7 +82,7 @@ func (c *child) awaitReady(ctx context.Context) error {
 func (c *child) failure() error {
 	select {
 	case <-c.ended:
-		return fmt.Errorf("the server ended: %s", c.log.last())
+		return fmt.Errorf("the server ended: %s", c.lastLine())
 	default:
 		return nil
 	}
@@ -105,26 +109,9 @@ func (c *child) stop() {
 	c.kill()
 }
 
-// tail keeps the end of a log.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(b []byte) (int, error) {
-	const kept = 4 << 10
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	t.text = t.text[max(0, len(t.text)-kept):]
-	return len(b), nil
-}
-
-// last returns the last line.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.text), []byte("\n"))
-	return strings.TrimPrefix(string(lines[len(lines)-1]), "foliot: ")
+// lastLine returns the last line of the log.
+func (c *child) lastLine() string {
+	text, _ := os.ReadFile(c.log) // without it, the line is empty
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimPrefix(lines[len(lines)-1], "foliot: ")
 }

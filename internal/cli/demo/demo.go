@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/delivery"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/usage"
@@ -39,7 +42,7 @@ type Tools struct {
 func (Demo) Help() string {
 	return `Shows Foliot at work, in half a minute. It starts a server of its own on a free port, and creates named timers that
 call this command. It cancels a tenth of them, moves a tenth, and lets one fail until it is dead. A schedule runs each second.
-It kills the server with SIGKILL right after an answer, and starts it again. At the end it counts the callbacks that came, and
+It kills the server with SIGKILL while it answers, and starts it again. At the end it counts the callbacks that came, and
 removes everything.
 
 It exits with 1 if a timer was lost, early, or sent although it was cancelled, and names these timers.
@@ -57,6 +60,7 @@ const (
 	createFor = 6 * time.Second        // a timer is created this long before it is due
 	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
 	later     = 2 * time.Second        // a timer is moved by this
+	volley    = 200                    // timers that are created around the kill
 	step      = 50 * time.Millisecond  // between batches
 	redraw    = 250 * time.Millisecond // between two states of the bar
 	patience  = 30 * time.Second       // after the last due time
@@ -78,7 +82,10 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err 
 	}
 	result, err := d.play(ctx)
 	if err != nil {
-		return cmp.Or(d.server.failure(), err)
+		if ended := d.server.failure(); ended != nil {
+			return errors.Join(ended, d.ledger.Judge().Err())
+		}
+		return err
 	}
 	if err := con.Resultf(result, "%s", result); err != nil {
 		return err
@@ -87,35 +94,38 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err 
 		con.Notef("the server goes on at %s/ui/; press Ctrl-C to end it", d.server.url)
 		<-ctx.Done()
 	}
-	return result.err()
+	return result.Err()
 }
 
 // demo is one run.
 type demo struct {
 	*Demo
 	Tools
-	con    *console.Console
-	run    string // unique, in the names of the timers
-	dir    string // of the data
-	store  string // the URL of a Redis, with the prefix of this run
-	server child
-	api    *client.Client
-	ledger *ledger
-	calls  string // URL of the receiver
-	broken string // URL of a receiver that always fails
-	ends   []func()
+	con      *console.Console
+	run      string // unique, in the names of the timers
+	dir      string // of the data
+	store    string // the URL of a Redis, with the prefix of this run
+	server   child
+	receiver *http.Server
+	calls    string // the URL of the receiver
+	api      *client.Client
+	ledger   *delivery.Ledger
+	runs     atomic.Int64 // of the schedule
 }
 
 // clean removes all that the demo has made.
 func (d *demo) clean() (err error) {
-	for i := range d.ends {
-		d.ends[len(d.ends)-1-i]()
+	if d.api != nil {
+		d.api.Close()
 	}
 	d.server.stop()
+	if d.receiver != nil {
+		err = d.receiver.Close()
+	}
 	if d.store != "" {
 		ctx, stop := context.WithTimeout(context.Background(), patience)
 		defer stop()
-		err = d.Remove(ctx, d.store)
+		err = errors.Join(err, d.Remove(ctx, d.store))
 	}
 	if d.dir != "" {
 		err = errors.Join(err, os.RemoveAll(d.dir))
@@ -123,17 +133,17 @@ func (d *demo) clean() (err error) {
 	return err
 }
 
-// prepare starts the receivers and the server.
+// prepare starts the receiver and the server.
 func (d *demo) prepare(ctx context.Context) (err error) {
-	if d.calls, err = d.receive(func(w http.ResponseWriter, r *http.Request) {
-		at := time.Now()
-		d.ledger.arrive(r.Header.Get("Foliot-Task"), at)
-	}); err != nil {
-		return err
+	if d.dir, err = os.MkdirTemp("", "foliot-demo-"); err != nil {
+		return fmt.Errorf("create a directory for the timers: %w", err)
 	}
-	if d.broken, err = d.receive(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }); err != nil {
-		return err
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find a free port for the receiver: %w", err)
 	}
+	d.calls, d.receiver = "http://"+l.Addr().String(), &http.Server{Handler: d, ReadHeaderTimeout: httpserver.HeaderTimeout}
+	go func() { _ = d.receiver.Serve(l) }() // without it, timers are lost, which is the result
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("find a free port for the server: %w", err)
@@ -142,20 +152,16 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	if err := free.Close(); err != nil {
 		return err
 	}
-	d.server.url = "http://" + addr
-	d.server.args = []string{"serve", "--listen", addr, "--log-level", "warn"}
-	if d.Store != "" {
+	d.server = child{url: "http://" + addr, log: filepath.Join(d.dir, "log"), args: []string{"serve", "--listen", addr, "--log-level", "warn"}}
+	if d.Store == "" {
+		d.server.args = append(d.server.args, "--data", filepath.Join(d.dir, "data"))
+	} else {
 		sign := "?"
 		if strings.Contains(d.Store, "?") {
 			sign = "&"
 		}
 		d.store = d.Store + sign + "prefix=demo-" + d.run
 		d.server.args = append(d.server.args, "--store", d.store)
-	} else {
-		if d.dir, err = os.MkdirTemp("", "foliot-demo-"); err != nil {
-			return fmt.Errorf("create a directory for the timers: %w", err)
-		}
-		d.server.args = append(d.server.args, "--data", filepath.Join(d.dir, "data"))
 	}
 	if err := d.server.start(ctx); err != nil {
 		d.store = "" // nothing was written
@@ -164,7 +170,6 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	if d.api, err = client.New(d.server.url, client.Options{Retry: client.RetryPolicy{Attempts: 1}}); err != nil {
 		return err
 	}
-	d.ends = append(d.ends, d.api.Close)
 	d.con.Notef("web page: %s/ui/", d.server.url)
 	if d.con.OutTerm {
 		_ = d.Browse(d.server.url + "/ui/") // without a desktop, the URL is enough
@@ -172,124 +177,146 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// receive serves callbacks, and returns its URL.
-func (d *demo) receive(handler http.HandlerFunc) (url string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port for the receiver: %w", err)
+// ServeHTTP receives a callback.
+func (d *demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch now, name := time.Now(), r.Header.Get("Foliot-Task"); {
+	case name == doomed:
+		w.WriteHeader(http.StatusInternalServerError)
+	case !d.ledger.Arrive(name, now):
+		d.runs.Add(1)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = httpserver.ServeUntil(ctx, &http.Server{Handler: handler, ReadHeaderTimeout: httpserver.HeaderTimeout}, l) // without it, timers are lost, which is the result
-	}()
-	d.ends = append(d.ends, func() { stop(); <-ended })
-	return "http://" + l.Addr().String() + "/", nil
 }
 
 // play creates, changes and receives the timers, and kills the server.
-func (d *demo) play(ctx context.Context) (*Result, error) {
+func (d *demo) play(whole context.Context) (*delivery.Result, error) {
 	start := time.Now().Add(lead)
-	d.ledger = newLedger(d.run, d.Timers, start, d.Over)
-	if err := d.extras(ctx); err != nil {
+	d.ledger = delivery.NewLedger("demo-"+d.run, d.Timers, start, d.Over)
+	if err := d.extras(whole); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var work sync.WaitGroup
+	work, ctx := errgroup.WithContext(whole)
 	for _, do := range []func(context.Context) error{d.create, d.cancel, d.move} {
-		work.Go(func() {
-			if err := do(ctx); err != nil {
-				stop(err)
-			}
-		})
+		work.Go(func() error { return do(ctx) })
 	}
-	status := console.NewStatus(d.con)
+	bar := console.NewProgress(d.con, "called", int64(d.Timers)).EverySecond()
 	for end := start.Add(d.Over + later + patience); time.Now().Before(end); {
-		line, ended := d.ledger.line()
-		if status.Show(line, float64(ended)/float64(d.Timers)); ended == d.Timers || !console.Pause(ctx, redraw) {
+		line, ended := d.ledger.Line()
+		if bar.Show(line, ended); ended == d.Timers || !console.Pause(ctx, redraw) {
 			break
 		}
 	}
-	status.Done()
-	work.Wait()
-	if err := context.Cause(ctx); err != nil {
+	bar.Done()
+	if err := cmp.Or(work.Wait(), whole.Err()); err != nil {
 		return nil, err
 	}
-	dead, err := d.api.Tasks.Get(ctx, doomed)
+	dead, err := d.api.Tasks.Get(whole, doomed)
 	if err != nil {
 		return nil, err
 	}
-	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(d.ledger.others(), "time"))
-	return d.ledger.judge(), nil
+	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(d.runs.Load(), "time"))
+	return d.ledger.Judge(), nil
 }
 
 // extras makes a timer that dies, and a schedule.
 func (d *demo) extras(ctx context.Context) error {
-	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.broken}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
+	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.calls}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
 		return err
 	}
 	_, err := d.api.Schedules.Put(ctx, "demo-each-second", client.ScheduleSpec{Every: time.Second, Task: client.Spec{HTTP: client.HTTP{URL: d.calls}}})
 	return err
 }
 
-// create creates the timers in the order of their due times. Right after an
-// answer it kills the server.
+// create creates the timers in the order of their due times. In between, it kills
+// the server.
 func (d *demo) create(ctx context.Context) error {
-	killAt := d.ledger.at(0).due.Add(d.Over*2/5 - lead)
+	killAt := d.ledger.At(0).Due.Add(d.Over*2/5 - lead)
 	for next := 0; next < d.Timers; {
-		var specs []client.Spec
-		first := next
-		for ; next < d.Timers && len(specs) < 1000; next++ {
-			t := d.ledger.at(next)
-			if time.Until(t.due) > createFor {
-				break
-			}
-			specs = append(specs, client.Spec{Name: t.name, At: t.due, HTTP: client.HTTP{URL: d.calls}})
+		first, bound := next, 1000
+		killing := !killAt.IsZero() && time.Now().After(killAt)
+		if killing {
+			bound = volley
 		}
-		var results []client.BatchResult
-		if err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err }); err != nil {
+		for next < d.Timers && next-first < bound && (killing || time.Until(d.ledger.At(next).Due) <= createFor) {
+			next++
+		}
+		create := d.batch
+		if killing {
+			killAt, create = time.Time{}, d.killAmidst
+		}
+		if err := create(ctx, first, next); err != nil {
 			return err
 		}
-		for i, r := range results {
-			if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
-				return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
-			}
-			d.ledger.confirm(first+i, func(t *timer) { t.created = true })
-		}
-		if !killAt.IsZero() && len(specs) > 0 && time.Now().After(killAt) {
-			killAt = time.Time{}
-			if err := d.restart(ctx); err != nil {
-				return err
-			}
-		}
-		if len(specs) < 1000 && !console.Pause(ctx, step) {
+		if next-first < bound && !console.Pause(ctx, step) {
 			return nil
 		}
 	}
 	return nil
 }
 
+func (d *demo) spec(i int) client.Spec {
+	t := d.ledger.At(i)
+	return client.Spec{Name: t.Name, At: t.Due, HTTP: client.HTTP{URL: d.calls}}
+}
+
+func (d *demo) created(i int) { d.ledger.Confirm(i, func(t *delivery.Timer) { t.Created = true }) }
+
+// batch creates timers at once.
+func (d *demo) batch(ctx context.Context, first, next int) error {
+	var specs []client.Spec
+	for i := first; i < next; i++ {
+		specs = append(specs, d.spec(i))
+	}
+	var results []client.BatchResult
+	err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err })
+	for i, r := range results {
+		if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
+			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
+		}
+		d.created(first + i)
+	}
+	return err
+}
+
+// killAmidst creates timers one by one, in several goroutines, and kills the
+// server among them. So there is an answer at each instant, and a server that
+// answers before it has written is found out.
+func (d *demo) killAmidst(ctx context.Context, first, next int) error {
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(8)
+	for i := first; i < next; i++ {
+		if i == (first+next)/2 {
+			work.Go(func() error { return d.restart(ctx) })
+		}
+		work.Go(func() error {
+			err := insist(ctx, func() error { _, err := d.api.Tasks.Put(ctx, d.spec(i)); return err })
+			if err == nil {
+				d.created(i)
+			}
+			return err
+		})
+	}
+	return work.Wait()
+}
+
 // restart kills the server, and starts it again.
 func (d *demo) restart(ctx context.Context) error {
 	killed := time.Now()
 	d.server.kill()
-	d.ledger.outage(killed, false)
+	d.ledger.Outage(killed, false)
 	if err := d.server.start(ctx); err != nil {
 		return err
 	}
-	d.ledger.outage(killed, true)
+	d.ledger.Outage(killed, true)
 	return nil
 }
 
 // cancel cancels a tenth of the timers.
 func (d *demo) cancel(ctx context.Context) error {
-	return d.each(ctx, 3, func(i int, t timer) error {
+	return d.each(ctx, 3, func(i int, t delivery.Timer) error {
 		var underWay bool
-		err := insist(ctx, func() (err error) { _, underWay, err = d.api.Tasks.Cancel(ctx, t.name); return err })
+		err := insist(ctx, func() (err error) { _, underWay, err = d.api.Tasks.Cancel(ctx, t.Name); return err })
 		if err == nil && !underWay {
-			d.ledger.confirm(i, func(t *timer) { t.cancelled = true })
+			d.ledger.Confirm(i, func(t *delivery.Timer) { t.Cancelled = true })
 		}
 		return err
 	})
@@ -297,14 +324,14 @@ func (d *demo) cancel(ctx context.Context) error {
 
 // move moves a tenth of the timers.
 func (d *demo) move(ctx context.Context) error {
-	return d.each(ctx, 7, func(i int, t timer) error {
+	return d.each(ctx, 7, func(i int, t delivery.Timer) error {
 		var moved *client.Task
 		err := insist(ctx, func() (err error) {
-			moved, err = d.api.Tasks.Patch(ctx, t.name, client.Patch{At: client.Set(t.due.Add(later))})
+			moved, err = d.api.Tasks.Patch(ctx, t.Name, client.Patch{At: client.Set(t.Due.Add(later))})
 			return err
 		})
 		if err == nil {
-			d.ledger.confirm(i, func(t *timer) { t.moved, t.due = true, moved.DueAt })
+			d.ledger.Confirm(i, func(t *delivery.Timer) { t.Moved, t.Due = true, moved.DueAt })
 		}
 		return err
 	})
@@ -323,13 +350,13 @@ func insist(ctx context.Context, call func() error) error {
 }
 
 // each calls change for every tenth timer, some seconds before it is due.
-func (d *demo) each(ctx context.Context, digit int, change func(int, timer) error) error {
+func (d *demo) each(ctx context.Context, digit int, change func(int, delivery.Timer) error) error {
 	for i := digit; i < d.Timers; i += 10 {
-		t := d.ledger.at(i)
-		if wait := time.Until(t.due.Add(-changeFor)); wait > 0 && !console.Pause(ctx, wait) {
+		t := d.ledger.At(i)
+		if wait := time.Until(t.Due.Add(-changeFor)); wait > 0 && !console.Pause(ctx, wait) {
 			return nil
 		}
-		for !d.ledger.at(i).created {
+		for !d.ledger.At(i).Created {
 			if !console.Pause(ctx, step) {
 				return nil
 			}

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -85,29 +82,29 @@ func (c *Bench) Run(ctx context.Context, con *console.Console, api *client.Clien
 	if err != nil {
 		return httpserver.ListenError("--listen", addr, err)
 	}
-	target := &benchTarget{want: c.Tasks, all: make(chan struct{})}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() {
-		ended <- httpserver.ServeUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
-	}()
-	defer func() {
-		stop()
-		_ = httpserver.Served(<-ended) // an error of the receiver is no result of the measurement
-	}()
-
 	url := c.Callback
 	if url == "" {
 		url = "http://" + httpserver.ReachableAddr(l.Addr()) + "/"
 	}
-	return c.measure(ctx, con, api, target, url)
+	// A task that is created after its due time would count as late. So the first
+	// due time leaves enough time for 5000 creates per second.
+	start := time.Now().Add(benchLead + time.Duration(c.Tasks)*time.Second/5000)
+	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
+	ledger := delivery.NewLedger("bench-"+run, c.Tasks, start, c.Over)
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !ledger.Arrive(r.Header.Get("Foliot-Task"), time.Now()) {
+			w.WriteHeader(http.StatusGone) // a task of an earlier run
+		}
+	}), ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}
+	go func() { _ = srv.Serve(l) }() // an error of the receiver is no result of the measurement
+	defer func() { _ = srv.Close() }()
+	return c.measure(ctx, con, api, ledger, run, url)
 }
 
 // measure creates the tasks, waits for their callbacks, and prints the report.
-func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.Client, target *benchTarget, url string) error {
-	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
+func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.Client, ledger *delivery.Ledger, run, url string) error {
 	began := time.Now()
-	due, err := c.create(ctx, con, api, run, url)
+	err := c.create(ctx, con, api, ledger, run, url)
 	defer c.clean(api, run)
 	if err != nil {
 		return err
@@ -116,65 +113,52 @@ func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.C
 	report.CreatesPerS = float64(c.Tasks) / report.CreateSeconds
 
 	bar := console.NewProgress(con, "received", int64(c.Tasks))
-	timeout := time.NewTimer(time.Until(due[len(due)-1].Add(benchTimeout)))
-	defer timeout.Stop()
-	ticker := time.NewTicker(delivery.CheckEvery)
-	defer ticker.Stop()
-	late := &benchLate{con: con, api: api, target: target, due: due, name: func(i int) string { return benchName(run, i) }}
-	for seen, waiting := 0, true; waiting; {
-		select {
-		case <-target.all:
-			waiting = false
-		case <-timeout.C:
-			waiting = false
-		case <-ticker.C:
-			if err := late.check(ctx); err != nil {
-				bar.Done()
-				return err
-			}
-			waiting = target.count()+late.lost < c.Tasks
-		case <-ctx.Done():
+	late := &benchLate{con: con, api: api, ledger: ledger, tasks: c.Tasks}
+	end := ledger.At(c.Tasks - 1).Due.Add(benchTimeout)
+	for seen := 0; ledger.Arrived()+late.lost < c.Tasks && time.Now().Before(end); {
+		if !console.Pause(ctx, delivery.CheckEvery) {
 			bar.Done()
 			return context.Canceled
 		}
-		n := target.count()
+		if err := late.check(ctx); err != nil {
+			bar.Done()
+			return err
+		}
+		n := ledger.Arrived()
 		bar.Add(n-seen, int64(n-seen))
 		seen = n
 	}
 	bar.Done()
-	target.summarize(due, &report)
+	r := ledger.Judge()
+	report.Arrived, report.Lost, report.Early, report.Duplicates = ledger.Arrived(), r.Lost, r.Early, r.Twice
+	report.LateP50MS, report.LateP99MS, report.LateMaxMS = r.LateP50, r.LateP99, r.LateMax
 	return report.print(con)
 }
 
-// create creates the tasks and returns their due times.
-func (c *Bench) create(ctx context.Context, con *console.Console, api *client.Client, run, url string) ([]time.Time, error) {
-	due := make([]time.Time, c.Tasks)
+// create creates the tasks.
+func (c *Bench) create(ctx context.Context, con *console.Console, api *client.Client, ledger *delivery.Ledger, run, url string) error {
 	specs := make([]client.Spec, c.Tasks)
-	// A task that is created after its due time would count as late. So the first
-	// due time leaves enough time for 5000 creates per second.
-	start := time.Now().Add(benchLead + time.Duration(c.Tasks)*time.Second/5000).Truncate(time.Millisecond)
 	for i := range specs {
-		due[i] = start.Add(c.Over * time.Duration(i) / time.Duration(c.Tasks)).Truncate(time.Millisecond)
+		t := ledger.At(i)
 		specs[i] = client.Spec{
-			Name: benchName(run, i), Queue: c.Queue, At: due[i],
+			Name: t.Name, Queue: c.Queue, At: t.Due,
 			Labels: map[string]string{"foliot-bench": run},
 			HTTP:   client.HTTP{URL: url},
 		}
 	}
-	con.Notef("creating %d tasks; the first is due in %v", c.Tasks, time.Until(start).Round(100*time.Millisecond))
+	con.Notef("creating %d tasks; the first is due in %v", c.Tasks, time.Until(specs[0].At).Round(100*time.Millisecond))
 	results, err := api.Tasks.CreateBatch(ctx, specs)
 	if err != nil {
-		return due, err
+		return err
 	}
 	for i, r := range results {
 		if r.Err != nil {
-			return due, fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
+			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
 		}
+		ledger.Confirm(i, func(t *delivery.Timer) { t.Created = true })
 	}
-	return due, nil
+	return nil
 }
-
-func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run, i) }
 
 // benchLate finds out why callbacks are late. It checks the tasks in the order
 // of their due times. It checks a task only when all earlier ones have arrived
@@ -182,9 +166,8 @@ func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run
 type benchLate struct {
 	con    *console.Console
 	api    *client.Client
-	target *benchTarget
-	due    []time.Time
-	name   func(i int) string
+	ledger *delivery.Ledger
+	tasks  int
 
 	next    int             // all tasks before it have arrived or are lost
 	lost    int             // tasks that ended without a callback
@@ -199,25 +182,29 @@ const maxChecks = 20
 // has failed and no callback has arrived at all.
 func (l *benchLate) check(ctx context.Context) error {
 	for range maxChecks {
-		for l.next < len(l.due) && l.target.has(l.next) {
+		for l.next < l.tasks && l.ledger.At(l.next).Arrived() {
 			l.next++
 		}
-		if l.next == len(l.due) || time.Since(l.due[l.next]) < delivery.CheckAfter {
+		if l.next == l.tasks {
 			return nil
 		}
-		o := delivery.FindObstacle(ctx, l.api, l.name(l.next), l.due[l.next])
-		switch {
-		case ctx.Err() != nil || l.target.has(l.next):
+		t := l.ledger.At(l.next)
+		if time.Since(t.Due) < delivery.CheckAfter {
 			return nil
-		case o.Failed && l.target.count() == 0:
-			return delivery.NotDelivered(l.name(l.next), o)
+		}
+		o := delivery.FindObstacle(ctx, l.api, t.Name, t.Due)
+		switch {
+		case ctx.Err() != nil || l.ledger.At(l.next).Arrived():
+			return nil
+		case o.Failed && l.ledger.Arrived() == 0:
+			return delivery.NotDelivered(t.Name, o)
 		}
 		if o.Why != "" && !l.printed[o.Why] && len(l.printed) < maxReasons {
 			if l.printed == nil {
 				l.printed = map[string]bool{}
 			}
 			l.printed[o.Why] = true
-			l.con.Notef("%s", o.About(l.name(l.next)))
+			l.con.Notef("%s", o.About(t.Name))
 		}
 		if !o.Ended {
 			return nil
@@ -241,87 +228,6 @@ func (c *Bench) clean(api *client.Client, run string) {
 		Queue: c.Queue, Labels: map[string]string{"foliot-bench": run},
 		States: []client.State{client.Scheduled, client.Running, client.Dead},
 	})
-}
-
-// benchTarget receives the callbacks.
-type benchTarget struct {
-	want int
-	all  chan struct{} // closed when each task has arrived once
-
-	mu       sync.Mutex // guards everything below
-	arrivals []benchArrival
-	first    map[int]bool
-}
-
-type benchArrival struct {
-	task int
-	at   time.Time
-}
-
-func (b *benchTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	at := time.Now()
-	name := r.Header.Get("Foliot-Task")
-	i, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
-	if err != nil || i < 0 || i >= b.want || !strings.HasPrefix(name, "bench-") {
-		w.WriteHeader(http.StatusGone) // a task of an earlier run
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.first == nil {
-		b.first = make(map[int]bool, b.want)
-	}
-	b.arrivals = append(b.arrivals, benchArrival{i, at})
-	if !b.first[i] {
-		b.first[i] = true
-		if len(b.first) == b.want {
-			close(b.all)
-		}
-	}
-}
-
-func (b *benchTarget) count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.first)
-}
-
-// has reports whether a task has arrived.
-func (b *benchTarget) has(i int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.first[i]
-}
-
-// summarize compares the arrivals with the due times and completes the report.
-func (b *benchTarget) summarize(due []time.Time, r *benchReport) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	seen := make([]bool, len(due))
-	var late []time.Duration
-	for _, a := range b.arrivals {
-		switch d := a.at.Sub(due[a.task]); {
-		case seen[a.task]:
-			r.Duplicates++
-			continue
-		case d < 0:
-			r.Early++
-			fallthrough
-		default:
-			seen[a.task] = true
-			late = append(late, d)
-		}
-	}
-	r.Arrived = len(late)
-	r.Lost = len(due) - len(late)
-	slices.Sort(late)
-	at := func(p float64) float64 {
-		if len(late) == 0 {
-			return 0
-		}
-		return float64(late[min(int(p*float64(len(late))), len(late)-1)].Microseconds()) / 1000
-	}
-	r.LateP50MS, r.LateP99MS, r.LateMaxMS = at(0.50), at(0.99), at(1)
 }
 
 func (r *benchReport) print(con *console.Console) error {

@@ -44,7 +44,7 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 		return err
 	}
 	began := time.Now()
-	bar := console.NewByteProgress(con, "copied", -1)
+	bar := console.NewProgress(con, "copied", -1)
 	var size int64
 	write := func(w io.Writer) (err error) {
 		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))

@@ -73,7 +73,7 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 		}
 		in = f
 	}
-	bar := console.NewByteProgress(con, "verified", size)
+	bar := console.NewProgress(con, "verified", size)
 	m, err := pebblestore.Restore(ctx, in, dir, bar.At)
 	bar.Done()
 	switch {
