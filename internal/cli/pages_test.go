@@ -41,12 +41,19 @@ func TestGetShowsWhyATaskIsHeld(t *testing.T) {
 	}
 }
 
-func TestOperationsSayWhichCommandsMakeAQueue(t *testing.T) {
+func TestThePageSaysWhichCommandsMakeAQueue(t *testing.T) {
+	said := regexp.MustCompile("(?s)A queue exists as soon as `(\\w+)` or `(\\w+)` names it,.*\n`(\\w+)` and `(\\w+)` of an unknown queue are 404").FindStringSubmatch(page(t, "operations.md"))
+	if said == nil {
+		t.Fatal("the page does not say it")
+	}
 	s := newSession(t)
-	for line, makes := range map[string]bool{"queue set a": true, "queue pause b": true, "queue resume c": false, "queue purge d --yes": false} {
-		_, _, code := s.run("", s.words(line)...)
-		if made := code == exit.OK; made != makes || !made && code != exit.NotFound {
-			t.Errorf("%s ended with %d", line, code)
+	for i, want := range []int{exit.OK, exit.OK, exit.NotFound, exit.NotFound} {
+		args := []string{"queue", said[i+1], said[i+1]}
+		if said[i+1] == "purge" {
+			args = append(args, "--yes")
+		}
+		if _, _, code := s.run("", args...); code != want {
+			t.Errorf("foliot %v ended with %d, want %d", args, code, want)
 		}
 	}
 }
