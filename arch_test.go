@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 const module = "github.com/foliot/foliot"
@@ -40,6 +42,7 @@ func TestEveryImportIsInTheTable(t *testing.T) {
 }
 
 func TestNothingShippedReachesPackageTesting(t *testing.T) {
+	quick.Leave(t, "reads all packages")
 	existing := map[string]bool{}
 	for _, p := range list(t, "./...") {
 		existing[p.ImportPath] = true

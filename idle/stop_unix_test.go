@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 const (
@@ -73,6 +75,7 @@ func talk(t *testing.T, addr string) *talker {
 func (k *talker) isClosed() bool { return len(k.closed) > 0 }
 
 func TestNoConnectionIsClosedBecauseTheProcessWasStopped(t *testing.T) {
+	quick.Leave(t, "stops processes")
 	server := exec.Command(os.Args[0], "-test.run=^TestServerToBeStopped$")
 	server.Env = append(os.Environ(), stopServer+"=1")
 	in, err := server.StdinPipe()

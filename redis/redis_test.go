@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -64,6 +65,7 @@ func program(t *testing.T, url string, mux *foliot.Mux) *foliot.Node {
 }
 
 func TestThreeProgramsShareTheTasksOfOneThatOnlyCreates(t *testing.T) {
+	quick.Leave(t, "starts several programs")
 	r := redistest.New(t)
 	url := "redis://" + r.Addr
 	work := foliot.NewKind[int]("work")

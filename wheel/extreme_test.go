@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // sinks is one timer of each kind of owner. A test sets timers through an
@@ -148,6 +150,7 @@ func watched(t *testing.T, cfg Config, n int, set func(s *sinks, k int, f func()
 }
 
 func TestALongerDelayNeverFiresEarlierThanAShorterOne(t *testing.T) {
+	quick.Leave(t, "tries thousands of wheels")
 	const far = math.MaxInt64
 	delays := []time.Duration{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, time.Second, time.Second + 1, time.Hour, far - 1, far}
 	for _, tick := range []time.Duration{0, 100 * time.Microsecond, time.Second, 24 * time.Hour, far/2 + 1, far} {
@@ -161,6 +164,7 @@ func TestALongerDelayNeverFiresEarlierThanAShorterOne(t *testing.T) {
 }
 
 func TestALaterTimeNeverFiresEarlierThanAnEarlierOne(t *testing.T) {
+	quick.Leave(t, "tries thousands of wheels")
 	for _, tick := range []time.Duration{0, 100 * time.Microsecond, time.Second, 24 * time.Hour, math.MaxInt64/2 + 1, math.MaxInt64} {
 		for name, set := range timeEntrances {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // hourly is a schedule: every full hour.
@@ -284,6 +286,7 @@ func TestAScheduleThatWasMadeWhileTheClockWasAheadFollowsItsCorrection(t *testin
 }
 
 func TestAGlitchOfTheClockNeitherFreezesAScheduleNorRepeatsAnInstant(t *testing.T) {
+	quick.Leave(t, "tries thousands of wheels")
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, clock := scheduled(cfg)
 		defer tm.Close()

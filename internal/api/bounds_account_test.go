@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -13,6 +14,7 @@ import (
 // A namespace that has used all of its room, the default one included, does not
 // keep out operators that watch the server or suspend it.
 func TestOperatorsAreServedWhileANamespaceHasUsedItsRoom(t *testing.T) {
+	quick.Leave(t, "waits for timeouts")
 	for name, shares := range map[string]func(*Server) *shares{
 		"requests": func(s *Server) *shares { return &s.underWay },
 		"replies":  func(s *Server) *shares { return &s.replies },

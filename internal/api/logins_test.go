@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 )
 
@@ -67,6 +68,7 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 }
 
 func TestAValidTokenIsNeverLockedOut(t *testing.T) {
+	quick.Leave(t, "guesses tokens for seconds")
 	s := serve(t, from)
 	good := s.token("default", settings.ScopeRead)
 	for i := range 20_000 { // twice the number of remembered addresses
@@ -92,6 +94,7 @@ func TestAValidTokenIsNeverLockedOut(t *testing.T) {
 }
 
 func TestRememberingGuessesTakesBoundedMemory(t *testing.T) {
+	quick.Leave(t, "guesses a million tokens")
 	n := 200_000
 	if testing.Short() {
 		n = 50_000

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -546,6 +547,7 @@ func (tornBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // Endless bodies must not fill the memory, and those of one namespace must not
 // keep out another.
 func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
+	quick.Leave(t, "fills the memory of a server")
 	s := serve(t)
 	s.namespace("acme")
 	s.namespace("other")

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -157,6 +158,7 @@ func TestWaitsAreBounded(t *testing.T) {
 
 // A wait exceeds the deadlines of ordinary requests.
 func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
+	quick.Leave(t, "waits for timeouts")
 	s := serve(t)
 	s.reach("scheduled")
 	srv := httptest.NewUnstartedServer(s)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
@@ -44,6 +45,7 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 // A server without its store answers 503 after two seconds. A command must not
 // retry silently for nine seconds.
 func TestACommandRetriesOnceAfter503AndSaysSo(t *testing.T) {
+	quick.Leave(t, "waits for a retry")
 	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
 	began := time.Now()

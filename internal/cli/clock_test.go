@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
@@ -48,6 +49,7 @@ func wantClockTasks(p *process) {
 }
 
 func TestNothingEndsOrIsSentTwiceWhenTheClockOfRedisGoesAhead(t *testing.T) {
+	quick.Leave(t, "waits for leases")
 	for _, ahead := range []time.Duration{20 * time.Second, 48 * time.Hour} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
 			clock := redistest.NewClock(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/completion"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -231,6 +232,7 @@ func TestBashCompletes(t *testing.T) {
 }
 
 func TestFishCompletes(t *testing.T) {
+	quick.Leave(t, "runs a shell")
 	fish := asFoliot(t, "fish")
 	for line, want := range map[string][]string{
 		"foliot que":                     {"queue"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/transfer"
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // must runs a command that must succeed, and returns its output.
@@ -304,6 +305,7 @@ func TestAnExportOmitsSchedulesThatTheFilterDoesNotSelect(t *testing.T) {
 
 // If the namespace has a create rate, an import takes longer, but it succeeds.
 func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
+	quick.Leave(t, "waits for a rate")
 	for _, row := range []struct{ stdin, line, want string }{
 		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedule, skipped 0"},
 		{"# name: n\n@every 1h http://127.0.0.1:9/\n", "cron import -", "created n: every hour, next"},

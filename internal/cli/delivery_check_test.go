@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // trials are the commands that create tasks for their own receiver.
@@ -18,6 +19,7 @@ var trials = map[string][]string{
 
 // The server of this test may not call loopback.
 func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
+	quick.Leave(t, "waits for an obstacle")
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--egress-deny", "127.0.0.0/8")
 	for name, args := range trials {
 		began := time.Now()
@@ -34,6 +36,7 @@ func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 
 // The trial continues after the reason of the wait is gone.
 func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
+	quick.Leave(t, "waits for an obstacle")
 	for name, args := range trials {
 		p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 		queue := "default"

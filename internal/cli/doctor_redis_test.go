@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -37,6 +38,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 }
 
 func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	r := redistest.New(t)
 	replica, full := redistest.NewReplica(t, r.Addr), redistest.New(t, "--maxmemory", "100kb")
 	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "min-replicas-to-write", "2"); err != nil {

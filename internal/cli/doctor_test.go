@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // While the store is unavailable, nothing is known about tasks. The doctor must
 // send as few requests as possible.
 func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
 	stdout, _, code := (&session{t: t, server: srv}).run("", "doctor")

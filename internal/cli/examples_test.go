@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 var (
@@ -16,6 +18,7 @@ var (
 
 // Each example of a help text must be a valid command line.
 func TestEveryExampleOfAHelpTextParses(t *testing.T) {
+	quick.Leave(t, "builds a thousand parsers")
 	s := &session{t: t}
 	found := 0
 	for _, leaf := range quietParser(new(cli)).Model.Leaves(true) {

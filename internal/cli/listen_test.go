@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -60,6 +61,7 @@ func (b *background) line(t *testing.T, from *bufio.Reader) string {
 var urlPattern = regexp.MustCompile(`http://[0-9.]+:\d+`)
 
 func TestListenPrintsWhatItReceives(t *testing.T) {
+	quick.Leave(t, "waits for a retry")
 	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--status", "503")
 	url := urlPattern.FindString(l.line(t, l.stderr))
 	due := time.Now().Add(-1500 * time.Microsecond)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 )
 
 func TestTheFlagVersionPrintsTheOutputOfTheCommandVersion(t *testing.T) {
@@ -74,6 +75,7 @@ func TestNoNameIsUsedTwice(t *testing.T) {
 var heading = regexp.MustCompile(`(?m)^\S.*:$`)
 
 func TestTheFlagsOfEveryCommandComeLastInEveryHelp(t *testing.T) {
+	quick.Leave(t, "builds a thousand parsers")
 	s := newSession(t)
 	root := quietParser(new(cli)).Model.Node
 	commands := [][]string{{}}

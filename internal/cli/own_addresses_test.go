@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -29,6 +30,7 @@ func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 // The test allows every range to tasks, and calls the store, its replica, the
 // API of the other node, and the collector.
 func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
+	quick.Leave(t, "starts many servers")
 	r := redistest.New(t)
 	replica := redistest.NewReplica(t, r.Addr)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -24,6 +25,7 @@ func redisNode(t *testing.T, url string, more ...string) *process {
 }
 
 func TestTasksInRedisOutliveTheServer(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
 	hook.Release()
 	url := "redis://" + r.Addr
@@ -59,6 +61,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 }
 
 func TestAServerThatStopsPassesItsTasksToTheOtherAtOnce(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
 	hook.Release()
 	url := "redis://" + r.Addr
@@ -106,6 +109,7 @@ func TestAnAttemptOfAKilledServerIsRepeatedOnRedis(t *testing.T) {
 }
 
 func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	r, hook := redistest.New(t, "--appendfsync", "always"), servertest.NewReceiver(t)
 	hook.Release()
 	p := redisNode(t, "redis://"+r.Addr)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -119,6 +120,7 @@ func TestATaskThatKillsTheServerDiesAndNoOther(t *testing.T) {
 // TestATaskThatKillsTheServerLateDiesAndNoOther: even after it released the
 // quarantine slot to other tasks, which are as slow as it is but innocent.
 func TestATaskThatKillsTheServerLateDiesAndNoOther(t *testing.T) {
+	quick.Leave(t, "starts many servers")
 	for name, host := range map[string]func(i int) edit{
 		"in one lane":    func(int) edit { return to("host") },
 		"in other lanes": func(i int) edit { return to(fmt.Sprint("host", i)) },

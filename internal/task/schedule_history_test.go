@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
@@ -386,6 +387,7 @@ func (h *history) live(steps int) {
 }
 
 func TestSchedulesAgreeWithANaiveModel(t *testing.T) {
+	quick.Leave(t, "runs random histories")
 	histories := 200
 	if !testing.Short() {
 		histories = 5000

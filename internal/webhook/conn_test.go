@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -168,6 +169,7 @@ func TestAnAttemptWithoutTimeLeavesThePoolAsItIs(t *testing.T) {
 // Otherwise a receiver that sends a session ticket after its handshake would
 // need a handshake for each request.
 func TestMessagesOfTLSDoNotEndAConnection(t *testing.T) {
+	quick.Leave(t, "sends for ten seconds")
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	s := newSender(t, Config{})

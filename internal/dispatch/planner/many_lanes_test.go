@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -35,6 +36,7 @@ func queueOfCrowd(i int) task.Lane {
 var few = task.Lane{Namespace: "few", Queue: "q", Destination: "host"}
 
 func TestANamespaceWithAHundredThousandLanesDoesNotDelayTheFirstReadOfAnother(t *testing.T) {
+	quick.Leave(t, "makes 100,000 lanes")
 	const now = 1_000_000
 	for name, of := range map[string]func(int) task.Lane{"hosts": hostOfCrowd, "queues": queueOfCrowd} {
 		pl := crowdedPlanner(now, of)
@@ -131,6 +133,7 @@ func TestSchedulesOfAResumedNamespaceTakeTurnsWithThoseOfOthers(t *testing.T) {
 // TestAChangeForAHundredThousandLanesIsAppliedInPieces: all lanes lead to
 // one receiver, which asks for a delay. No attempt may start from then on.
 func TestAChangeForAHundredThousandLanesIsAppliedInPieces(t *testing.T) {
+	quick.Leave(t, "makes 100,000 lanes")
 	const now, most = 1_000_000, 1000
 	pl := crowdedPlanner(now, queueOfCrowd)
 	for i := range manyLanes {

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -142,6 +143,7 @@ func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 // own. A second process, started while the disk is still full, must lose
 // nothing either.
 func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
+	quick.Leave(t, "starts processes")
 	// The first change on the full disk is a cancel. Its reply may be missing,
 	// but it is in force if the log has it.
 	either := []task.State{task.Scheduled, task.Cancelled}

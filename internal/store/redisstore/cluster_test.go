@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -406,6 +407,7 @@ func TestOneOfThreeProcessesWithTheSameNameOwnsAllShards(t *testing.T) {
 
 // While Redis is away, neither process can send heartbeats.
 func TestANodeKeepsItsNameDuringAnOutage(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -427,6 +429,7 @@ func TestANodeKeepsItsNameDuringAnOutage(t *testing.T) {
 // A Redis that was away for long has forgotten the nodes. When it is back,
 // other nodes send messages first.
 func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	for name, silences := range map[string]time.Duration{"remembered": 2, "forgotten": 11} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -458,6 +461,7 @@ func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {
 
 // A process that was paused counts as the later one when it wakes.
 func TestAProcessThatLostItsNameDuringASleepReleasesItsShards(t *testing.T) {
+	quick.Leave(t, "waits for leases")
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -475,6 +479,7 @@ func TestAProcessThatLostItsNameDuringASleepReleasesItsShards(t *testing.T) {
 // A node tries a Redis that is away ten times a second. The log must report
 // that once.
 func TestALostRedisIsLoggedInFewLines(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)

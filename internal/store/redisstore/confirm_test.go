@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -27,6 +28,7 @@ func confirmed(t *testing.T, s *Store, e settings.Edit) []string {
 // A node may begin what it had claimed until its claims end, even if it has lost
 // its shards.
 func TestConfirmNamesTheNodesThatCannotReadTheSettings(t *testing.T) {
+	quick.Leave(t, "waits for leases")
 	t.Parallel()
 	addr := redistest.New(t).Addr
 	proxy := redistest.NewProxy(t, addr)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -201,6 +202,7 @@ func unmarked(name string) task.Create {
 // A create over the quota reads its record before it is refused. So it makes no
 // put that replicas could confirm.
 func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	for _, level := range []redisconn.Durability{redisconn.Default, redisconn.Strict} {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, quota full %v", level, full), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -15,6 +16,7 @@ import (
 // The other node has not yet read the settings with the purge when it creates
 // tasks, and its clock is behind.
 func TestAPurgeSparesTasksThatAnotherNodeCreatesAfterItsReply(t *testing.T) {
+	quick.Leave(t, "waits for the skew of clocks")
 	t.Parallel()
 	for name, addrs := range map[string][]string{"one server": {redistest.New(t).Addr}, "a cluster": redistest.NewCluster(t, 3, 0).Addrs()} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +105,7 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 // A purge or a removal waits for each master, even for one that hangs. A change
 // on another master and an edit of a queue do not wait.
 func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	t.Parallel()
 	const most = 500 * time.Millisecond
 	for name, e := range map[string]settings.Edit{

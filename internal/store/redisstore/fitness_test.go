@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -20,6 +21,7 @@ const noticed = 2 * time.Second
 // A Redis that was fit when the store was opened may later get other settings,
 // restart with other options, or be replaced by a replica with other settings.
 func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		level        redisconn.Durability
@@ -64,6 +66,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 // If a remedy is not in redis.conf, the store has its data now, and the next
 // crash would lose it.
 func TestARedisRestartedWithoutAppendOnlyIsUnfitAfterTheReconnect(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	t.Parallel()
 	r := redistest.New(t)
 	k := fitNode(t, Config{}, r.Addr)

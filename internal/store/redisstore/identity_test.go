@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -115,6 +116,7 @@ func (k *known) closes(t *testing.T, since time.Time, kind error) {
 // This covers the loss of one server, and an earlier node that must stay closed
 // and must not write anything back.
 func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	for name, c := range map[string]struct {
 		lose  func(*testing.T, *redistest.Server)
 		kind  error
@@ -275,6 +277,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 }
 
 func TestANodeContinuesWhenItsStoreIsBack(t *testing.T) {
+	quick.Leave(t, "waits for an outage")
 	r := redistest.New(t)
 	k := knownNode(t, Config{Node: "k"}, r.Addr)
 	for _, key := range []string{storeKeys.Settings, storeKeys.Meta} {

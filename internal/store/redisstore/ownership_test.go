@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -34,6 +35,7 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 }
 
 func TestARestartedNodeWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
+	quick.Leave(t, "waits for leases")
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	dead := openNode(t, "a", proxy.Addr)
@@ -69,6 +71,7 @@ func TestEachShardHasOneOwnerWhileNodesJoinAndLeave(t *testing.T) {
 }
 
 func TestShardsOfADisconnectedNodeAreTakenAfterTheirLeases(t *testing.T) {
+	quick.Leave(t, "waits for leases")
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)

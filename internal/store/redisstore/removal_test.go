@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -123,6 +124,7 @@ func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 }
 
 func TestNoNodeRemovesANamespaceThatHasATask(t *testing.T) {
+	quick.Leave(t, "starts several servers")
 	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one server", true: "cluster"}[cluster], func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -40,6 +41,7 @@ func fires(names ...string) []task.Fire {
 // TestTwoNodesFireAnInstantOnce: both nodes keep firing all due schedules, and
 // the store accepts only those of the shard's owner.
 func TestTwoNodesFireAnInstantOnce(t *testing.T) {
+	quick.Leave(t, "waits for instants")
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -62,6 +63,7 @@ func fillStates(t *testing.T, s *Store) {
 // A scrub repairs any damage around a record, reports it, and changes nothing
 // else.
 func TestAScrubRepairsEveryDamage(t *testing.T) {
+	quick.Leave(t, "tries every damage")
 	t.Parallel()
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package quick
+
+const race = false
