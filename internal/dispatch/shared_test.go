@@ -119,7 +119,7 @@ func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limit
 			_ = s.Close()
 		}
 	})
-	redistest.Until(t, 5*time.Second, "each has its shards", func() bool {
+	redistest.Until(t, "each has its shards", func() bool {
 		owned := 0
 		for _, s := range f.stores {
 			own := s.Standing()
