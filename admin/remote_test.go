@@ -158,7 +158,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 				}
 				return i.State
 			}
-			for deadline := time.Now().Add(10 * time.Second); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two checks
+			for deadline := time.Now().Add(time.Minute); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two checks
 			}
 			if _, err := s.Move(ctx, name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) {
 				t.Errorf("a dead task is moved: %v", err)

@@ -56,8 +56,8 @@ func stallARequest(t *testing.T, secure bool) {
 			if took := time.Since(start); took < timeout-10*time.Millisecond {
 				t.Errorf("ended after %v of silence", took)
 			}
-		case <-time.After(10 * time.Second):
-			t.Error("10 s of silence")
+		case <-time.After(time.Minute):
+			t.Error("a minute of silence")
 		}
 	})
 	reply, err := s.Client().Get(s.URL)

@@ -132,7 +132,7 @@ func TestARealServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
 			}
 			wg.Go(func() {
 				_, _ = silent.Read(make([]byte, 1))
-				if took := time.Since(start); took < timeout || took > 10*timeout {
+				if took := time.Since(start); took < timeout || took > time.Minute {
 					t.Errorf("activity %d, multipath %v: the silent one went after %v", activity, multipath, took)
 				}
 				silent.Close()

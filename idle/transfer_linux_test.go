@@ -165,7 +165,7 @@ func TestATransferWithoutProgressIsIdle(t *testing.T) {
 		}
 		start := time.Now()
 		err := send()
-		if took := time.Since(start); !isExpired(err) || took < timeout || took > 20*timeout {
+		if took := time.Since(start); !isExpired(err) || took < timeout || took > time.Minute {
 			t.Errorf("%s: %v, after %v", name, err, took)
 		}
 	})

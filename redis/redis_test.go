@@ -89,7 +89,7 @@ func TestThreeProgramsShareTheTasksOfOneThatOnlyCreates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(redistest.Patience)
 	for done := 0; done < 300 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // between two looks
 		mu.Lock()
 		done = len(seen)

@@ -331,7 +331,7 @@ func TestStdDelaysOfZeroAreNotMissed(t *testing.T) {
 	} {
 		for range n {
 			start := time.Now()
-			if <-newTimer().C; time.Since(start) > 2*time.Second {
+			if <-newTimer().C; time.Since(start) > time.Minute {
 				t.Errorf("%s took %v", name, time.Since(start))
 			}
 		}
@@ -349,7 +349,7 @@ func TestStdATimerMovedEarlierIsNotLost(t *testing.T) {
 			}
 			timer.Reset(past)
 		}
-		deadline := time.NewTimer(10 * time.Second)
+		deadline := time.NewTimer(time.Minute)
 		select {
 		case <-timer.C:
 		case <-deadline.C:
@@ -390,7 +390,7 @@ func TestStdTimersMovedToAndFroAreNotLost(t *testing.T) {
 		func(c *trial) { rearm(c, 0) },
 		func(c *trial) {
 			start := time.Now()
-			if <-c.timer.C; time.Since(start) > 2*time.Second {
+			if <-c.timer.C; time.Since(start) > time.Minute {
 				t.Errorf("took %v", time.Since(start))
 			}
 		},

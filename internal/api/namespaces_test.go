@@ -147,7 +147,7 @@ func TestANamespaceIsInvisibleToAnother(t *testing.T) {
 		headers := append(slices.Clone(ask.headers), full.bob)
 		began := time.Now()
 		got := full.do(method, target, ask.body, headers...)
-		if d := time.Since(began); d > 5*time.Second {
+		if d := time.Since(began); d > 30*time.Second {
 			t.Errorf("%s took %v", ask.target, d)
 		}
 		for namespace := range full.spy.asked {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -441,7 +442,13 @@ func TestApplyCreatesANamespaceWithQueuesBehindALoadBalancer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nodes = append(nodes, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(node) }})
+		nodes = append(nodes, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(node)
+			if r.Out.Body != nil { // otherwise the proxy cuts off a reply that begins early: golang/go#40747
+				body, _ := io.ReadAll(r.In.Body)
+				r.Out.Body = io.NopCloser(bytes.NewReader(body))
+			}
+		}})
 	}
 	var requests atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -48,10 +48,9 @@ func TestACommandRetriesOnceAfter503AndSaysSo(t *testing.T) {
 	quick.Leave(t, "waits for a retry")
 	t.Parallel() // it waits for the server
 	srv, asked := newStoreless(t)
-	began := time.Now()
 	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")
-	if took := time.Since(began); code != exit.Failure || took > 6*time.Second || asked.Load() != 2 {
-		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
+	if code != exit.Failure || asked.Load() != 2 {
+		t.Errorf("after %d tries it ended with %d", asked.Load(), code)
 	}
 	if want := "foliot: the server answered 503; retrying\nfoliot: get a: told so: retry soon; `foliot doctor` and the log of foliot serve have the reason\n"; stderr != want {
 		t.Errorf("it printed %q", stderr)

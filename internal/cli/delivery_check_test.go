@@ -24,7 +24,7 @@ func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	for name, args := range trials {
 		began := time.Now()
 		_, errs, code := p.foliot(args...)
-		if took := time.Since(began); code != exit.Undelivered || took > 10*time.Second ||
+		if took := time.Since(began); code != exit.Undelivered || took > time.Minute ||
 			!strings.Contains(errs, "was not delivered: it is dead: refused by the egress policy") || !strings.Contains(errs, "foliot doctor egress http://127.0.0.1:") {
 			t.Errorf("%s ended with %d after %v: %s", name, code, took, errs)
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/quick"
@@ -38,7 +37,7 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	examine := func(found func(server map[string]wire.Finding) bool) {
 		t.Helper()
 		var server map[string]wire.Finding
-		redistest.Until(t, 5*time.Second, "doctor finds it", func() bool {
+		redistest.Until(t, "doctor finds it", func() bool {
 			out, _, _ := p.foliot("-o", "json", "doctor")
 			server = findingsOf(t, out)
 			return found(server)
@@ -75,7 +74,7 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 // replaced.
 func closes(t *testing.T, p *process) {
 	t.Helper()
-	redistest.Until(t, 5*time.Second, "the server is closed", func() bool {
+	redistest.Until(t, "the server is closed", func() bool {
 		resp, err := http.Get(p.url + "/readyz")
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +125,7 @@ func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 		if reply, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", policy); reply != "+OK" {
 			t.Fatal(reply, err)
 		}
-		redistest.Until(t, 2*time.Second, "/readyz says so", func() bool { got, _ := get("/readyz"); return got == status })
+		redistest.Until(t, "/readyz says so", func() bool { got, _ := get("/readyz"); return got == status })
 		if _, text := get("/readyz"); strings.Contains(text, "store_unfit") != unfit {
 			t.Error(text)
 		}

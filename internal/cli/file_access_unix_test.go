@@ -85,7 +85,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},
 		{"listen --verify @" + file("secret", settings.MintSecret(), 0o604), "secret", "0604", "chmod 6"},
 	} {
-		ctx, end := context.WithTimeout(t.Context(), 10*time.Second) // a server that accepts the file would not end
+		ctx, end := context.WithTimeout(t.Context(), servertest.Patience) // a server that accepts the file would not end
 		var out, errOut bytes.Buffer
 		code := run(ctx, append([]string{"--server", "http://127.0.0.1:1"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &errOut)
 		end()

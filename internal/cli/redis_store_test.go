@@ -119,7 +119,7 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 		t.Error("a task was taken while there was no Redis", errs)
 	}
 	began := time.Now()
-	if _, errs, code := p.foliot("ls"); code == exit.OK || time.Since(began) > 15*time.Second {
+	if _, errs, code := p.foliot("ls"); code == exit.OK || time.Since(began) > servertest.Patience {
 		t.Errorf("after %v it listed tasks while there was no Redis: %s", time.Since(began), errs)
 	}
 	if err := r.Restart(); err != nil {
@@ -140,7 +140,7 @@ func refusedStore(t *testing.T, url string) string {
 	t.Helper()
 	began := time.Now()
 	out, err := foliotCommand(t, "serve", "--listen", anyPort, "--store", url).CombinedOutput()
-	if took := time.Since(began); err == nil || took > 15*time.Second {
+	if took := time.Since(began); err == nil || took > servertest.Patience {
 		t.Errorf("after %v it ended: %v", took, err)
 	}
 	if strings.Contains(string(out), "sesame") {

@@ -119,7 +119,7 @@ func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limit
 			_ = s.Close()
 		}
 	})
-	redistest.Until(t, 5*time.Second, "each has its shards", func() bool {
+	redistest.Until(t, "each has its shards", func() bool {
 		owned := 0
 		for _, s := range f.stores {
 			own := s.Standing()
@@ -149,7 +149,7 @@ func (f *fleet) crowd(queue string, n int, hosts int) {
 }
 
 // await waits until n attempts of a queue have ended, and returns them.
-func (f *fleet) await(queue string, n int, patience time.Duration) []span {
+func (f *fleet) await(queue string, n int) []span {
 	f.t.Helper()
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		f.mu.Lock()
@@ -158,11 +158,11 @@ func (f *fleet) await(queue string, n int, patience time.Duration) []span {
 		if len(spans) >= n {
 			return spans
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > redistest.Patience {
 			for i, d := range f.nodes {
 				f.t.Logf("node %d: %+v", i, d.Queues())
 			}
-			f.t.Fatalf("after %v there were %d attempts of %d", patience, len(spans), n)
+			f.t.Fatalf("after %v there were %d attempts of %d", redistest.Patience, len(spans), n)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 		f.crowd(queue, n, 10)
 	}
 	for queue, n := range tasks {
-		spans := f.await(queue, n, 20*time.Second)
+		spans := f.await(queue, n)
 		most, mean := together(spans)
 		f.mu.Lock()
 		t.Logf("%s: at most %d at once, %.2f on the average; by node: %v; %.2f asks a task", queue, most, mean, perNode(spans), float64(f.asks[queue])/float64(n))

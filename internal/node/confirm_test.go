@@ -143,7 +143,7 @@ func TestAfterTheReplyToAPauseOrASuspensionNoTaskStartsOnAnyNode(t *testing.T) {
 			for _, name := range []string{"a", "b", "c"} {
 				all = append(all, runNode(t, redisNode(name, addr), s))
 			}
-			redistest.Until(t, 10*time.Second, "each node owns shards", func() bool {
+			redistest.Until(t, "each node owns shards", func() bool {
 				return !slices.ContainsFunc(all, func(n *Node) bool { return n.Store.(store.Cluster).Standing().Owned == 0 })
 			})
 			return all
@@ -157,7 +157,7 @@ func TestAfterTheReplyToAPauseOrASuspensionNoTaskStartsOnAnyNode(t *testing.T) {
 			defer stop()
 			more := func(what string, count func() int) {
 				first := count()
-				redistest.Until(t, 30*time.Second, what, func() bool { return count() > first+1000 })
+				redistest.Until(t, what, func() bool { return count() > first+1000 })
 			}
 			for round := range 4 {
 				more("tasks start", func() int { all, _ := s.after(time.Time{}); return all })

@@ -31,7 +31,7 @@ func TestAClusterOfSixIsWhole(t *testing.T) {
 func TestSentinelsNameAnotherMasterWhenTheirsIsKilled(t *testing.T) {
 	s := NewSentinels(t)
 	s.Servers[0].Kill()
-	took := Until(t, startTime, "another master", func() bool {
+	took := Until(t, "another master", func() bool {
 		for _, one := range s.Servers[1:] {
 			if info, _ := Command(t.Context(), one.Addr, "INFO", "replication"); containsLine(info, "role:master") {
 				return true
@@ -53,7 +53,7 @@ func TestSentinelsReplaceAMasterThatOnlyItsUsersReach(t *testing.T) {
 		t.Fatalf("the master is at %d, want 0", got)
 	}
 	s.Proxies[0].FreezeBut("user")
-	Until(t, startTime, "another master", func() bool { return s.Master(t.Context()) > 0 })
+	Until(t, "another master", func() bool { return s.Master(t.Context()) > 0 })
 	if got, err := Command(t.Context(), s.Addr(0), "CLIENT", "SETNAME", "user"); got != "+OK" {
 		t.Fatalf("its user reaches it no more: %q %v", got, err)
 	}

@@ -21,7 +21,7 @@ const RequireEnv = "FOLIOT_REQUIRE_REDIS"
 
 // startTime is how long a server may take to answer after its start. A loaded
 // machine needs a few seconds for six of them.
-const startTime = 20 * time.Second
+const startTime = Patience
 
 // Need skips the test if no redis-server is installed.
 func Need(t testing.TB) {

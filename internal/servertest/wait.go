@@ -7,7 +7,7 @@ import (
 
 // Patience bounds each wait for another process. A test that reaches it has
 // failed.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Eventually calls holds until it returns true. It fails the test after Patience,
 // with condition as the message.

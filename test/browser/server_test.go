@@ -33,20 +33,30 @@ func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, args: []string{"serve", "-o", "json", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--egress-allow", "127.0.0.0/8", "--log-level", "error"}}
 	s.start()
-	handler := &httputil.ReverseProxy{
-		FlushInterval: -1,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			to, _ := url.Parse(s.url)
-			r.SetURL(to)
-			r.Out.URL.Path = strings.TrimPrefix(r.In.URL.Path, below)
-		},
-	}
-	proxy := httptest.NewUnstartedServer(handler)
-	handler.ErrorLog = log.New(io.Discard, "", 0) // the tests kill the server
-	proxy.Start()
+	proxy := httptest.NewServer(newProxy(func() string { return s.url }))
 	t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
 	s.proxy = proxy.URL + below
 	return s
+}
+
+// newProxy returns a handler that forwards requests to the server whose URL it is told.
+// It reads the body of a request before it forwards any of it: net/http ends a
+// body when the reply begins, and httputil.ReverseProxy would then cut off the
+// reply if it had not yet read to the end of the body (golang/go#40747).
+func newProxy(server func() string) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // the tests kill the server
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to, _ := url.Parse(server())
+			r.SetURL(to)
+			r.Out.URL.Path = strings.TrimPrefix(r.In.URL.Path, below)
+			if r.Out.Body != nil {
+				body, _ := io.ReadAll(r.In.Body) // a shorter body fails when it is sent
+				r.Out.Body = io.NopCloser(bytes.NewReader(body))
+			}
+		},
+	}
 }
 
 // start starts the process, and waits until it listens.

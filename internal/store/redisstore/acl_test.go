@@ -99,7 +99,7 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 		defer func() { _ = s.Close() }()
 		nodes = append(nodes, s)
 	}
-	eventually(t, 20*time.Second, "each node has its part", func() bool { return divided(nodes...) })
+	eventually(t, "each node has its part", func() bool { return divided(nodes...) })
 	var mu sync.Mutex
 	heard := map[string]bool{}
 	for _, s := range nodes {
@@ -112,7 +112,7 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 		})
 	}
 	soon(t, nodes[0], "task-", 50, 100*time.Millisecond)
-	eventually(t, 20*time.Second, "each task is known to its node", func() bool {
+	eventually(t, "each task is known to its node", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(heard) == 50
@@ -127,7 +127,7 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 	if _, err := nodes[1].Scrub(t.Context(), task.FloorMillis(time.Now()), "", 1000); err != nil {
 		t.Error(err)
 	}
-	eventually(t, 20*time.Second, "the other node has all", func() bool { return divided(nodes[1]) })
+	eventually(t, "the other node has all", func() bool { return divided(nodes[1]) })
 	refusedNothing(t, c.Addrs()...)
 }
 

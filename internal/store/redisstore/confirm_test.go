@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -56,12 +55,12 @@ func TestConfirmNamesTheNodesThatCannotReadTheSettings(t *testing.T) {
 	if left := confirmed(t, a, resume); !slices.Equal(left, []string{"b"}) {
 		t.Errorf("%q have not confirmed, want b alone", left)
 	}
-	eventually(t, 10*time.Second, "b has lost its shards", func() bool { return divided(a, c) })
+	eventually(t, "b has lost its shards", func() bool { return divided(a, c) })
 	if left := confirmed(t, a, resume); !slices.Equal(left, []string{"b"}) {
 		t.Errorf("b has no shards, and %q have not confirmed, want b", left)
 	}
 	proxy.Thaw()
-	eventually(t, 10*time.Second, "b confirms", func() bool { return confirmed(t, a, resume) == nil })
+	eventually(t, "b confirms", func() bool { return confirmed(t, a, resume) == nil })
 }
 
 // The node was stopped while the queue was paused, and continues as if it had
@@ -70,7 +69,7 @@ func TestANodeWithSettingsFromBeforeAPauseClaimsNothing(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t).Addr
 	a, b := openNode(t, "a", addr), openNode(t, "b", addr)
-	eventually(t, 10*time.Second, "both own shards", func() bool { return divided(a, b) })
+	eventually(t, "both own shards", func() bool { return divided(a, b) })
 	b.claimAll(t, soon(t, a, "before", 64, 0))
 	stale := b.settings.Load()
 	edit(t, a, a.now(), pauseDefault)
@@ -90,7 +89,7 @@ func TestANodeWithSettingsFromBeforeAPauseClaimsNothing(t *testing.T) {
 func (s *Store) claimAll(t *testing.T, tasks []*task.Task) {
 	t.Helper()
 	ours := slices.DeleteFunc(slices.Clone(tasks), func(one *task.Task) bool { return s.own.Shard(s.shard(one.Key())) == nil })
-	eventually(t, 10*time.Second, "tasks are claimed", func() bool {
+	eventually(t, "tasks are claimed", func() bool {
 		replies, err := s.Claim(context.WithoutCancel(t.Context()), s.now(), claimsOf('b', ours))
 		return err == nil && len(replies) > 0 && replies[0].Err == nil
 	})

@@ -29,7 +29,7 @@ func TestRemovedQueuesLeaveNoCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 3*time.Second, "all records are swept", func() bool {
+	eventually(t, "all records are swept", func() bool {
 		if _, err := s.Sweep(t.Context(), task.FloorMillis(s.Now()), 100); err != nil {
 			t.Fatal(err)
 		}

@@ -27,8 +27,8 @@ func TestADeadNodeInTheListHoldsUpNothing(t *testing.T) {
 		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("dead", i), fmt.Sprintf("%d/N%d/1.0/%d/3600000//10.0.0.%d:8750", at, i, at-1000, i))
 	}
 	listed := func() bool { n, ok := nodesOf(t, s)["dead2"]; return ok && !n.Live && n.Wanted == 0 }
-	eventually(t, 10*time.Second, "it owns all", func() bool { s.own.WakeLoop(); return len(s.own.Owned()) == len(s.shards) && listed() })
-	if lag := s.Now().Sub(s.Trusted()); lag > time.Second || len(s.own.APIs()) > 1 {
+	eventually(t, "it owns all", func() bool { s.own.WakeLoop(); return len(s.own.Owned()) == len(s.shards) && listed() })
+	if lag := s.Now().Sub(s.Trusted()); lag > time.Minute || len(s.own.APIs()) > 1 {
 		t.Errorf("the trusted time is %v behind, and the addresses are %v", lag, s.own.APIs())
 	}
 	clock.Set(-time.Hour)
@@ -51,7 +51,7 @@ func TestTheListOfDeadNodesIsBounded(t *testing.T) {
 		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("old", i), fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.9:1", at+int64(i), at))
 	}
 	// 100 dead nodes and this one; no operator reads the list
-	eventually(t, 5*time.Second, "heartbeats remove the oldest", func() bool {
+	eventually(t, "heartbeats remove the oldest", func() bool {
 		n, err := redistest.Command(t.Context(), server.Addr, "HLEN", storeKeys.Nodes)
 		return err == nil && n == ":101"
 	})
@@ -67,9 +67,9 @@ func TestTheLastNodeIsNotDrainedBecauseOfADeadOne(t *testing.T) {
 	s := openNode(t, "b", server.Addr)
 	at := time.Now().Add(-2 * time.Minute).UnixMilli()
 	redis(t, server, "HSET", storeKeys.Nodes, "gone", fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.1:8750", at, at-1000))
-	eventually(t, 10*time.Second, "it is dead", func() bool { n, ok := nodesOf(t, s)["gone"]; return ok && !n.Live })
+	eventually(t, "it is dead", func() bool { n, ok := nodesOf(t, s)["gone"]; return ok && !n.Live })
 	clock.Set(-10 * time.Minute)
-	eventually(t, 10*time.Second, "the clock is set back", func() bool { n := nodesOf(t, s)["b"]; return n.BeatAt < task.Millis(at) })
+	eventually(t, "the clock is set back", func() bool { n := nodesOf(t, s)["b"]; return n.BeatAt < task.Millis(at) })
 	if err := s.Drain(t.Context(), task.CeilMillis(time.Now()), store.Drain{Node: "b"}); !errors.Is(err, store.ErrLastNode) {
 		t.Errorf("the drain: %v, want %v", err, store.ErrLastNode)
 	}

@@ -94,7 +94,10 @@ func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 			if s.Durability() != string(c.level) {
 				t.Error(s.Durability())
 			}
-			p.between.Delay(50 * time.Millisecond)
+			s.servers.ReplicaTimeout = redistest.Patience
+			if p.between.Delay(50 * time.Millisecond); !c.replica {
+				p.between.Freeze()
+			}
 			var all sync.WaitGroup
 			for g := range 8 {
 				all.Go(func() {
@@ -177,11 +180,11 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	expect("a repeat", redisconn.Async, order("c"))
 	expect("a repeat without the request", redisconn.Async, lookup("c"))
 	expect("a cancel", redisconn.Async, task.Cancel{Key: order("a").Target()})
-	eventually(t, 10*time.Second, "the replica counts as away", func() bool { return s.servers.Wants(p.master.Addr) == 0 })
+	eventually(t, "the replica counts as away", func() bool { return s.servers.Wants(p.master.Addr) == 0 })
 	expect("its replica is away", redisconn.Async, order("e"))
 	expect("a repeat without replica", redisconn.Async, order("e"))
 	p.replica.Resume()
-	eventually(t, 10*time.Second, "the replica follows", func() bool { return s.servers.Wants(p.master.Addr) == 1 })
+	eventually(t, "the replica follows", func() bool { return s.servers.Wants(p.master.Addr) == 1 })
 	s.servers.ReplicaTimeout = 10 * time.Second
 	expect("its replica is back", redisconn.Default, order("f"))
 	expect("a repeat of an unconfirmed create", redisconn.Default, order("c"))
@@ -231,7 +234,7 @@ func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
 				}
 				p.between.Thaw()
 				one.servers.ReplicaTimeout, other.servers.ReplicaTimeout = 10*time.Second, 10*time.Second
-				eventually(t, 10*time.Second, "the replica follows", func() bool { return other.servers.Wants(p.master.Addr) == 1 })
+				eventually(t, "the replica follows", func() bool { return other.servers.Wants(p.master.Addr) == 1 })
 				if got, err := repeat(other); err != nil || !errors.Is(got.Err, task.ErrExists) || got.Durability != "" {
 					t.Errorf("with a replica: %+v, %v", got, err)
 				}

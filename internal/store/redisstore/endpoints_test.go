@@ -29,7 +29,7 @@ func TestEndpointsNameTheServerAndItsReplicas(t *testing.T) {
 		t.Errorf("%v does not have the server by its name and by its address %s", s.Endpoints(), server.Addr)
 	}
 	replica := redistest.NewReplica(t, server.Addr)
-	eventually(t, 10*time.Second, "the replica that came later is known", func() bool { return s.names(replica.Addr) })
+	eventually(t, "the replica that came later is known", func() bool { return s.names(replica.Addr) })
 }
 
 func TestEndpointsNameTheAPIsOfAllNodes(t *testing.T) {
@@ -37,7 +37,7 @@ func TestEndpointsNameTheAPIsOfAllNodes(t *testing.T) {
 	server := redistest.New(t)
 	a := openNodeWith(t, Config{Node: "a", Address: "alpha.example:8750"}, server.Addr)
 	b := openNodeWith(t, Config{Node: "b", Address: "beta.example:8750", APIs: func() []string { return []string{"10.0.0.7:8750", "[fd00::7]:8750"} }}, server.Addr)
-	eventually(t, 5*time.Second, "each knows the other", func() bool {
+	eventually(t, "each knows the other", func() bool {
 		return a.names("alpha.example:8750", "beta.example:8750", "10.0.0.7:8750", "[fd00::7]:8750") && b.names("alpha.example:8750")
 	})
 	nodes, err := a.Nodes(t.Context())
@@ -56,7 +56,7 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	c := Config{Node: "a"}
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
 	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the other servers are discovered
-	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
+	eventually(t, "all are known", func() bool { return store.names(all...) })
 }
 
 // TestAHangingSentinelDoesNotDelayChecksOfTheMasters: the Sentinel may have
@@ -80,12 +80,12 @@ func TestAHangingSentinelDoesNotDelayChecksOfTheMasters(t *testing.T) {
 	hang.Store(true)
 	select {
 	case <-hung:
-	case <-time.After(20 * time.Second):
+	case <-time.After(redistest.Patience):
 		t.Fatal("no Sentinel is asked")
 	}
 	for range 3 {
 		last := store.servers.Masters.Load()
-		eventually(t, 5*time.Second, "a look at the masters", func() bool { return store.servers.Masters.Load() != last })
+		eventually(t, "a look at the masters", func() bool { return store.servers.Masters.Load() != last })
 	}
 }
 
@@ -93,7 +93,7 @@ func TestEndpointsNameEveryMasterAndReplicaOfACluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.NewCluster(t, 3, 1)
 	store := openNode(t, "a", c.Addrs()[0], c.Addrs()[0])
-	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(c.Addrs()...) })
+	eventually(t, "all are known", func() bool { return store.names(c.Addrs()...) })
 }
 
 func port(t *testing.T, addr string) string {

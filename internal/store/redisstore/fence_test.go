@@ -107,7 +107,6 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 	quick.Leave(t, "starts several servers")
 	t.Parallel()
-	const most = 500 * time.Millisecond
 	for name, e := range map[string]settings.Edit{
 		"a purge":                    settings.PurgeQueue{Namespace: "default", Name: "default", ID: "p"},
 		"the removal of a namespace": settings.DropNamespace{Name: "acme"},
@@ -128,26 +127,17 @@ func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 				defer close(ended)
 				_, _ = a.Configure(t.Context(), a.now(), []settings.Edit{e})
 			}()
-			began := time.Now()
-			for i := 0; time.Since(began) < 2*most; i++ {
-				one := time.Now()
+			for i := range 10 {
 				if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).Slot) != hangs {
 					if err := makeIn(t, a, "default", name); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if took := time.Since(one); took > most {
-					t.Fatalf("a create on another master took %v", took)
-				}
-				one = time.Now()
 				if err := decideOn(t, a, settings.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(one); took > most {
-					t.Fatalf("an edit of a queue took %v", took)
-				}
 			}
-			select {
+			select { // 10 waits for the master would be longer than this one
 			case <-ended:
 				t.Error("it did not wait for the master that hangs")
 			default:

@@ -15,9 +15,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// noticed bounds the time until a node knows that its Redis became unfit.
-const noticed = 2 * time.Second
-
 // A Redis that was fit when the store was opened may later get other settings,
 // restart with other options, or be replaced by a replica with other settings.
 func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
@@ -39,7 +36,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 			k := fitNode(t, Config{Durability: c.level}, r.Addr)
 			due := soon(t, k.Store, "due", 1, -time.Minute)
 			redis(t, r, append([]string{"CONFIG", "SET"}, c.change...)...)
-			took := eventually(t, noticed, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
+			took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
 			t.Logf("noticed after %v: %v", took.Round(time.Millisecond), k.Err())
 			if !k.Standing().Unfit || !strings.Contains(k.Err().Error(), c.found) {
 				t.Errorf("%+v, %v", k.Standing(), k.Err())
@@ -55,7 +52,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 				t.Errorf("%d errors in its log:\n%s", n, k.log.b.String())
 			}
 			redis(t, r, append([]string{"CONFIG", "SET"}, c.undo...)...)
-			eventually(t, noticed, "it is ready again", func() bool { return k.Err() == nil && !k.Standing().Unfit })
+			eventually(t, "it is ready again", func() bool { return k.Err() == nil && !k.Standing().Unfit })
 			if err := apply(t, k.Store, order("new")); err != nil || k.log.count("fit for tasks again") != 1 {
 				t.Errorf("create: %v; its log:\n%s", err, k.log.b.String())
 			}
@@ -72,11 +69,11 @@ func TestARedisRestartedWithoutAppendOnlyIsUnfitAfterTheReconnect(t *testing.T) 
 	k := fitNode(t, Config{}, r.Addr)
 	redis(t, r, "SAVE")
 	r.Kill()
-	eventually(t, 10*time.Second, "it knows that Redis is away", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) })
+	eventually(t, "it knows that Redis is away", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) })
 	if err := r.Restart("--appendonly", "no"); err != nil {
 		t.Fatal(err)
 	}
-	took := eventually(t, noticed, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
+	took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
 	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Err())
 	if k.identity.Lost() != nil {
 		t.Error("the data is there:", k.identity.Lost())
@@ -92,7 +89,7 @@ func fitNode(t *testing.T, c Config, addr string) *known {
 	k := &known{log: &lockedBuffer{}}
 	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
 	k.Store = openNodeWith(t, c, addr)
-	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
+	eventually(t, "it owns the shards", func() bool { return divided(k.Store) })
 	if k.Err() != nil {
 		t.Fatal(k.Err())
 	}

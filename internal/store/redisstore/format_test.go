@@ -147,7 +147,7 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), r.Addr, "BGREWRITEAOF"); err != nil {
 		t.Fatal(reply, err)
 	}
-	eventually(t, 5*time.Second, "its file is written anew", func() bool {
+	eventually(t, "its file is written anew", func() bool {
 		info, _ := redistest.Command(t.Context(), r.Addr, "INFO", "persistence")
 		return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
 	})
@@ -156,7 +156,7 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	go func() {
 		loaded <- r.Restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
 	}()
-	eventually(t, 5*time.Second, "it reads its file", func() bool {
+	eventually(t, "it reads its file", func() bool {
 		reply, _ := redistest.Command(t.Context(), r.Addr, "PING")
 		return strings.HasPrefix(reply, "-LOADING")
 	})

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -43,11 +42,11 @@ func testFrozenMaster(t *testing.T, c Config, master *redistest.Server, promoted
 	c.Durability, c.CallersClock, c.Logger = Async, true, slog.New(slog.NewTextHandler(k.log, nil))
 	k.Store = openNodeWith(t, c, addrs...)
 	l := newLoad(t, k.Store)
-	l.more(200, 10*time.Second)
+	l.more(200)
 	master.Pause()
-	eventually(t, 30*time.Second, "there is a successor", promoted)
+	eventually(t, "there is a successor", promoted)
 	master.Resume()
-	l.more(200, 20*time.Second)
+	l.more(200)
 	l.end()
 	if n := k.log.count(olderData); n != 0 {
 		t.Errorf("%d false alarms:\n%s", n, k.log.String())
@@ -68,7 +67,7 @@ func TestAMasterWhoseFormerReplicaIsAMasterTooIsTrustedAgain(t *testing.T) {
 	for _, sentinel := range servers.Sentinels {
 		redis(t, sentinel, "SENTINEL", "RESET", redistest.MasterName)
 	}
-	eventually(t, 10*time.Second, "the master has missed a check", func() bool { return s.servers.Doubted(s.servers.Keys.Nodes) })
+	eventually(t, "the master has missed a check", func() bool { return s.servers.Doubted(s.servers.Keys.Nodes) })
 	servers.Servers[0].Resume()
-	eventually(t, time.Minute, "it takes writes", func() bool { return apply(t, s, order("after")) == nil })
+	eventually(t, "it takes writes", func() bool { return apply(t, s, order("after")) == nil })
 }

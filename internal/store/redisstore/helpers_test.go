@@ -1,8 +1,10 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +29,7 @@ func openNode(t *testing.T, name string, addrs ...string) *Store {
 func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	t.Helper()
 	c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = addrs, true, true
-	c.Shards, c.ShardLease, c.Heartbeat = 16, 1500*time.Millisecond, 200*time.Millisecond
+	c.Shards, c.ShardLease, c.Heartbeat = 16, cmp.Or(c.ShardLease, 1500*time.Millisecond), cmp.Or(c.Heartbeat, 200*time.Millisecond)
 	s, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +38,27 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	return s
 }
 
-// eventually waits until the condition holds, because real servers need time.
-func eventually(t *testing.T, patience time.Duration, what string, so func() bool) time.Duration {
+// messagesAlone returns the configuration of a node whose leases and heartbeats
+// are longer than redistest.Patience. So only a message makes it act in time.
+func messagesAlone(name string) Config {
+	return Config{Node: name, ShardLease: time.Hour, Heartbeat: 10 * time.Minute}
+}
+
+// beats returns how many heartbeats a server has received, of all nodes
+// together. They measure time on a machine that is as busy as it is.
+func beats(t *testing.T, server *redistest.Server) int {
 	t.Helper()
-	return redistest.Until(t, patience, what, so)
+	n, err := strconv.Atoi(redis(t, server, "HGET", storeKeys.NodesID, "beats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// eventually waits until the condition holds, because real servers need time.
+func eventually(t *testing.T, what string, so func() bool) time.Duration {
+	t.Helper()
+	return redistest.Until(t, what, so)
 }
 
 // edit applies edits that must succeed.
@@ -148,7 +167,7 @@ func (w *hints) all() map[string]time.Time {
 // the shards of s.
 func (w *hints) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 	t.Helper()
-	return eventually(t, 2*time.Second, "its watcher is called with its tasks", func() bool {
+	return eventually(t, "its watcher is called with its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
 			if _, ok := all[one.Name]; !ok && s.own.Shard(s.shard(one.Key())) != nil {

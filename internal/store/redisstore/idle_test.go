@@ -28,7 +28,7 @@ func TestIdleNodesWriteLittle(t *testing.T) {
 			t.Cleanup(func() { _ = s.Close() })
 			all = append(all, s)
 		}
-		eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(all...) })
+		eventually(t, "they share the shards", func() bool { return divided(all...) })
 		const length = 10 * time.Second
 		before := infoNumbers(t, server.Addr, "aof_current_size", "total_commands_processed", "used_cpu_user", "used_cpu_sys")
 		time.Sleep(length) // no event to wait for

@@ -14,7 +14,6 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -68,7 +67,7 @@ func (w *inspector) lanes() map[string][]string {
 		var cursor uint64
 		for {
 			var e rueidis.ScanEntry
-			redistest.Until(w, redisconn.RetryTime, "the keys of a server", func() (ok bool) { // its connection may have been cut before
+			redistest.Until(w, "the keys of a server", func() (ok bool) { // its connection may have been cut before
 				var err error
 				e, err = node.Do(w.Context(), node.B().Scan().Cursor(cursor).Match("foliot:*:due:*").Count(1000).Build()).AsScanEntry()
 				return err == nil

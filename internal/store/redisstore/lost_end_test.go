@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -65,7 +64,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 		t.Fatal(err)
 	}
 	create("b", 60)
-	eventually(t, 5*time.Second, "it knows the new process", func() bool { return a.servers.Replaced.Load() > replaced })
+	eventually(t, "it knows the new process", func() bool { return a.servers.Replaced.Load() > replaced })
 	if n := a.Standing().Rollbacks + b.Standing().Rollbacks; n != 0 {
 		t.Fatalf("%d false alarms:\n%s", n, a.log.String())
 	}
@@ -88,7 +87,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	if lost == 0 || lost == 60 {
 		t.Fatalf("the file has lost %d of 60 tasks", lost)
 	}
-	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.log.count(olderData) > 0 })
+	eventually(t, "it has noticed", func() bool { return a.log.count(olderData) > 0 })
 	if n := a.Standing().Rollbacks; n != 1 {
 		t.Errorf("%d losses are counted:\n%s", n, a.log.String())
 	}
@@ -114,5 +113,5 @@ func TestALossOfSettingsIsNoticed(t *testing.T) {
 	if err := r.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 5*time.Second, "it has noticed", func() bool { return a.log.count(olderData) == 1 })
+	eventually(t, "it has noticed", func() bool { return a.log.count(olderData) == 1 })
 }

@@ -54,13 +54,13 @@ func TestAStepBackOfTheClockStopsNoQueueWithLimits(t *testing.T) {
 	}
 	lives.ask(one, 0, 0, false)
 	setBack(t, c, dead.scope, time.Hour)
-	eventually(t, 2*lease, "what the dead had is free after a lease", func() bool {
+	eventually(t, "what the dead had is free after a lease", func() bool {
 		r, _ := lives.ask(one, 1, 4, false)
 		return r.Held == 1 && r.Tokens == 4
 	})
 	other.ask(one, 1, 0, false)
 	setBack(t, c, dead.scope, time.Hour)
-	eventually(t, time.Second, "it is the other's turn", func() bool {
+	eventually(t, "it is the other's turn", func() bool {
 		other.ask(one, 1, 0, false)
 		r, _ := lives.ask(one, 1, 0, false)
 		return r.Share == 0

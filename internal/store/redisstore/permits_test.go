@@ -167,7 +167,7 @@ func TestPermitsOfDeadNodesAndLostRepliesAreFreeAfterTheLease(t *testing.T) {
 	if r, _ := alive.ask(limits, 5, 4, false); r.Held != 0 || r.Tokens > 1 {
 		t.Errorf("there is more than the limit: %+v", r)
 	}
-	eventually(t, time.Second, "everything is free", func() bool {
+	eventually(t, "everything is free", func() bool {
 		r, _ := alive.ask(limits, 5, 4, false)
 		return r.Held == 5 && r.Tokens == 4
 	})
@@ -311,7 +311,7 @@ func TestKeysOfLimitsExpire(t *testing.T) {
 	p.ask(limits, 5, 4, false)
 	p.start(time.Now())
 	p.ask(limits, 5, 4, false)
-	eventually(t, time.Second, "the keys are gone", func() bool {
+	eventually(t, "the keys are gone", func() bool {
 		n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
 		if err != nil {
 			t.Fatal(err)
@@ -332,7 +332,7 @@ func TestANewRateKeepsTheDebt(t *testing.T) {
 	if r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 0, false); r.Tokens != 0 {
 		t.Errorf("given back: %+v", r)
 	}
-	eventually(t, time.Second, "it fills by the new rate", func() bool {
+	eventually(t, "it fills by the new rate", func() bool {
 		r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 6, false)
 		return r.Tokens == 6
 	})
@@ -369,7 +369,7 @@ func TestPermitsInACluster(t *testing.T) {
 	for range asks {
 		select {
 		case <-told:
-		case <-time.After(5 * time.Second):
+		case <-time.After(redistest.Patience):
 			t.Fatal("b received no hint about free permits")
 		}
 	}
@@ -391,7 +391,7 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 		t.Fatalf("half of its keys were elsewhere: %+v", r)
 	}
 	m.finish(slot)
-	eventually(t, 5*time.Second, "it is as it was", func() bool {
+	eventually(t, "it is as it was", func() bool {
 		r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]
 		return r.Err == nil && r.Held == 5 && r.Tokens == 6
 	})

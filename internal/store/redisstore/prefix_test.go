@@ -19,7 +19,7 @@ func TestStoresWithDifferentPrefixesShareNothing(t *testing.T) {
 	r := redistest.New(t)
 	shop, usual := openNodeWith(t, Config{Node: "a", Prefix: "shop"}, r.Addr), openNode(t, "a", r.Addr)
 	for _, s := range []*Store{shop, usual} {
-		eventually(t, 10*time.Second, "each node owns all shards", func() bool { return divided(s) })
+		eventually(t, "each node owns all shards", func() bool { return divided(s) })
 	}
 	soon(t, shop, "task-", 20, time.Hour)
 	key := task.Key{Namespace: task.DefaultNamespace, Name: "task-0"}
@@ -46,7 +46,7 @@ func TestStoresWithDifferentPrefixesShareNothing(t *testing.T) {
 		}
 	}
 	redis(t, r, "EVAL", "for _, key in ipairs(redis.call('KEYS', 'shop:*')) do redis.call('DEL', key) end return 1", "0")
-	eventually(t, 10*time.Second, "the lost store is closed", func() bool { return shop.identity.Lost() != nil })
+	eventually(t, "the lost store is closed", func() bool { return shop.identity.Lost() != nil })
 	if lost := usual.identity.Lost(); lost != nil {
 		t.Errorf("the other store is closed as well: %v", lost)
 	}

@@ -44,7 +44,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	quick.Leave(t, "waits for instants")
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	var names []string
 	var makes []task.Change
 	for i := range 20 {
@@ -117,7 +117,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	// The poll is too slow to find it first.
 	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
 	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
-	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	listening(t, server.Addr, a, b)
 	var wanted []*task.Task
 	var creates, cancels []task.Change
@@ -163,11 +163,11 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 		got = replies
 		return [2]error{replies[0].Err, replies[1].Err}
 	}
-	eventually(t, 3*time.Second, "the schedule is due, and there is no room", func() bool { return errors.Is(fire()[0], task.ErrFull) })
+	eventually(t, "the schedule is due, and there is no room", func() bool { return errors.Is(fire()[0], task.ErrFull) })
 	if n := kept(t, s, addr); n != 3 {
 		t.Errorf("%d records", n)
 	}
-	eventually(t, 3*time.Second, "what makes nothing needs no room", func() bool { return fire()[1] == nil && len(got[1].Skipped) > 0 })
+	eventually(t, "what makes nothing needs no room", func() bool { return fire()[1] == nil && len(got[1].Skipped) > 0 })
 	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
 		t.Fatal(reply, err)
 	}

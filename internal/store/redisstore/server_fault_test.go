@@ -55,10 +55,10 @@ func (l *load) one(ctx context.Context, name string, becomes task.State, c task.
 }
 
 // more waits until n more calls were answered.
-func (l *load) more(n int, within time.Duration) {
+func (l *load) more(n int) {
 	l.Helper()
 	first := l.count()
-	redistest.Until(l.T, within, fmt.Sprint(n, " are answered"), func() bool { return l.count() >= first+n })
+	redistest.Until(l.T, fmt.Sprint(n, " are answered"), func() bool { return l.count() >= first+n })
 }
 
 func (l *load) count() int {
@@ -94,12 +94,12 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 		kills = 20
 	}
 	for range kills {
-		l.more(100, 10*time.Second)
+		l.more(100)
 		server.Kill()
 		if err := server.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		l.more(50, 5*time.Second)
+		l.more(50)
 	}
 	l.end()
 }
@@ -135,7 +135,7 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 		stop()
 	}
 	proxy.Thaw()
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), redistest.Patience)
 	defer stop()
 	replies, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "c", began)}})
 	if err != nil || replies[0].Err != nil {

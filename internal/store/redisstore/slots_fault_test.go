@@ -114,7 +114,7 @@ func (m *mover) migrate(slot uint16, keys []string) {
 	from := m.owner(slot)
 	host, port, _ := net.SplitHostPort(m.addrs[(from+1)%3])
 	words := append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)
-	redistest.Until(m, 10*time.Second, "the keys of slot "+strconv.Itoa(int(slot))+" move", func() bool {
+	redistest.Until(m, "the keys of slot "+strconv.Itoa(int(slot))+" move", func() bool {
 		c := m.nodes[from]
 		err := c.Do(m.Context(), c.B().Arbitrary(words...).Build()).Error()
 		if err != nil && !strings.Contains(err.Error(), "CLUSTERDOWN") { // on a busy machine, messages between masters come too late
@@ -144,7 +144,7 @@ func (m *mover) finish(slot uint16) {
 	}
 	m.at[slot] = to
 	for node := range m.nodes {
-		redistest.Until(m, 10*time.Second, m.addrs[node]+" knows that slot "+n+" has moved", func() bool { return m.knows(node, slot, m.ids[to]) })
+		redistest.Until(m, m.addrs[node]+" knows that slot "+n+" has moved", func() bool { return m.knows(node, slot, m.ids[to]) })
 	}
 }
 
@@ -154,7 +154,7 @@ func (m *mover) finish(slot uint16) {
 // master.
 func (m *mover) lead(node int) {
 	m.Helper()
-	redistest.Until(m, 10*time.Second, m.addrs[node]+" has the greatest epoch", func() bool {
+	redistest.Until(m, m.addrs[node]+" has the greatest epoch", func() bool {
 		own := m.epoch(node)
 		for other := range m.nodes {
 			if other != node && m.epoch(other) >= own {
@@ -336,12 +336,12 @@ func TestSlotsMoveUnderLoad(t *testing.T) {
 	}
 	for range rounds {
 		for _, slot := range m.all(s) {
-			l.more(20, 10*time.Second)
+			l.more(20)
 			m.half(slot)
-			l.more(3, 10*time.Second)
+			l.more(3)
 			m.finish(slot)
 		}
 	}
-	l.more(50, 10*time.Second)
+	l.more(50)
 	l.end()
 }

@@ -42,7 +42,7 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := fitNode(t, Config{Node: "k"}, c.r.Addr)
 			c.refuse()
-			eventually(t, 4*time.Second, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) && strings.Contains(k.Err().Error(), name) })
+			eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) && strings.Contains(k.Err().Error(), name) })
 			if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrUnavailable) {
 				t.Errorf("create: %v", err)
 			}
@@ -52,13 +52,13 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 			}
 			if name == "READONLY" {
 				other := openNodeWith(t, Config{Node: "other"}, p.replica.Addr)
-				eventually(t, 4*time.Second, "it does not count as live", func() bool {
+				eventually(t, "it does not count as live", func() bool {
 					return errors.Is(other.Drain(t.Context(), task.CeilMillis(time.Now()), store.Drain{Node: "other"}), store.ErrLastNode)
 				})
 				_ = other.Close()
 			}
 			c.undo()
-			eventually(t, 4*time.Second, "it is ready again", func() bool { return k.Err() == nil })
+			eventually(t, "it is ready again", func() bool { return k.Err() == nil })
 			if err := apply(t, k.Store, order("new")); err != nil {
 				t.Errorf("create: %v", err)
 			}

@@ -22,7 +22,7 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 			clock := redistest.NewClock(t)
 			server := clock.New()
 			nodes := []*Store{openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)}
-			eventually(t, 5*time.Second, "both own shards", func() bool { return divided(nodes...) })
+			eventually(t, "both own shards", func() bool { return divided(nodes...) })
 			tasks := soon(t, nodes[0], "t", 32, 0)
 			expires := tasks[0]
 			expiry := 10 * time.Second
@@ -33,7 +33,7 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 
 			holder := make([]*Store, len(tasks))
 			for i, one := range tasks[1:] {
-				eventually(t, 2*time.Second, "it is claimed", func() bool {
+				eventually(t, "it is claimed", func() bool {
 					for n, s := range nodes {
 						if claimed(t, s, claimsOf(byte('a'+n), []*task.Task{one})[0]) == nil {
 							holder[i+1] = s
@@ -45,12 +45,12 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 			}
 			clock.Set(step)
 			for _, s := range nodes {
-				eventually(t, 5*time.Second, "the step is noticed", func() bool { return time.Until(s.Now()) > step/2 && s.trusted.Lag() > step/2 })
+				eventually(t, "the step is noticed", func() bool { return time.Until(s.Now()) > step/2 && s.trusted.Lag() > step/2 })
 			}
 			fresh := openNode(t, "fresh", server.Addr)
 			nodes = append(nodes, fresh)
-			eventually(t, 10*time.Second, "all three own shards", func() bool { return divided(nodes...) })
-			eventually(t, 5*time.Second, "the new node knows of the step", func() bool { return time.Until(fresh.Trusted()) < step/2 })
+			eventually(t, "all three own shards", func() bool { return divided(nodes...) })
+			eventually(t, "the new node knows of the step", func() bool { return time.Until(fresh.Trusted()) < step/2 })
 
 			for _, s := range nodes {
 				by := task.FloorMillis(s.Trusted())
@@ -61,7 +61,7 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 					t.Errorf("node %s removed %d records, error %v", s.own.Process, n, err)
 				}
 			}
-			eventually(t, 2*time.Second, "the task that has not expired is claimed", func() bool {
+			eventually(t, "the task that has not expired is claimed", func() bool {
 				for n, s := range nodes {
 					c := claimsOf(byte('a'+n), []*task.Task{expires})[0]
 					c.Trusted = task.FloorMillis(s.Trusted())
@@ -109,8 +109,8 @@ func TestAClockStepIsSentInAHeartbeatAtOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	clock.Set(24 * time.Hour)
-	eventually(t, 5*time.Second, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })
-	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool {
+	eventually(t, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })
+	eventually(t, "the step is in the heartbeat", func() bool {
 		beat := strings.Split(redis(t, server, "HGET", storeKeys.Nodes, "a"), "/")
 		return len(beat) > 4 && beat[4] != "0"
 	})

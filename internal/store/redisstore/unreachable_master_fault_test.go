@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -33,12 +32,12 @@ func TestShardsOfAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) 
 	}}}
 	a := openNodeWith(t, c, cluster.Addrs()...)
 	b := openNode(t, "b", cluster.Addrs()...)
-	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	cut.Store(true)
 	for len(dialled) > 0 {
 		_ = (<-dialled).Close()
 	}
-	eventually(t, 6*time.Second, "the other owns all shards of that master", func() bool {
+	eventually(t, "the other owns all shards of that master", func() bool {
 		owned := map[int]bool{}
 		for _, h := range b.own.Owned() {
 			owned[h.Number] = true

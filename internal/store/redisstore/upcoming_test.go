@@ -17,7 +17,7 @@ import (
 func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	now := task.CeilMillis(time.Now())
 	var creates, cancels []task.Change
 	for i := range 100 {

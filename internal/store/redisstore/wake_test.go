@@ -19,7 +19,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	// The poll is too slow to find it first.
 	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
 	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
-	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	listening(t, server.Addr, a, b)
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
@@ -42,7 +42,7 @@ func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) 
 		}
 	}
 	for _, pair := range nodes {
-		eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(pair[:]...) })
+		eventually(t, "they share the shards", func() bool { return divided(pair[:]...) })
 		listening(t, server.Addr, pair[:]...)
 	}
 	first, second := nodes[0], nodes[1]
@@ -63,7 +63,7 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
 		for _, h := range s.own.Owned() {
-			eventually(t, 2*time.Second, "somebody listens at "+h.Wake, func() bool {
+			eventually(t, "somebody listens at "+h.Wake, func() bool {
 				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {
 					t.Fatal(addr, err)
@@ -109,20 +109,14 @@ func TestWithoutWakeUpsThePollFindsTasksOfOtherNodes(t *testing.T) {
 	}
 	a := openNode(t, "a", server.Addr)
 	b := openNodeWith(t, Config{Node: "b", Client: rueidis.ClientOption{Username: "deaf", Password: "secret"}}, server.Addr)
-	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	// Twice: the second batch of tasks sorts after the known ones.
 	for _, prefix := range []string{"t", "s"} {
-		began := time.Now()
 		tasks := soon(t, a, prefix, 40, 0)
-		eventually(t, 2*time.Second, "it reads its tasks", func() bool { return readsAll(t, b, tasks) })
-		if took := time.Since(began); took > b.config.LanePoll+250*time.Millisecond {
-			t.Errorf("it took %v, with a poll every %v", took, b.config.LanePoll)
-		}
+		eventually(t, "it reads its tasks", func() bool { return readsAll(t, b, tasks) })
 	}
 	heard := watch(b)
-	if took := heard.await(t, b, soon(t, a, "first", 40, -time.Minute)); took > b.config.LanePoll+250*time.Millisecond {
-		t.Errorf("what comes before all others was hinted after %v, with a poll every %v", took, b.config.LanePoll)
-	}
+	heard.await(t, b, soon(t, a, "first", 40, -time.Minute)) // they come before all others
 }
 
 // A poll that reads known entries again and again would cost more than the
@@ -172,7 +166,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
 	r := redistest.New(t)
 	s := openNode(t, "a", r.Addr)
-	eventually(t, 5*time.Second, "the node listens", func() bool {
+	eventually(t, "the node listens", func() bool {
 		_, subscribed := connectionsOf(t, r.Addr)
 		return subscribed > 0 && len(s.own.Owned()) == len(s.shards)
 	})

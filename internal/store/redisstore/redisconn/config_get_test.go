@@ -18,7 +18,7 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	s := connected(t, Config{Durability: Strict}, r.Addr)
 	shard := keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
-	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
+	redistest.Until(t, "CONFIG GET fails", func() bool {
 		if err := s.CheckMasters(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -27,12 +27,12 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	if err := s.Room(shard); err != nil || s.Unfit.Load() != nil {
 		t.Errorf("after one failed CONFIG GET: a create: %v, the servers: %v", err, s.Unfit.Load())
 	}
-	redistest.Until(t, settingsHold+noticed, "it takes no tasks when CONFIG GET fails on and on", func() bool { return s.Unfit.Load() != nil })
+	redistest.Until(t, "it takes no tasks when CONFIG GET fails on and on", func() bool { return s.Unfit.Load() != nil })
 	if err := s.Room(shard); !errors.Is(err, task.ErrStoreUnfit) {
 		t.Errorf("a create: %v", err)
 	}
 	redis(t, r, "ACL", "SETUSER", "default", "+config|get")
-	redistest.Until(t, noticed, "it is ready again", func() bool { return s.Unfit.Load() == nil })
+	redistest.Until(t, "it is ready again", func() bool { return s.Unfit.Load() == nil })
 }
 
 func TestSettingsAreReadAgainAfterAReconnect(t *testing.T) {
@@ -43,11 +43,11 @@ func TestSettingsAreReadAgainAfterAReconnect(t *testing.T) {
 	proxy.Refuse(true)
 	proxy.Cut()
 	look := func() error { return s.CheckMasters(t.Context()) }
-	redistest.Until(t, noticed, "it knows that Redis is away", func() bool { return look() != nil })
+	redistest.Until(t, "it knows that Redis is away", func() bool { return look() != nil })
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	proxy.Refuse(false)
 	var first condition
-	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
+	redistest.Until(t, "CONFIG GET fails", func() bool {
 		_ = look()
 		first = s.Masters.Load().how[proxy.Addr]
 		return first.unread

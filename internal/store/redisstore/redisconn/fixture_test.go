@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -15,7 +14,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // noticed bounds the time until a changed setting of a server is known.
-const noticed = 2 * time.Second
 
 // connected connects to the server at addr with the settings of c, and watches
 // it.
