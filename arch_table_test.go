@@ -167,7 +167,7 @@ var layers = []layer{
 		why: "slots are arithmetic: stores count, and the API shows the result",
 	},
 	{
-		path: "internal/api", may: []string{"internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -277,6 +277,10 @@ var layers = []layer{
 	{
 		path: "internal/redischeck", may: []string{"internal/bytesize", "internal/wire", "internal/task", "internal/store/redisstore"},
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
+	},
+	{
+		path: "docs",
+		why:  "the pages are texts: a server embeds them",
 	},
 	{
 		path: "internal/page",

@@ -32,8 +32,8 @@ const (
 // secret, such as a cookie or a header, and never the address of the client
 // alone: a page of another site can make a browser of that client send
 // requests. If allow is nil, all requests are refused. Only the health routes,
-// the OpenAPI document and the files of the page need no rights. Access tokens
-// of the store have no effect here.
+// the OpenAPI document, the documentation and the files of the page need no
+// rights. Access tokens of the store have no effect here.
 //
 // Do not create tasks with a URL through the API: a Node sends no requests, so
 // such tasks wait.

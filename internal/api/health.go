@@ -25,37 +25,41 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {
-	doc, h := s.openAPI(), w.Header()
-	h.Set("ETag", doc.tag)
-	h.Set("Vary", "Accept-Encoding")
-	if strings.Contains(r.Header.Get("If-None-Match"), doc.tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	h.Set("Content-Type", jsonType)
-	body := doc.plain
-	if takesGzip(r.Header.Get("Accept-Encoding")) {
-		h.Set("Content-Encoding", "gzip")
-		body = doc.gzipped
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // no reply is possible if the client is gone
+	s.openAPI().send(w, r)
 	return nil
 }
 
-// openAPI is the encoded document. It is made once, because any client may
-// request it.
-type openAPI struct {
+// fixedText is a reply that never changes. It is encoded once, because any
+// client may request it.
+type fixedText struct {
+	mediaType, tag string
 	plain, gzipped []byte
-	tag            string
 }
 
-func newOpenAPI(plain []byte) openAPI {
+func newFixedText(mediaType string, plain []byte) fixedText {
 	var buf bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // no error: the level is valid
 	_, _ = w.Write(plain)                                   // a buffer returns no errors
 	_ = w.Close()
-	return openAPI{plain, buf.Bytes(), `"` + hex.EncodeToString([]byte(task.Digest(plain))[:8]) + `"`}
+	return fixedText{mediaType, `"` + hex.EncodeToString([]byte(task.Digest(plain))[:8]) + `"`, plain, buf.Bytes()}
+}
+
+func (f fixedText) send(w http.ResponseWriter, r *request) {
+	h := w.Header()
+	h.Set("ETag", f.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", f.mediaType)
+	body := f.plain
+	if takesGzip(r.Header.Get("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body = f.gzipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // no reply is possible if the client is gone
 }
 
 // takesGzip reports whether an Accept-Encoding header accepts gzip.

@@ -245,8 +245,8 @@ func publicRoutes() []route {
 	}
 }
 
-// route builds the mux. It also serves the root and the page, for people, and
-// replies to all other paths with a problem.
+// route builds the mux. It also serves the root, the web page and the pages of
+// docs, for people, and replies to all other paths with a problem.
 func (s *Server) route(rs []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range rs {
@@ -256,6 +256,7 @@ func (s *Server) route(rs []route) *http.ServeMux {
 		mux.Handle(r.method+" "+r.path, s.handler(r))
 	}
 	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root, public: true}))
+	mux.Handle("GET "+pagesPath, s.handler(route{serve: (*Server).page, public: true}))
 	if s.cfg.Page != nil {
 		mux.Handle("GET /ui/", s.cfg.Page)
 		mux.HandleFunc("GET /ui", toPage)

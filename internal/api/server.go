@@ -157,7 +157,7 @@ type Server struct {
 	nodes   store.Cluster // nil means that the store is embedded
 	guard   *guard
 	mux     *http.ServeMux
-	openAPI func() openAPI // built at the first call
+	openAPI func() fixedText // built at the first call
 	cursors sealer
 	started time.Time
 
@@ -198,7 +198,7 @@ func New(cfg Config, st Store) *Server {
 	_ = s.tokenGuard.check(st.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
-	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })
+	s.openAPI = sync.OnceValue(func() fixedText { return newFixedText(jsonType, s.describe(routes())) })
 	s.mux = s.route(routes())
 	return s
 }

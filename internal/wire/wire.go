@@ -238,14 +238,14 @@ type Health struct {
 // ProblemDocs begins the type of every problem. The rest is its code: the page
 // has an anchor for each code.
 //
-// RFC 9457 recommends an absolute URL. A relative one would depend on the path
-// of the request, and the server has no such page.
+// RFC 9457 recommends an absolute URL. It is the same for all servers, so that
+// programs can compare it. Each server has the same text at /docs/problems.
 const ProblemDocs = "https://github.com/foliot/foliot/blob/main/docs/api.md#"
 
 // Problem is an error in the form of RFC 9457. Code is stable. Detail is for
 // people: programs use the other fields.
 type Problem struct {
-	Type   string `json:"type" format:"uri" doc:"The documentation of the problem. The part after # is the code."`
+	Type   string `json:"type" format:"uri" doc:"The documentation of the problem, the same for all servers. The part after # is the code. The server describes it at /docs/problems#CODE."`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail" doc:"A sentence for people. Its words may change."`

@@ -1,14 +1,17 @@
-{{- /* One entry for each part of a page: its heading, its address, its text. */ -}}
+{{- /* One entry for each part of a page: its heading, its address, its text. The pages of the menu come
+       first, in its order. */ -}}
 {{- $entries := slice -}}
-{{- range where site.Pages "Kind" "in" (slice "page" "section") }}
+{{- $pages := slice -}}
+{{- range partialCached "menu.html" site }}{{ range .pages }}{{ $pages = $pages | append . }}{{ end }}{{ end -}}
+{{- range union $pages site.RegularPages }}{{ if .IsHome }}{{ continue }}{{ end }}
   {{- $page := . }}{{ $title := partial "title.html" . -}}
   {{- $parts := split .RawContent "\n## " -}}
   {{- range $i, $part := $parts }}
     {{- $head := index (split $part "\n") 0 -}}
     {{- $text := $part | replaceRE `(?s)<!--.*?-->` "" | replaceRE `<[^>]+>` "" | replaceRE `\]\([^)]*\)` "" | replaceRE "[\\[`*|#]+|:?---+:?" " " | replaceRE `\s+` " " -}}
     {{- $anchor := cond (eq $i 0) "" (printf "#%s" ($head | anchorize)) -}}
-    {{- $name := cond (eq $i 0) $title (printf "%s: %s" $title ($head | replaceRE "`" "")) -}}
-    {{- $entries = $entries | append (dict "title" $name "address" (printf "%s%s" (strings.TrimPrefix "/" $page.RelPermalink) $anchor) "text" $text) -}}
+    {{- $heading := cond (eq $i 0) "" ($head | replaceRE "`" "") -}}
+    {{- $entries = $entries | append (dict "page" $title "heading" $heading "address" (printf "%s%s" (strings.TrimPrefix "/" $page.RelPermalink) $anchor) "text" $text) -}}
   {{- end }}
 {{- end -}}
 window.foliotPages = {{ $entries | jsonify }};

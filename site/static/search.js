@@ -1,6 +1,6 @@
 // Search in the browser, without a server. The index is loaded at the first
-// letter. An entry matches if it has every word. Entries with the words in their
-// title come first, then those with the words more often.
+// letter. An entry is a page or one of its parts, and matches if it has every
+// word. A word in a title counts more than any number of them in the text.
 const query = document.getElementById('query');
 const results = document.getElementById('results');
 const root = new URL('.', document.currentScript.src).href; // the folder of the site
@@ -16,15 +16,27 @@ function index() {
   });
 }
 
+// inTitle returns 2 if a word of the title begins with word, 1 if one contains it.
+const inTitle = (title, word) => (title.split(/[^\p{L}\p{N}]+/u).some((t) => t.startsWith(word)) ? 2 : title.includes(word) ? 1 : 0);
+
 function score(entry, words) {
-  const title = entry.title.toLowerCase(), text = entry.text.toLowerCase();
+  const page = entry.page.toLowerCase(), heading = entry.heading.toLowerCase(), text = entry.text.toLowerCase();
   let sum = 0;
   for (const word of words) {
     const often = text.split(word).length - 1;
-    if (!often && !title.includes(word)) return 0;
-    sum += (title.includes(word) ? 100 : 0) + Math.min(often, 20);
+    const inPage = inTitle(page, word), inHeading = inTitle(heading, word);
+    if (!often && !inPage && !inHeading) return 0;
+    sum += (entry.heading ? 100 * inHeading + 30 * inPage : 150 * inPage) + Math.min(often, 3);
   }
   return sum;
+}
+
+// best returns the best entries, at most three of a page.
+function best(entries, words) {
+  const count = {};
+  return entries.map((entry) => ({ entry, points: score(entry, words) })).filter((one) => one.points)
+    .sort((a, b) => b.points - a.points)
+    .filter(({ entry }) => (count[entry.page] = (count[entry.page] ?? 0) + 1) <= 3).slice(0, 12);
 }
 
 function excerpt(text, word) {
@@ -38,13 +50,12 @@ async function search() {
   results.hidden = !words.length;
   if (!words.length) return;
   const entries = await index();
-  const found = entries.map((entry) => ({ entry, points: score(entry, words) })).filter((one) => one.points)
-    .sort((a, b) => b.points - a.points).slice(0, 12);
+  const found = best(entries, words);
   results.replaceChildren(...found.map(({ entry }) => {
     const link = document.createElement('a');
     link.href = root + entry.address;
     const title = document.createElement('strong'), text = document.createElement('span');
-    title.textContent = entry.title;
+    title.textContent = entry.heading ? `${entry.page}: ${entry.heading}` : entry.page;
     text.textContent = excerpt(entry.text, words[0]);
     link.append(title, text);
     return link;

@@ -18,6 +18,17 @@ func (s *server) fail(receiver string, names ...string) {
 	}
 }
 
+func TestAProblemLinksToItsTextOnTheServer(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	b := open(t, s, "", viewports[0], "#/tasks?cursor=none")
+	b.expect("400 (Bad Request)")
+	b.await(`document.querySelector('.note.bad a')?.href.endsWith('/docs/problems#bad_cursor') === true`)
+	if !eval[bool](b, `fetch(document.querySelector('.note.bad a').href).then(async (reply) => reply.ok && (await reply.text()).includes('<b id="bad_cursor">'))`) {
+		t.Error("the server has no text about the problem")
+	}
+}
+
 // A list of the latest attempts has no failure after enough deliveries.
 func TestTheFirstPageShowsAFailureBeforeManyDeliveries(t *testing.T) {
 	t.Parallel()

@@ -15,12 +15,15 @@ import (
 
 // document is a page of the site.
 type document struct {
+	title string
 	links []string
 	ids   map[string]bool
+	rels  map[string]bool
 }
 
 // check returns the number of pages in a folder, and a line for each link to a
-// missing file or heading. Each page must be in the index of the search.
+// missing file or heading. Each page must be in the index of the search, and
+// have an icon, a link to the next page, and a title that no other page has.
 func check(site fs.FS) (pages int, broken []string, err error) {
 	all := map[string]document{}
 	err = fs.WalkDir(site, ".", func(name string, d fs.DirEntry, err error) error {
@@ -44,7 +47,20 @@ func check(site fs.FS) (pages int, broken []string, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	titles := map[string]bool{}
 	for name, page := range all {
+		switch {
+		case page.title == "":
+			broken = append(broken, name+": there is no title")
+		case titles[page.title]:
+			broken = append(broken, "two pages have the title "+page.title)
+		}
+		titles[page.title] = true
+		for _, rel := range []string{"icon", "next"} {
+			if !page.rels[rel] {
+				broken = append(broken, name+": there is no link rel="+rel)
+			}
+		}
 		if name != "index.html" && !bytes.Contains(index, []byte(`"address":"`+name+`"`)) {
 			broken = append(broken, name+": the search does not find it")
 		}
@@ -59,7 +75,7 @@ func check(site fs.FS) (pages int, broken []string, err error) {
 
 // parse returns the links and the ids of a page.
 func parse(text []byte) (document, error) {
-	page := document{ids: map[string]bool{}}
+	page := document{ids: map[string]bool{}, rels: map[string]bool{}}
 	tokens := html.NewTokenizer(bytes.NewReader(text))
 	for {
 		switch tokens.Next() {
@@ -69,10 +85,16 @@ func parse(text []byte) (document, error) {
 			}
 			return page, nil
 		case html.StartTagToken, html.SelfClosingTagToken:
-			for _, a := range tokens.Token().Attr {
+			token := tokens.Token()
+			if token.Data == "title" && tokens.Next() == html.TextToken {
+				page.title = strings.TrimSpace(tokens.Token().Data)
+			}
+			for _, a := range token.Attr {
 				switch a.Key {
 				case "href", "src":
 					page.links = append(page.links, a.Val)
+				case "rel":
+					page.rels[a.Val] = true
 				case "id":
 					page.ids[a.Val] = true
 				}

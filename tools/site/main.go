@@ -20,8 +20,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, b)
 	}
 	if len(broken) > 0 {
-		fmt.Fprintf(os.Stderr, "site: %d links lead nowhere\n", len(broken))
+		fmt.Fprintf(os.Stderr, "site: %d faults\n", len(broken))
 		os.Exit(1)
 	}
-	fmt.Printf("%d pages, and each link between them leads to a page and a heading\n", pages)
+	fmt.Printf("%d pages with titles, an icon and a next page; each link between them leads to a page and a heading\n", pages)
 }

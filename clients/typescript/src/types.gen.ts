@@ -205,7 +205,7 @@ export interface Problem {
   /** For an unknown field, parameter or header: the known name that is spelled most like it. A field is relative to the object that has the unknown one. */
   suggestion?: string
   title: string
-  /** The documentation of the problem. The part after # is the code. */
+  /** The documentation of the problem, the same for all servers. The part after # is the code. The server describes it at /docs/problems#CODE. */
   type: string
   /** For too_many_instants: the latest end that a backfill from the same time may have. */
   until?: string

@@ -520,6 +520,10 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 	if !reflect.DeepEqual(r.rules.Spec, want) {
 		t.Error("the alerts are not those of docs/grafana")
 	}
+	public := mustRender(t, behindIngress+"metrics: {rules: {enabled: true}}\n").rules.Spec.Groups
+	if last := public[len(public)-1].Rules[0]; last.Record != "foliot:url" || last.Labels["url"] != "https://timers.example" {
+		t.Errorf("behind an ingress, the alerts link to %v", last)
+	}
 	board, err := os.ReadFile(dashboard)
 	if err != nil {
 		t.Fatal(err)

@@ -223,7 +223,7 @@ class _Problem(TypedDict):
     status: int
     title: str
     type: str
-    """The documentation of the problem. The part after # is the code."""
+    """The documentation of the problem, the same for all servers. The part after # is the code. The server describes it at /docs/problems#CODE."""
 
 
 class Problem(_Problem, total=False):

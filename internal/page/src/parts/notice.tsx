@@ -1,16 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { signal } from '@preact/signals'
+import { url } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import type { Data } from '../state/data'
 import { Command } from './command'
 import { Icon } from './icon'
 
-// ProblemNote shows why a call failed.
+// ProblemNote shows why a call failed, with a link to the page about the problem. The page
+// itself makes problems too, which have the type about:blank.
 export function ProblemNote({ problem }: { problem: Problem | null }) {
   if (!problem) return null
   return (
     <p class="note bad" role="alert">
-      <Icon name="bad" /> <b>{problem.title}</b> {problem.detail} {problem.field && <code>{problem.field}</code>}
+      <Icon name="bad" /> <b>{problem.type === 'about:blank' ? problem.title : <a href={url('docs/problems#' + problem.code)} target="_blank" rel="noreferrer">{problem.title}</a>}</b> {problem.detail} {problem.field && <code>{problem.field}</code>}
     </p>
   )
 }

@@ -1,0 +1,93 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/settings"
+)
+
+// linksAndIDs matches the ids and the targets of links of a page.
+var linksAndIDs = regexp.MustCompile(`(id|href)="([^"]*)"`)
+
+func TestTheServerHasAPageForEveryProblemAndEveryAlert(t *testing.T) {
+	s := serve(t)
+	s.token(settings.AllNamespaces, settings.ScopeAdmin) // the pages need none
+	var described struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Enum []string }
+			}
+		}
+	}
+	if err := json.Unmarshal(s.do("GET", "/openapi.json", "").want(200, nil).body, &described); err != nil {
+		t.Fatal(err)
+	}
+	codes := described.Components.Schemas["Problem"].Properties["code"].Enum
+	problems := string(s.do("GET", "/docs/problems", "").want(200, nil).body)
+	for _, code := range codes {
+		if !strings.Contains(problems, `<b id="`+code+`">`) {
+			t.Errorf("/docs/problems does not describe %s", code)
+		}
+	}
+	rules, err := os.ReadFile("../../docs/grafana/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?runbook_url: '[^'\n]*(/docs/[^'\n]+)'`).FindAllStringSubmatch(string(rules), -1)
+	for _, m := range alerts {
+		if page := s.do("GET", m[2], "").want(200, nil); !strings.Contains(string(page.body), `<b id="`+strings.ToLower(m[1])+`">`) {
+			t.Errorf("%s is not about %s", m[2], m[1])
+		}
+	}
+	if len(codes) < 80 || len(alerts) < 20 || len(alerts) != strings.Count(string(rules), "alert:") {
+		t.Errorf("%d codes and %d alerts were checked", len(codes), len(alerts))
+	}
+}
+
+// A page of the server links only to such pages and to other sites.
+func TestEveryLinkOfAPageOfTheServerLeadsSomewhere(t *testing.T) {
+	s, targets, links := serve(t), map[string]bool{}, map[string]string{}
+	for todo := []string{"/docs/", "/docs/problems"}; len(todo) > 0; todo = todo[1:] {
+		name := todo[0]
+		if targets[name] {
+			continue
+		}
+		targets[name] = true
+		here := &url.URL{Path: name}
+		for _, m := range linksAndIDs.FindAllStringSubmatch(string(s.do("GET", name, "").want(200, nil).body), -1) {
+			to, err := here.Parse(m[2])
+			switch {
+			case err != nil:
+				t.Error(err)
+			case m[1] == "id":
+				targets[name+"#"+m[2]] = true
+			case !to.IsAbs():
+				links[to.String()] = name
+				todo = append(todo, to.Path)
+			}
+		}
+	}
+	for to, from := range links {
+		if !targets[to] {
+			t.Errorf("%s links to %s, which is nowhere", from, to)
+		}
+	}
+	if len(links) < 100 {
+		t.Errorf("only %d links were checked", len(links))
+	}
+	s.do("GET", "/docs/none", "").problem(404, "no_route", "")
+}
+
+func TestABrowserReadsAPageOfTheServerOnce(t *testing.T) {
+	s := serve(t)
+	first := s.do("GET", "/docs/runbooks/FoliotLate", "").want(200, nil)
+	again := s.do("GET", "/docs/runbooks/FoliotLate", "", "If-None-Match: "+first.header.Get("ETag"))
+	if first.header.Get("Cache-Control") != "no-cache" || again.status != 304 || len(again.body) > 0 {
+		t.Errorf("%v, then %d with %d bytes", first.header, again.status, len(again.body))
+	}
+}
