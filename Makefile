@@ -29,8 +29,7 @@ COUNT    ?= 1
 # have the same flags. So build has none.
 #
 # With -buildvcs=false, a test does not depend on whether git trusts the owner
-# of the directory. go vet and go build use the flags of the race tests too. So
-# each dependency is compiled once, which halves the time on a fresh machine.
+# of the directory.
 RACE := -race -buildvcs=false
 
 # By default, a process with the race detector sleeps for a second before it
@@ -48,12 +47,22 @@ help: ## list the targets
 # of processors, because internal/cli waits for servers half of its time.
 AT_ONCE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
+# make test leaves out test/, which drives the binary from outside, and tests that
+# call quick.Leave. go vet has run before.
 .PHONY: test
-test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
+test: checked ## gofmt, vet, build, and the tests of all packages in their short form (minutes; make check runs more)
+	@echo "make: testing; each package prints its time"
+	@$(GO) test -short -vet=off -buildvcs=false -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/)) | awk '!/no test files/ {print; fflush()}'
+
+.PHONY: check
+check: checked tooled ## everything that CI runs: all tests with the race detector, 10^7 operations on the engine, generated files, the web page in chromium (20 minutes)
 	@CGO_ENABLED=1 $(GO) test $(RACE) -p $(AT_ONCE) -short -timeout 15m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 	@cd tools && $(GO) test -count 1 -timeout 10m ./... # without -count 1, go would reuse results after changes of the main module
 	@cd test/browser && $(GO) test -timeout 10m ./...
+
+.PHONY: check-long
+check-long: platforms lint generators-test clients-test page-check redis-long ## what needs other compilers, the network or an hour: other systems, golangci-lint, generated clients, broken Redis servers
 
 .PHONY: page
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
@@ -75,7 +84,7 @@ page-images: tooled ## make images of all pages in bin/images, copy some to docs
 	@cp bin/images/*-dark-1400.webp bin/images/*-light-360.webp docs/images
 
 .PHONY: test-slow
-test-slow: checked ## the same tests in their long form
+test-slow: checked tooled ## the same tests in their long form
 	@CGO_ENABLED=1 $(GO) test $(RACE) -timeout 60m -run '$(RUN)' $(PKG)
 
 # The packages that programs import, and the systems for which they are vetted
@@ -114,13 +123,19 @@ cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 
 	@$(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalk' ./internal/cron -oracle.steps 1000000
 	@ZONEINFO="$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" $(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalk' ./internal/cron -oracle.steps 1000000
 
-# checked is the condition for all tests: formatted, vetted, built.
+# checked is the condition for all tests: formatted, built, vetted. It says what
+# it does from the first second, because it takes minutes with an empty cache.
 .PHONY: checked
-checked: tooled
+checked:
+	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
+	@for need in redis-server/redis-server promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
+		echo "make: $${need%/*} is missing, so its tests are skipped; install it: apt-get install $${need#*/}"; done
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$unformatted" ]; then printf 'make: not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
-	@GOGC=400 CGO_ENABLED=1 $(GO) vet $(RACE) ./... # the compiler collects garbage less often, and is faster
-	@GOGC=400 CGO_ENABLED=1 $(GO) build $(RACE) ./...
+	@echo "make: building; with an empty cache, about 600 packages are compiled"
+	@GOGC=400 $(GO) build -buildvcs=false -v ./... 2>&1 | awk '/^[^ #:]+$$/ {if (++n % 100 == 0) print "make: " n " are compiled"; fflush(); next} {print}' # the compiler collects garbage less often, and is faster
+	@echo "make: vetting"
+	@GOGC=400 $(GO) vet -buildvcs=false ./...
 
 # tooled names each missing tool in one line.
 .PHONY: tooled
