@@ -18,7 +18,7 @@ import (
 
 var self = program.Program{
 	Name:    "bench",
-	Folder:  "bench",
+	Results: "wheel.json",
 	Page:    "benchmarks.md",
 	Usage:   help,
 	Sources: []string{"wheel", "bench"},
@@ -29,7 +29,7 @@ const help = `usage: make bench [ARGS='flags']      (from the root of the reposi
 
 Compares timers. Each measurement runs in a process of its own. The results go to:
 
-  all measurements  bench/results/latest.json, docs/benchmarks.md, docs/benchmarks/*.svg    about 20 minutes
+  all measurements  bench/results/wheel.json, docs/benchmarks.md    about 20 minutes
   some of them      the same files below bin/bench/; their paths are printed
 
 Run nothing else on the machine at the same time. Flags:
@@ -48,7 +48,6 @@ type settings struct {
 
 func parse(args []string) (s settings, err error) {
 	flags := self.Flags(&s.Settings, "n up to 10^5, short windows, one trial: less than two minutes, to check that everything works")
-	flags.Lookup("docs").Usage += ", and of benchmarks/ with the plots"
 	var workloads, peers, ns string
 	flags.StringVar(&workloads, "workload", "", "run only these workloads, separated by commas")
 	flags.StringVar(&peers, "impl", "", "measure only these implementations, separated by commas")

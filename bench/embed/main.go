@@ -18,7 +18,7 @@ import (
 
 var self = program.Program{
 	Name:    "bench-embed",
-	Folder:  "bench/embed",
+	Results: "embed.json",
 	Page:    "embed-benchmarks.md",
 	Usage:   help,
 	Sources: []string{"*.go", "dir", "redis", "wheel", "internal", "client", "bench/embed"},
@@ -35,7 +35,7 @@ Compares libraries that keep timers durably for a Go program. It starts its own 
 stops them at the end. If a server is not installed, it omits the libraries that need that server. It measures one library
 after another and writes the results:
 
-  all measurements  bench/embed/results/latest.json, docs/embed-benchmarks.md    about 25 minutes
+  all measurements  bench/results/embed.json, docs/embed-benchmarks.md    about 25 minutes
   some of them      the same files below bin/bench-embed/; their paths are printed
 
 Run nothing else on the machine at the same time. Flags:

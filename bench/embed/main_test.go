@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -135,18 +134,5 @@ func TestTheWholeSetTakesLessThanHalfAnHour(t *testing.T) {
 	all := expectedOf(list)
 	if t.Log(all, "for", len(list)); all > 30*time.Minute {
 		t.Errorf("it takes %v", all)
-	}
-}
-
-// The page names the modules by their release dates.
-func TestReleaseDatesAreKnown(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command")
-	}
-	t.Chdir("../..")
-	for _, m := range self.Modules {
-		if dates := released(t.Context()); dates[m] == "" {
-			t.Errorf("%s has no date: %v", m, dates)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +108,7 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 
 // describe records the servers, and the contenders that cannot run.
 func (b *bench) describe(ctx context.Context, s *settings, r *report.Run) {
-	r.Released, r.NotRun, r.Sync = released(ctx), map[string]string{}, syncTime()
+	r.NotRun, r.Sync = map[string]string{}, syncTime()
 	for _, name := range s.contenders {
 		info, _ := contender.Find(name) // parse has checked the names
 		if why := b.missing[info.Store]; why != "" {
@@ -265,28 +264,6 @@ func onDisk(dir string) (data, logs float64, err error) {
 		return nil
 	})
 	return data, logs, err
-}
-
-// released returns the release dates of the measured modules, from Go's module
-// cache, or nothing if the go command is not installed.
-func released(ctx context.Context) map[string]string {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-json"}, self.Modules...)...)
-	cmd.Dir = "bench"
-	text, err := cmd.Output()
-	if err != nil {
-		return nil
-	}
-	dates := map[string]string{}
-	for list := json.NewDecoder(strings.NewReader(string(text))); ; {
-		var m struct {
-			Path string
-			Time time.Time
-		}
-		if err := list.Decode(&m); err != nil {
-			return dates
-		}
-		dates[m.Path] = m.Time.Format(time.DateOnly)
-	}
 }
 
 // syncTime returns the median time in milliseconds to append 4 KiB to a file in

@@ -21,7 +21,7 @@ import (
 
 var self = program.Program{
 	Name:    "bench-idle",
-	Folder:  "bench/idle",
+	Results: "idle.json",
 	Page:    "idle-benchmarks.md",
 	Usage:   help,
 	Sources: []string{"wheel", "idle", "bench/idle"},
@@ -31,7 +31,7 @@ const help = `usage: make bench-idle [ARGS='flags']      (from the root of the r
 
 Loads ways to close idle connections, one after another, and prints the results:
 
-  all measurements  bench/idle/results/latest.json, docs/idle-benchmarks.md    about 10 minutes
+  all measurements  bench/results/idle.json, docs/idle-benchmarks.md    about 10 minutes
   some of them      the same files below bin/bench-idle/; their paths are printed
 
 Run nothing else on the machine at the same time. Flags:

@@ -43,7 +43,7 @@ func TestAllGuardsUnderLoadEndToEnd(t *testing.T) {
 		check(t, &guard.All[i], &results[i])
 	}
 	if t.Failed() {
-		t.Log(r.Closed(), r.Kinds(), r.Spent())
+		t.Log(r.Summary())
 	}
 }
 

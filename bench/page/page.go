@@ -1,6 +1,6 @@
 // Package page makes the pages of docs/ that show measurements. A page is a
-// Markdown template, filled with the values of a run. Its tables are lists of
-// columns.
+// Markdown template, filled with the values of a run. Its table is a
+// list of columns.
 package page
 
 import (
@@ -30,14 +30,6 @@ func Fill(text string, run any) ([]byte, error) {
 		return nil, fmt.Errorf("fill in the page: %w", err)
 	}
 	return []byte(wrap(out.String())), nil
-}
-
-// Title returns the title, in bold if it is Foliot's.
-func Title(title string, ours bool) string {
-	if ours {
-		return "**" + title + "**"
-	}
-	return title
 }
 
 // Tables returns the tables and the failures of a page, for a terminal. Each

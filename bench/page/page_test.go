@@ -7,51 +7,38 @@ import (
 	"unicode/utf8"
 )
 
-// value is a contestant. The last one does not compete.
-type value struct {
-	x    float64
-	last bool
-}
+// value is a contestant, one of ours if it is even.
+type value float64
 
-func (v value) Title() string  { return Figure(v.x) }
-func (v value) Competes() bool { return !v.last }
+func (v value) Title() string { return Figure(float64(v)) }
+func (v value) Ours() bool    { return int(v)%2 == 0 }
 
-func TestOnlyThoseThatTakePartCanBeBest(t *testing.T) {
-	all := []value{{x: 3}, {x: 2}, {x: 2}, {x: math.NaN()}, {1, true}}
-	x := func(v value) float64 { return v.x }
-	got := Compare("", all,
-		Row[value]{What: "x", Value: x, Best: true},
-		Row[value]{What: "plain", Value: x},
-		Row[value]{What: "nothing", Value: func(value) float64 { return math.NaN() }, Best: true},
-		Row[value]{What: "text", Text: value.Title})
-	const want = `|  | 3.0 | 2.0 | 2.0 | – | 1.0 |
-| --- | --: | --: | --: | --: | --: |
-| x | 3.0 | **2.0** | **2.0** | – | 1.0 |
-| plain | 3.0 | 2.0 | 2.0 | – | 1.0 |
-| nothing | – | – | – | – | – |
-| text | 3.0 | 2.0 | 2.0 | – | 1.0 |
+func TestATableSaysWhereOthersAreBetter(t *testing.T) {
+	x := func(factor float64) func(value) float64 { return func(v value) float64 { return factor * float64(v) } }
+	columns := []Column[value]{
+		{Head: "less", Value: x(1), Better: Less},
+		{Head: "more", Value: x(10), Better: More},
+		{Head: "noise", Value: x(1), Better: Less, Noise: 1},
+		{Head: "none", Value: x(-1)},
+		{Head: "unknown", Value: x(math.NaN()), Better: Less},
+		{Head: "text", Text: value.Title},
+	}
+	rows := []value{1, 2, 4, 3}
+	const want = `| | less | more | noise | none | unknown | text |
+|---|--:|--:|--:|--:|--:|--:|
+| 1.0 | 1.0 | 10 | 1.0 | -1.0 | – | 1.0 |
+| **2.0** | 2.0 | 20 | 2.0 | -2.0 | – | 2.0 |
 `
-	if got != want {
+	if got := Table(rows[:2], columns...); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := Compare("", all[:0], Row[value]{What: "x", Value: x}); got != NotMeasured {
-		t.Errorf("without contestants: %s", got)
+	if got := Losses(rows, columns...); len(got) != 1 || got[0] != "less: 1.0 1.0; 2.0 2.0" {
+		t.Errorf("losses are %q", got)
 	}
-}
-
-func TestATableMayHaveALastRow(t *testing.T) {
-	word := Column[string]{Head: "word", Cell: func(s string) string { return s }, Foot: "*all*"}
-	size := Column[string]{Head: "letters", Cell: func(s string) string { return Count(len(s)) }}
-	const want = `| word | letters |
-| --- | --: |
-| one | 3 |
-| four | 4 |
-| *all* |  |
-`
-	if got := Table([]string{"one", "four"}, word, size); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if got := Losses([]value{5, 2}, columns[1]); len(got) != 1 || got[0] != "more: 5.0 50; 2.0 20" {
+		t.Errorf("losses are %q", got)
 	}
-	if got := Table(nil, word, size); got != NotMeasured {
+	if got := Table(rows[:0], columns...); got != NotMeasured {
 		t.Errorf("without rows: %s", got)
 	}
 }
@@ -88,19 +75,12 @@ func TestNumbersAreReadable(t *testing.T) {
 }
 
 func TestMissedTargetsAreShown(t *testing.T) {
-	got := Targets([]Target{
-		Most("a", 1, 2, "ms"), Most("b", 3, 2, "ms"), Most("c", 1, 0, "of 9"), Most("d", math.NaN(), 2, "ms"), {"e", "", "5 ms", None},
-	})
-	const want = `| target | wanted | measured |  |
-| --- | --- | --: | --: |
-| a | ≤ 2 ms | 1.0 ms | reached |
-| b | ≤ 2 ms | 3.0 ms | **not reached** |
-| c | 0 | 1.0 of 9 | **not reached** |
-| d | ≤ 2 ms | – | not measured |
-| e |  | 5 ms |  |
-`
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	got := Missed([]Target{Most("a", 1, 2, "ms"), Most("b", 3, 2, "ms"), Most("c", 1, 0, "of 9"), Most("d", math.NaN(), 2, "ms")})
+	if want := "Of 4 targets, these were missed:\n\n- b: wanted ≤ 2 ms, measured 3.0 ms\n- c: wanted 0, measured 1.0 of 9\n- d: wanted ≤ 2 ms, not measured\n"; got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := Missed([]Target{Most("a", 1, 2, "ms")}); got != "Every target was reached.\n" {
+		t.Errorf("got %q", got)
 	}
 }
 

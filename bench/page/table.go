@@ -1,92 +1,97 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
 
-// Column is a column of a table that has a row for each T.
-type Column[T any] struct {
-	Head string
-	Cell func(T) string
-	Text bool   // aligned left: it has words, not numbers
-	Foot string // the cell of a last row; without any Foot there is no such row
+// Contestant is a row of a table.
+type Contestant interface {
+	Title() string
+	Ours() bool
 }
 
-// Table returns a Markdown table. The first column is aligned left.
-func Table[T any](rows []T, columns ...Column[T]) string {
+// Better says which value of a column is the best.
+type Better int
+
+// The best values.
+const (
+	None Better = iota // the column is not compared
+	Less
+	More
+)
+
+// Column is a column of a table that has a row for each T. It has numbers or
+// texts.
+type Column[T Contestant] struct {
+	Head   string
+	Value  func(T) float64 // NaN: not measured
+	Text   func(T) string  // in place of Value
+	Better Better
+	Noise  float64 // a smaller difference is none
+}
+
+func (c Column[T]) cell(row T) string {
+	if c.Text != nil {
+		return c.Text(row)
+	}
+	return Figure(c.Value(row))
+}
+
+// Table returns a Markdown table. Its first column has the titles of the rows,
+// in bold if they are Foliot's.
+func Table[T Contestant](rows []T, columns ...Column[T]) string {
 	if len(rows) == 0 {
 		return NotMeasured
 	}
-	var b strings.Builder
-	foot := false
-	line := func(cell func(i int, c Column[T]) string) {
-		for i, c := range columns {
-			b.WriteString("| " + cell(i, c) + " ")
-			foot = foot || c.Foot != ""
-		}
-		b.WriteString("|\n")
+	var head, line, body strings.Builder
+	for _, c := range columns {
+		head.WriteString(" " + c.Head + " |")
+		line.WriteString("--:|")
 	}
-	line(func(_ int, c Column[T]) string { return c.Head })
-	line(func(i int, c Column[T]) string {
-		if i == 0 || c.Text {
-			return "---"
-		}
-		return "--:"
-	})
 	for _, row := range rows {
-		line(func(_ int, c Column[T]) string { return c.Cell(row) })
+		title := row.Title()
+		if row.Ours() {
+			title = "**" + title + "**"
+		}
+		body.WriteString("| " + title + " |")
+		for _, c := range columns {
+			body.WriteString(" " + c.cell(row) + " |")
+		}
+		body.WriteByte('\n')
 	}
-	if foot {
-		line(func(_ int, c Column[T]) string { return c.Foot })
-	}
-	return b.String()
+	return fmt.Sprintf("| |%s\n|---|%s\n%s", head.String(), line.String(), body.String())
 }
 
-// Contestant is a column of a comparison.
-type Contestant interface {
-	Title() string
-	Competes() bool // it can be the best
-}
-
-// Row is a row of a comparison. It has a number or a text for each T.
-type Row[T Contestant] struct {
-	What  string
-	Value func(T) float64
-	Write func(float64) string // formats a value; nil means Figure
-	Best  bool                 // the smallest value is bold
-	Text  func(T) string       // in place of Value
-}
-
-// Compare returns a table that has a column for each contestant.
-func Compare[T Contestant](corner string, all []T, rows ...Row[T]) string {
-	if len(all) == 0 {
-		return NotMeasured
-	}
-	columns := []Column[Row[T]]{{Head: corner, Cell: func(r Row[T]) string { return r.What }}}
-	for _, x := range all {
-		columns = append(columns, Column[Row[T]]{Head: x.Title(), Cell: func(r Row[T]) string { return r.cell(x, all) }})
-	}
-	return Table(rows, columns...)
-}
-
-func (r Row[T]) cell(x T, all []T) string {
-	if r.Text != nil {
-		return r.Text(x)
-	}
-	write := r.Write
-	if write == nil {
-		write = Figure
-	}
-	cell := write(r.Value(x))
-	if !r.Best || cell == Missing || !x.Competes() {
-		return cell
-	}
-	best := math.Inf(1)
-	for _, other := range all {
-		if v := r.Value(other); other.Competes() && v < best {
-			best = v
+// Losses returns a text for each column in which another row is better than all
+// of Foliot's.
+func Losses[T Contestant](rows []T, columns ...Column[T]) (list []string) {
+	for _, c := range columns {
+		if c.Better == None {
+			continue
+		}
+		ours, best := "", math.Inf(1)
+		badness := func(row T) float64 {
+			if c.Better == More {
+				return -c.Value(row)
+			}
+			return c.Value(row)
+		}
+		for _, row := range rows {
+			if x := badness(row); row.Ours() && x < best {
+				ours, best = row.Title()+" "+c.cell(row), x
+			}
+		}
+		var better []string
+		for _, row := range rows {
+			if !row.Ours() && badness(row) < best-c.Noise && ours != "" {
+				better = append(better, row.Title()+" "+c.cell(row))
+			}
+		}
+		if better != nil {
+			list = append(list, fmt.Sprintf("%s: %s; %s", c.Head, strings.Join(better, ", "), ours))
 		}
 	}
-	return Title(cell, cell == write(best))
+	return list
 }

@@ -2,42 +2,13 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
 // Target is a target and its measured value.
 type Target struct {
 	What, Wanted, Measured string
-	Verdict                Verdict
-}
-
-// Verdict is the result for a target.
-type Verdict int
-
-// The verdicts.
-const (
-	Unknown Verdict = iota
-	Reached
-	Missed
-	None // the row is for information only
-)
-
-func (v Verdict) String() string {
-	return [...]string{"not measured", "reached", "**not reached**", ""}[v]
-}
-
-// Judge returns Unknown if a value is missing.
-func Judge(ok bool, values ...float64) Verdict {
-	for _, x := range values {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return Unknown
-		}
-	}
-	if ok {
-		return Reached
-	}
-	return Missed
+	Reached                bool // false if it was not measured
 }
 
 // Most returns a target with an upper limit.
@@ -46,20 +17,26 @@ func Most(what string, value, limit float64, unit string) Target {
 	if limit == 0 {
 		wanted = "0"
 	}
-	return Target{what, wanted, strings.TrimSpace(Figure(value) + " " + unit), Judge(value <= limit, value)}
+	return Target{what, wanted, strings.TrimSpace(Figure(value) + " " + unit), value <= limit}
 }
 
-// Targets returns the table of targets.
-func Targets(list []Target) string {
-	return Table(list,
-		Column[Target]{Head: "target", Cell: func(t Target) string { return t.What }},
-		Column[Target]{Head: "wanted", Cell: func(t Target) string { return t.Wanted }, Text: true},
-		Column[Target]{Head: "measured", Cell: func(t Target) string {
-			if t.Verdict == Unknown {
-				return Missing
-			}
-			return t.Measured
-		}},
-		Column[Target]{Cell: func(t Target) string { return t.Verdict.String() }},
-	)
+// Missed says which targets were missed.
+func Missed(all []Target) string {
+	text := fmt.Sprintf("Of %s, these were missed:\n\n", Plural(len(all), "target"))
+	missed := false
+	for _, t := range all {
+		if t.Reached {
+			continue
+		}
+		missed = true
+		measured := "measured " + t.Measured
+		if strings.Contains(t.Measured, Missing) {
+			measured = "not measured"
+		}
+		text += fmt.Sprintf("- %s: wanted %s, %s\n", t.What, t.Wanted, measured)
+	}
+	if !missed {
+		return "Every target was reached.\n"
+	}
+	return text
 }

@@ -20,7 +20,7 @@ import (
 // Program describes one of them. It runs in the root of the repository.
 type Program struct {
 	Name    string   // target of make
-	Folder  string   // the published results are below it
+	Results string   // the published results, a file in bench/results
 	Page    string   // the file in docs/ that it writes
 	Usage   string   // help text above the flags
 	Sources []string // paths of the measured code
@@ -75,7 +75,7 @@ func (p *Program) commit() string {
 		return "unknown"
 	}
 	name := strings.TrimSpace(string(head))
-	paths := append([]string{"status", "--porcelain", "--", ":!" + p.Folder + "/results"}, p.Sources...)
+	paths := append([]string{"status", "--porcelain", "--", ":!bench/results"}, p.Sources...)
 	changed, err := exec.Command("git", paths...).Output() //nolint:gosec // the paths are constants
 	if err != nil || len(changed) > 0 {
 		name += ", with changes"

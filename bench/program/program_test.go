@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-var tested = Program{Name: "bench-x", Folder: "bench/x", Page: "x.md", Sources: []string{"."}}
+var tested = Program{Name: "bench-x", Results: "x.json", Page: "x.md", Sources: []string{"."}}
 
 // run is a Report with a number.
 type run struct {
@@ -23,10 +23,8 @@ type run struct {
 	Failed []string
 }
 
-func (r *run) Files() (map[string][]byte, error) {
-	return map[string][]byte{"x.md": []byte(strings.Repeat("x", r.N))}, nil
-}
-func (r *run) Failures() []string { return r.Failed }
+func (r *run) Page() ([]byte, error) { return []byte(strings.Repeat("x", r.N)), nil }
+func (r *run) Failures() []string    { return r.Failed }
 
 // atRoot changes to a directory that looks like the root of the repository.
 func atRoot(t *testing.T) {
@@ -78,7 +76,7 @@ func TestPartialAndFailedRunsLeaveThePublishedFilesAlone(t *testing.T) {
 	if err := tested.Run(nil, settings(t, false), new(run), func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	for path, wanted := range map[string]bool{"docs": false, "bench": false, "bin/bench-x/x.md": true, "bin/bench-x/latest.json": true} {
+	for path, wanted := range map[string]bool{"docs": false, "bench": false, "bin/bench-x/x.md": true, "bin/bench-x/x.json": true} {
 		if _, err := os.Stat(filepath.FromSlash(path)); (err == nil) != wanted {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -16,8 +16,8 @@ import (
 // Report is a run that is measured, stored as JSON and written as a page.
 type Report interface {
 	About() *record.Head
-	// Files returns the page and its pictures by their paths below docs/.
-	Files() (map[string][]byte, error)
+	// Page returns the text of the page.
+	Page() ([]byte, error)
 	// Failures returns a text for each measurement that failed.
 	Failures() []string
 }
@@ -65,22 +65,20 @@ func save(path string, r Report) error {
 	return record.Save(path, r)
 }
 
-// publish writes the files of r below docs, and prints the tables of the page.
+// publish writes the page of r, and prints its tables.
 func (p *Program) publish(s *Settings, r Report) error {
-	files, err := r.Files()
+	text, err := r.Page()
 	if err != nil {
 		return err
 	}
-	for name, content := range files {
-		path := filepath.Join(s.Docs, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("make the folder of the page: %w", err)
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return fmt.Errorf("write the page: %w", err)
-		}
+	if err := os.MkdirAll(s.Docs, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the page: %w", err)
 	}
-	fmt.Print(page.Tables(files[p.Page]))
-	fmt.Fprintf(os.Stderr, "written: %s, %s\n", filepath.Join(s.Docs, p.Page), page.Plural(len(files)-1, "plot"))
+	path := filepath.Join(s.Docs, p.Page)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	fmt.Print(page.Tables(text))
+	fmt.Fprintf(os.Stderr, "written: %s\n", path)
 	return nil
 }

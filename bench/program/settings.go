@@ -25,7 +25,7 @@ func (p *Program) Flags(s *Settings, quick string) *flag.FlagSet {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&s.Quick, "quick", false, quick)
-	flags.BoolVar(&s.Report, "report", false, "measure nothing: write the docs again from the raw results")
+	flags.BoolVar(&s.Report, "report", false, "measure nothing: write the page again from the raw results")
 	flags.StringVar(&s.Results, "results", "", "the file of the raw results")
 	flags.StringVar(&s.Docs, "docs", "", "the folder of "+p.Page)
 	return flags
@@ -46,9 +46,9 @@ func Parse(flags *flag.FlagSet, args []string) error {
 // go to bin/, so that they do not replace the published ones.
 func (p *Program) SetDefaults(s *Settings, whole bool) {
 	s.Whole = whole
-	results, docs := p.Folder+"/results/latest.json", "docs"
+	results, docs := "bench/results/"+p.Results, "docs"
 	if !whole {
-		results, docs = "bin/"+p.Name+"/latest.json", "bin/"+p.Name
+		results, docs = "bin/"+p.Name+"/"+p.Results, "bin/"+p.Name
 	}
 	if s.Results == "" {
 		s.Results = results

@@ -22,9 +22,6 @@ type Head struct {
 	Machine  Machine           `json:"machine"`
 	Complete bool              `json:"complete"` // everything was measured
 
-	// Notes are remarks on the results that were added by hand. The pages show
-	// them.
-	Notes map[string]string `json:"notes,omitempty"`
 }
 
 // About returns the head of the run that embeds it.

@@ -17,7 +17,7 @@ import (
 
 var self = program.Program{
 	Name:    "bench-redis",
-	Folder:  "bench/redis",
+	Results: "redis.json",
 	Page:    "redis-benchmarks.md",
 	Usage:   help,
 	Sources: []string{"wheel", "internal", "client", "cmd", "bench/redis"},
@@ -28,7 +28,7 @@ const help = `usage: make bench-redis [ARGS='flags']      (from the root of the 
 
 Compares programs that keep tasks in Redis and call URLs at given times. It loads one after another and prints the results:
 
-  all measurements  bench/redis/results/latest.json, docs/redis-benchmarks.md    about 6 minutes
+  all measurements  bench/results/redis.json, docs/redis-benchmarks.md    about 6 minutes
   some of them      the same files below bin/bench-redis/; their paths are printed
 
 Run nothing else on the machine at the same time. Flags:

@@ -1,5 +1,4 @@
-// Package report turns the raw results of a run into docs/benchmarks.md and its
-// plots.
+// Package report turns the raw results of a run into docs/benchmarks.md.
 package report
 
 import (
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/bench/page"
-	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 )
 
@@ -24,17 +22,8 @@ type Run struct {
 	Results []record.Result `json:"results"` // in the order they were measured
 }
 
-// Files returns the page and its plots.
-func (r *Run) Files() (map[string][]byte, error) {
-	v := newView(r)
-	files, err := v.plots()
-	if err != nil {
-		return nil, err
-	}
-	v.drawn = files
-	files["benchmarks.md"], err = page.Fill(template, v)
-	return files, err
-}
+// Page returns the page.
+func (r *Run) Page() ([]byte, error) { return page.Fill(template, newView(r)) }
 
 // Failures returns a text for each failed measurement.
 func (r *Run) Failures() (list []string) {
@@ -50,7 +39,6 @@ func (r *Run) Failures() (list []string) {
 type view struct {
 	*Run
 	trials map[record.Job][]record.Result // by the job without trial and window
-	drawn  map[string][]byte              // plots
 }
 
 func newView(r *Run) *view {
@@ -130,19 +118,6 @@ func first(ns []int) int {
 		return 0
 	}
 	return ns[0]
-}
-
-// peers returns the implementations that were measured for a workload, in the
-// order of the tables.
-func (v *view) peers(workload string) []peer.Info {
-	return slices.DeleteFunc(slices.Clone(peer.All), func(p peer.Info) bool {
-		for k := range v.trials {
-			if k.Workload == workload && k.Peer == p.Name {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // Number formats a number of timers. A power of ten is short.

@@ -5,9 +5,6 @@
 // each package and page at or below 3, or below its row in
 // testdata/figures.txt. Rows may only fall.
 //
-// It also reads docs/glossary.md and finds files and exported identifiers named
-// with a synonym that the glossary bans.
-//
 // All functions are pure except Read, which walks a tree. A low figure proves
 // nothing: read the text aloud.
 package prose

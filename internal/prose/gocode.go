@@ -20,15 +20,15 @@ var tags = []string{"help", "doc", "placeholder", "group"}
 // it, after a second //.
 var directive = regexp.MustCompile(`^//[a-z]+(:.*?)?( //|$)`)
 
-// Go returns the texts and the names of a Go file.
-func Go(name string, src []byte) ([]Text, []Name, error) {
+// Go returns the texts of a Go file.
+func Go(name string, src []byte) ([]Text, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	line := func(p token.Pos) int { return set.PositionFor(p, false).Line }
-	return texts(name, file, line), names(name, file, line), nil
+	return texts(name, file, line), nil
 }
 
 // texts returns the comments of a file and, unless it is a test, its messages:

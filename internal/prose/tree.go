@@ -6,18 +6,10 @@ import (
 	"strings"
 )
 
-// Tree is the prose of a repository and the names in it.
-type Tree struct {
-	Texts []Text
-	Names []Name
-	Dirs  map[string]bool // that have Go files, or directories with Go files
-}
-
-// Read reads all files below root. It skips directories that begin with a dot,
+// Read returns the prose of all files below root. It skips directories that begin with a dot,
 // testdata (it belongs to tests, as their strings do) and artefacts.
-func Read(root fs.FS) (Tree, error) {
-	tree := Tree{Dirs: map[string]bool{}}
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+func Read(root fs.FS) (texts []Text, err error) {
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -27,42 +19,36 @@ func Read(root fs.FS) (Tree, error) {
 			}
 			return nil
 		}
-		return tree.read(root, name)
+		more, err := readFile(root, name)
+		texts = append(texts, more...)
+		return err
 	})
-	return tree, err
+	return texts, err
 }
 
 func skips(dir string) bool {
 	return dir != "." && (strings.HasPrefix(dir, ".") && dir != ".ci" || dir == "testdata" || dir == "bin" || dir == "node_modules" || dir == "foliot-data")
 }
 
-func (t *Tree) read(root fs.FS, name string) error {
+func readFile(root fs.FS, name string) ([]Text, error) {
 	ext := path.Ext(name)
 	_, commented := marker[ext]
 	if _, named := marker[path.Base(name)]; !commented && !named && ext != ".go" && ext != ".md" && ext != ".json" {
-		return nil
+		return nil, nil
 	}
 	src, err := fs.ReadFile(root, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch ext {
 	case ".go":
-		texts, names, err := Go(name, src)
-		if err != nil {
-			return err
-		}
-		t.Texts, t.Names = append(t.Texts, texts...), append(t.Names, names...)
-		for dir := path.Dir(name); !t.Dirs[dir]; dir = path.Dir(dir) {
-			t.Dirs[dir] = true
-		}
+		return Go(name, src)
 	case ".md":
-		t.Texts = append(t.Texts, Markdown(name, src)...)
-	default:
-		t.Texts = append(t.Texts, Lines(name, src)...)
-		if strings.HasPrefix(name, "docs/") {
-			t.Texts = append(t.Texts, Captions(name, src)...)
-		}
+		return Markdown(name, src), nil
 	}
-	return nil
+	texts := Lines(name, src)
+	if strings.HasPrefix(name, "docs/") {
+		texts = append(texts, Captions(name, src)...)
+	}
+	return texts, nil
 }

@@ -96,14 +96,14 @@ func TestGoFindsCommentsAndMessages(t *testing.T) {
 		"comments 01 what", "comments 03 of which", "comments 06 whom", "comments 09 whose", "comments 18 anew", "comments 19 likewise",
 		"strings 08 who", "strings 09 told", "strings 13 what", "strings 13 of which", "strings 15 what", "strings 16 nobody",
 	}
-	texts, _, err := Go("a/x.go", goFile)
+	texts, err := Go("a/x.go", goFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := found(texts); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	inTest, _, err := Go("a/x_test.go", goFile)
+	inTest, err := Go("a/x_test.go", goFile)
 	if err != nil {
 		t.Fatal(err)
 	}

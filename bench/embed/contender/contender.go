@@ -80,7 +80,6 @@ type Running struct {
 type Info struct {
 	Name  string // in flags and results
 	Title string // in tables
-	What  string // its settings, for the page
 	Many  string // the call for many tasks, or empty
 	Ours  bool
 	Store string // Directory, Redis or Postgres
@@ -111,31 +110,24 @@ func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 var All = []Info{
 	{
 		Name: "foliot-dir", Title: "Foliot, directory", Ours: true, Store: Directory, Tuned: true, open: openFoliotDir,
-		What: "`foliot/dir` with default options: each create is synced to the disk before it returns",
 	},
 	{
 		Name: "foliot-redis", Title: "Foliot, Redis", Ours: true, Store: Redis, Tuned: true, open: openFoliotRedis,
-		What: "`foliot/redis` with default options",
 	},
 	{
 		Name: "asynq-fast", Title: "asynq, tuned", Store: Redis, Tuned: true, open: openAsynqFast,
-		What: "`DelayedTaskCheckInterval` 100 ms and `TaskCheckInterval` 10 ms; its due times are whole seconds, so shorter intervals gain little",
 	},
 	{
 		Name: "asynq", Title: "asynq, defaults", Store: Redis, open: openAsynq,
-		What: "`DelayedTaskCheckInterval` 5 s and `TaskCheckInterval` 1 s",
 	},
 	{
 		Name: "river-pg-fast", Title: "River, PostgreSQL, tuned", Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast",
-		What: "`FetchCooldown` and `FetchPollInterval` 1 ms, the smallest values that it allows, and 32 connections; its scheduler runs every 5 s, which cannot be set",
 	},
 	{
 		Name: "river-pg", Title: "River, PostgreSQL, defaults", Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast",
-		What: "`FetchCooldown` 100 ms and `FetchPollInterval` 1 s, 32 connections",
 	},
 	{
 		Name: "river-sqlite-fast", Title: "River, SQLite, tuned", Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast",
-		What: "`riversqlite` on modernc.org/sqlite with one connection, as its documentation advises, `journal_mode` WAL and `synchronous` FULL; `FetchCooldown` and `FetchPollInterval` 1 ms",
 	},
 }
 

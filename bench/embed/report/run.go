@@ -4,13 +4,11 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/foliot/foliot/bench/embed/contender"
 	"github.com/foliot/foliot/bench/embed/trial"
 	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
@@ -49,16 +47,12 @@ type Run struct {
 	Redis    string            `json:"redis"`
 	Postgres string            `json:"postgres"`
 	Sync     float64           `json:"sync_ms"` // median time to append 4 KiB and sync them
-	Released map[string]string `json:"released"`
 	NotRun   map[string]string `json:"not_run"` // from contenders to reasons
 	Results  []Result          `json:"results"` // in the order they were measured
 }
 
-// Files returns the page.
-func (r *Run) Files() (map[string][]byte, error) {
-	text, err := page.Fill(template, r)
-	return map[string][]byte{"embed-benchmarks.md": text}, err
-}
+// Page returns the page.
+func (r *Run) Page() ([]byte, error) { return page.Fill(template, r) }
 
 // Failures returns a text for each failure.
 func (r *Run) Failures() (list []string) {
@@ -70,35 +64,18 @@ func (r *Run) Failures() (list []string) {
 	return list
 }
 
-// Versions lists the modules with their release dates. It replaces the list of
-// record.Head.
-func (r *Run) Versions() string {
-	var list []string
-	for _, m := range slices.Sorted(maps.Keys(r.Modules)) {
-		text := m + " " + r.Modules[m]
-		if date := r.Released[m]; date != "" {
-			text += " (" + date + ")"
+// Servers returns the versions of the servers.
+func (r *Run) Servers() (text string) {
+	for _, server := range []struct{ name, about string }{{"Redis", r.Redis}, {"PostgreSQL", r.Postgres}} {
+		if version, _, _ := strings.Cut(server.about, ","); version != "" {
+			text += ", " + server.name + " " + version
 		}
-		list = append(list, text)
 	}
-	return strings.Join(list, ", ")
+	return text
 }
 
 // SyncTime returns the time of a sync, for the page.
 func (r *Run) SyncTime() string { return page.Figure(r.Sync) + " ms" }
-
-// Contenders lists the compared libraries.
-func (r *Run) Contenders() (list []string) {
-	for i := range contender.All {
-		info := &contender.All[i]
-		text := fmt.Sprintf("%s: %s.", page.Title(info.Title, info.Ours), info.What)
-		if why := r.NotRun[info.Name]; why != "" {
-			text += " **Not run**: " + why + "."
-		}
-		list = append(list, text)
-	}
-	return list
-}
 
 // of returns the results of one kind for one contender, without failures.
 func (r *Run) of(name, kind string) (list []*Result) {
@@ -110,8 +87,8 @@ func (r *Run) of(name, kind string) (list []*Result) {
 	return list
 }
 
-// median returns the median of a value over the rounds, or NaN.
-func median(list []*Result, name string) float64 {
+// medianOf returns the median of a value over the rounds, or NaN.
+func medianOf(list []*Result, name string) float64 {
 	var values []float64
 	for _, x := range list {
 		if v, ok := x.Values[name]; ok {
@@ -123,32 +100,4 @@ func median(list []*Result, name string) float64 {
 	}
 	slices.Sort(values)
 	return values[len(values)/2]
-}
-
-// first returns a step of a kind, for its sizes.
-func (r *Run) first(kind string) Step {
-	for i := range r.Results {
-		if r.Results[i].Kind == kind {
-			return r.Results[i].Step
-		}
-	}
-	return Step{}
-}
-
-// Tasks returns the number of tasks of a kind of measurement.
-func (r *Run) Tasks(kind string) string { return page.Plural(r.first(kind).N, "task") }
-
-// Over returns the time over which a kind of measurement spreads its due times.
-func (r *Run) Over(kind string) string { return r.first(kind).Over.String() }
-
-// Limit returns how long a kind of measurement waits for handlers.
-func (r *Run) Limit(kind string) string { return r.first(kind).Limit.String() }
-
-// Rounds returns how often each rate was measured.
-func (r *Run) Rounds() string {
-	rounds := 0
-	for i := range r.Results {
-		rounds = max(rounds, r.Results[i].Round)
-	}
-	return page.Plural(rounds, "round")
 }

@@ -74,7 +74,6 @@ func plain(c net.Conn) Plain { return Plain{Conn: c, Buf: make([]byte, 256)} }
 // Info describes a guard.
 type Info struct {
 	Name, Title string
-	What        string // a sentence
 	Ours        bool
 
 	Pongs  bool // it can distinguish a peer that only answers pings from one in use
@@ -101,43 +100,35 @@ const None = "none"
 var All = []Info{
 	{
 		Name: None, Title: "no timeouts",
-		What: "closes nothing: the base of the comparison",
 		open: func(time.Duration) Guard { return none{} },
 	},
 	{
 		Name: "read-deadline", Title: "SetReadDeadline",
-		What: "`SetReadDeadline` before each read",
 		open: func(t time.Duration) Guard { return deadlines{timeout: t} },
 	},
 	{
 		Name: "deadlines", Title: "both deadlines", Writes: true,
-		What: "`SetReadDeadline` before each read and `SetWriteDeadline` before each write",
 		open: func(t time.Duration) Guard { return deadlines{timeout: t, writes: true} },
 	},
 	{
 		Name: "timer", Title: "time.Timer",
-		What: "a `time.Timer` for each connection, `Reset` after each read",
 		open: func(t time.Duration) Guard { return timers{timeout: t} },
 	},
 	{
 		Name: "scan", Title: "scan",
-		What:  "the time of the last read in each connection, and a check of all connections every second",
 		slack: func(time.Duration) time.Duration { return scanEvery },
 		open:  func(t time.Duration) Guard { return openScan(t) },
 	},
 	{
 		Name: "idle-touch", Title: "idle, touches", Ours: true, Pongs: true, Writes: true,
-		What:  "an `idle.Entry` in each connection, touched after each read and each write",
 		slack: slackOf, open: openTouching,
 	},
 	{
 		Name: "idle-wrap", Title: "idle, NewListener", Ours: true, Inside: true, Pongs: true, Writes: true,
-		What:  "`idle.NewListener`: its connections touch, without a change to the handler",
 		slack: slackOf, open: openWrapping,
 	},
 	{
 		Name: "idle-kernel", Title: "idle, kernel", Ours: true, Pongs: true, Writes: true,
-		What:  "an `idle.Entry` in each connection, never touched, with the kernel as source",
 		slack: slackOf, open: openKernel,
 	},
 }

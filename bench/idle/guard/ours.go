@@ -10,7 +10,7 @@ import (
 // slackOf is the promise of a group with the default resolution: two
 // resolutions.
 func slackOf(timeout time.Duration) time.Duration {
-	return 2 * min(max(timeout/64, 10*time.Millisecond), time.Second)
+	return 2 * min(max(timeout/64, 100*time.Millisecond), time.Second)
 }
 
 // settings are the defaults for all groups.

@@ -3,14 +3,11 @@ package report
 
 import (
 	_ "embed"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/activity"
-	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/virtual"
@@ -33,11 +30,8 @@ type Run struct {
 	Failed []string        `json:"failed"`
 }
 
-// Files returns the page.
-func (r *Run) Files() (map[string][]byte, error) {
-	text, err := page.Fill(template, r)
-	return map[string][]byte{"idle-benchmarks.md": text}, err
-}
+// Page returns the page.
+func (r *Run) Page() ([]byte, error) { return page.Fill(template, r) }
 
 // Failures returns a text for each failure.
 func (r *Run) Failures() (list []string) {
@@ -49,51 +43,28 @@ func (r *Run) Failures() (list []string) {
 	return append(list, r.Failed...)
 }
 
-// Guards lists the compared guards.
-func (*Run) Guards() (list []string) {
-	for i := range guard.All {
-		info := &guard.All[i]
-		list = append(list, fmt.Sprintf("%s: %s.", page.Title(info.Title, info.Ours), info.What))
-	}
-	return list
-}
-
-// Peers returns the number of peers of each kind.
-func (r *Run) Peers() string {
-	var parts []string
-	for k, n := range r.Shape.Counts() {
-		parts = append(parts, fmt.Sprintf("%s %s", page.Count(n), client.Kind(k)))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Connections returns their number.
 func (r *Run) Connections() string { return page.Count(r.Shape.Connections) }
 
-// column is a guard with its run under load, or with its cost of one use.
-type column struct {
+// row is a guard with its run under load.
+type row struct {
 	*load.Result
 	info *guard.Info
 }
 
-// Title returns the title of the guard.
-func (c column) Title() string { return page.Title(c.info.Title, c.info.Ours) }
+// Title implements page.Contestant.
+func (x row) Title() string { return x.info.Title }
 
-// Competes reports whether the guard closes anything.
-func (c column) Competes() bool { return c.info.Name != guard.None }
+// Ours implements page.Contestant.
+func (x row) Ours() bool { return x.info.Ours }
 
-// columns are the completed runs. Of the runs without timeouts they include
-// only the first.
-func (r *Run) columns() (list []column) {
+// rows are the completed runs of guards that close connections.
+func (r *Run) rows() (list []row) {
 	for i := range r.Loads {
 		info, err := guard.Find(r.Loads[i].Guard)
-		if err != nil || r.Loads[i].Failed != "" {
-			continue
+		if err == nil && r.Loads[i].Failed == "" && info.Name != guard.None {
+			list = append(list, row{&r.Loads[i], info})
 		}
-		if info.Name == guard.None && slices.ContainsFunc(list, func(c column) bool { return c.info == info }) {
-			continue
-		}
-		list = append(list, column{&r.Loads[i], info})
 	}
 	return list
 }

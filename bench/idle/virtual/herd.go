@@ -158,5 +158,5 @@ func (h *herd) passed() time.Duration {
 
 // resolution is the group's, by default.
 func (c *HerdConfig) resolution() time.Duration {
-	return min(max(c.Timeout/64, 10*time.Millisecond), time.Second)
+	return min(max(c.Timeout/64, 100*time.Millisecond), time.Second)
 }

@@ -55,7 +55,6 @@ type Running struct {
 type Info struct {
 	Name  string // in flags and results
 	Title string // in tables
-	What  string // how it works, for the page
 	Ours  bool
 	Many  int  // maximal number of tasks in one call
 	Calls bool // it can deliver
@@ -98,27 +97,21 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 var All = []Info{
 	{
 		Name: "foliot", Title: "Foliot", Ours: true, Many: 1000, Calls: true, open: openFoliot,
-		What: "`foliot serve --store redis://…` with default settings: tasks are created by its HTTP API",
 	},
 	{
 		Name: "foliot-store", Title: "Foliot, its store alone", Ours: true, Many: 100, open: openStore,
-		What: "the same store, called in the creating process: the difference is the cost of HTTP and JSON",
 	},
 	{
 		Name: "foliot-no-audit", Title: "Foliot's store without audit log", Ours: true, Many: 100, open: openStoreWithoutAudit,
-		What: "the same, with `AuditKeep` below zero",
 	},
 	{
 		Name: "asynq", Title: "asynq", Many: 1, Calls: true, open: openAsynq,
-		What: "hibiken/asynq with `ProcessAt`, 256 handlers at a time, and otherwise default settings: it looks for due tasks every 5 s, and for pending tasks every second",
 	},
 	{
 		Name: "asynq-fast", Title: "asynq, 100 ms", Many: 1, Calls: true, open: openAsynq,
-		What: "the same, with `DelayedTaskCheckInterval` 100 ms and `TaskCheckInterval` 10 ms. Smaller ones gain little: its due times are whole seconds",
 	},
 	{
 		Name: "original", Title: "the original design", Many: 1, Calls: true, open: openOriginal,
-		What: "a sorted set for each minute, and a scanner that takes each second's tasks ([redis-original-design.md](redis-original-design.md)); its ticks are at whole seconds",
 	},
 }
 

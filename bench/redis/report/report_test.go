@@ -12,7 +12,7 @@ import (
 
 func sample() *Run {
 	late := func(name string, v receiver.Verdict) Result {
-		return Result{Step: Step{Kind: Late, Contender: name, N: 1000, Size: 100}, Seconds: 1, Calls: &v, Bytes: 500}
+		return Result{Step: Step{Kind: Late, Contender: name, N: 1000, Size: 100}, Seconds: 1, Calls: &v, Bytes: 500, Life: float64(len(name) - 1)}
 	}
 	return &Run{
 		Head: record.Head{Command: "make bench-redis", Modules: map[string]string{"b": "v2", "a": "v1"}},
@@ -27,11 +27,11 @@ func sample() *Run {
 
 func filled(t *testing.T, r *Run) string {
 	t.Helper()
-	files, err := r.Files()
+	text, err := r.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(files["redis-benchmarks.md"])
+	return string(text)
 }
 
 func TestARunIsReadAsItWasWritten(t *testing.T) {
@@ -49,8 +49,9 @@ func TestThePageSaysWhatWasReachedAndWhatFailed(t *testing.T) {
 	r := sample()
 	text := filled(t, r)
 	for _, part := range []string{
-		"| creates a second, in batches over HTTP | ≥ 20\u00a0000 | 25\u00a0000 | reached |",
-		"| lateness, p99, at 1000 deliveries a second | ≤ 20 ms | 30 ms | **not reached** |",
+		"| **Foliot** | – | 25\u00a0000 | 700 | 1.0 | 30 |",
+		"- lateness, p99, at 1000 deliveries a second: wanted ≤ 20 ms, measured 30 ms",
+		"- Redis, µs: asynq 4.0; Foliot 5.0",
 		"- Failed: asynq, create: it broke", "This run is not complete", "a v1, b v2",
 	} {
 		if !strings.Contains(text, part) {

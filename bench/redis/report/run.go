@@ -4,12 +4,10 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/receiver"
 )
 
@@ -66,11 +64,8 @@ type Run struct {
 	Results  []Result `json:"results"`  // in the order they were measured
 }
 
-// Files returns the page.
-func (r *Run) Files() (map[string][]byte, error) {
-	text, err := page.Fill(template, r)
-	return map[string][]byte{"redis-benchmarks.md": text}, err
-}
+// Page returns the page.
+func (r *Run) Page() ([]byte, error) { return page.Fill(template, r) }
 
 // Failures returns a text for each failure.
 func (r *Run) Failures() (list []string) {
@@ -82,38 +77,12 @@ func (r *Run) Failures() (list []string) {
 	return list
 }
 
-// Arguments are those of redis-server.
-func (r *Run) Arguments() string { return "redis-server " + strings.Join(r.Settings, " ") }
-
-// Contenders lists the compared programs.
-func (*Run) Contenders() (list []string) {
-	for i := range contender.All {
-		info := &contender.All[i]
-		list = append(list, fmt.Sprintf("%s: %s.", page.Title(info.Title, info.Ours), info.What))
-	}
-	return list
-}
-
-// of returns the results of a kind that did not fail.
-func (r *Run) of(kind string) (list []*Result) {
+// find returns the results of a kind for a contender that did not fail.
+func (r *Run) find(contender, kind string) (list []*Result) {
 	for i := range r.Results {
-		if r.Results[i].Kind == kind && r.Results[i].Failed == "" {
-			list = append(list, &r.Results[i])
+		if x := &r.Results[i]; x.Contender == contender && x.Kind == kind && x.Failed == "" {
+			list = append(list, x)
 		}
 	}
 	return list
-}
-
-// Shape describes the load of a kind of measurement.
-func (r *Run) Shape(kind string) string {
-	for _, x := range r.of(kind) {
-		switch kind {
-		case Late:
-			return fmt.Sprintf("%s tasks, due evenly over %v", page.Count(x.N), x.Over)
-		case Idle:
-			return x.Over.String()
-		}
-		return page.Count(x.N) + " tasks"
-	}
-	return "no tasks"
 }

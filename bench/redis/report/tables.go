@@ -7,159 +7,90 @@ import (
 	"github.com/foliot/foliot/bench/redis/contender"
 )
 
-type column = page.Column[*Result]
+// row is a contender in the table.
+type row struct{ info *contender.Info }
 
-// title returns the contender's title, in bold if it is Foliot's.
-func (r *Result) title() string {
-	info, err := contender.Find(r.Contender)
-	if err != nil {
-		return r.Contender
+// Title implements page.Contestant.
+func (x row) Title() string { return x.info.Title }
+
+// Ours implements page.Contestant.
+func (x row) Ours() bool { return x.info.Ours }
+
+type column = page.Column[row]
+
+// body is the size of the bodies in the table.
+const body = 100
+
+// rows returns the contenders that deliver and were measured.
+func (r *Run) rows() (list []row) {
+	for i := range contender.All {
+		info := &contender.All[i]
+		if info.Calls && len(r.find(info.Name, Create))+len(r.find(info.Name, Late)) > 0 {
+			list = append(list, row{info})
+		}
 	}
-	return page.Title(info.Title, info.Ours)
+	return list
 }
 
-func (r *Result) ours() bool {
-	info, err := contender.Find(r.Contender)
-	return err == nil && info.Ours
+// created returns the creates of a contender in calls of one task, or of many.
+func (r *Run) created(name string, many bool) *Result {
+	for _, x := range r.find(name, Create) {
+		if x.Size == body && (x.Each > 1) == many {
+			return x
+		}
+	}
+	return nil
+}
+
+// value returns a value of a result, or NaN if there is none.
+func value(x *Result, of func(*Result) float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return of(x)
 }
 
 func (r *Result) rate() float64 { return float64(r.N) / r.Seconds }
 
-// titles is the first column.
-var titles = column{Cell: (*Result).title}
-
-// figures is a column of numbers. Those below a tenth are rounded.
-func figures(head string, value func(*Result) float64) column {
-	return column{Head: head, Cell: func(r *Result) string {
-		x := value(r)
-		if math.Abs(x) < 0.1 {
-			x = math.Round(10*x) / 10
-		}
-		return page.Figure(x)
-	}}
-}
-
-// counts is a column of whole numbers.
-func counts(head string, value func(*Result) int) column {
-	return column{Head: head, Cell: func(r *Result) string { return page.Count(value(r)) }}
-}
-
-var (
-	sizes    = counts("body, bytes", func(r *Result) int { return r.Size })
-	lost     = counts("lost", func(r *Result) int { return r.Calls.Lost })
-	doubled  = counts("twice", func(r *Result) int { return r.Calls.Doubled })
-	life     = figures("Redis, µs", func(r *Result) float64 { return r.Life })
-	lifeNode = figures("its server, µs", func(r *Result) float64 { return r.LifeNode })
-)
-
-// Creates is the table of create rates.
-func (r *Run) Creates() string {
-	return page.Table(r.of(Create), titles,
-		counts("tasks in a call", func(r *Result) int { return r.Each }),
-		counts("callers", func(r *Result) int { return r.Callers }),
-		sizes,
-		counts("creates a second", func(r *Result) int { return int(r.rate()) }),
-		figures("Redis, µs", func(r *Result) float64 { return r.Redis }),
-		figures("its server, µs", func(r *Result) float64 {
-			if r.Node == 0 {
-				return math.NaN() // it has none
+func (r *Run) columns() []column {
+	of := func(head, kind string, better page.Better, get func(*Result) float64) column {
+		return column{Head: head, Better: better, Value: func(x row) float64 {
+			for _, found := range r.find(x.info.Name, kind) {
+				return get(found)
 			}
-			return r.Node
-		}),
-		figures("the creating process, µs", func(r *Result) float64 { return r.Own }))
+			return math.NaN()
+		}}
+	}
+	return []column{
+		{Head: "creates a second, one by one", Better: page.More, Value: func(x row) float64 { return value(r.created(x.info.Name, false), (*Result).rate) }},
+		{Head: "in batches", Value: func(x row) float64 { return value(r.created(x.info.Name, true), (*Result).rate) }},
+		of("bytes in Redis", Create, page.Less, func(x *Result) float64 { return x.Bytes - float64(x.Size) }),
+		of("late p50, ms", Late, page.None, func(x *Result) float64 { return x.Calls.P50 }),
+		of("late p99, ms", Late, page.Less, func(x *Result) float64 { return x.Calls.P99 }),
+		of("early", Late, page.Less, func(x *Result) float64 { return float64(x.Calls.Early) }),
+		of("lost or twice", Late, page.Less, func(x *Result) float64 { return float64(x.Calls.Lost + x.Calls.Doubled) }),
+		of("Redis, µs", Late, page.Less, func(x *Result) float64 { return x.Life }),
+		of("its server, µs", Late, page.Less, func(x *Result) float64 { return x.LifeNode }),
+		of("backlog, calls a second", Drain, page.More, func(x *Result) float64 { return float64(x.Calls.Came-1) / x.Calls.Seconds }),
+		of("idle: Redis, ms a second", Idle, page.Less, func(x *Result) float64 { return x.IdleRedis }),
+	}
 }
 
-// Sizes is the table of bytes per task.
-func (r *Run) Sizes() string {
-	type size struct {
-		contender string
-		bytes     int
-	}
-	var list []*Result
-	seen := map[size]bool{}
-	for _, x := range r.of(Create) {
-		if key := (size{x.Contender, x.Size}); !seen[key] {
-			seen[key] = true
-			list = append(list, x)
-		}
-	}
-	for _, x := range r.of(Late) {
-		if x.ours() {
-			list = append(list, x)
-		}
-	}
-	return page.Table(list,
-		column{Cell: func(r *Result) string {
-			if r.Kind == Late {
-				return r.title() + ", delivered and kept"
-			}
-			return r.title()
-		}},
-		sizes,
-		figures("memory, bytes", func(r *Result) float64 { return r.Bytes }),
-		figures("less the body", func(r *Result) float64 {
-			if r.Kind == Late {
-				return math.NaN() // the body is gone
-			}
-			return r.Bytes - float64(r.Size)
-		}),
-		figures("appended to the file, bytes", func(r *Result) float64 { return r.File }))
-}
+// Summary is the table of the page.
+func (r *Run) Summary() string { return page.Table(r.rows(), r.columns()...) }
 
-// Lateness is the table of lateness.
-func (r *Run) Lateness() string {
-	return page.Table(r.of(Late), titles,
-		figures("late, p50, ms", func(r *Result) float64 { return r.Calls.P50 }),
-		figures("p99, ms", func(r *Result) float64 { return r.Calls.P99 }),
-		figures("most, ms", func(r *Result) float64 { return r.Calls.Most }),
-		counts("early", func(r *Result) int { return r.Calls.Early }),
-		figures("by at most, ms", func(r *Result) float64 { return max(-r.Calls.Least, 0) }),
-		lost, doubled, life, lifeNode,
-		figures("a sleep, p99, ms", func(r *Result) float64 { return r.Sleep }))
-}
+// Losses lists the columns in which another contender is better.
+func (r *Run) Losses() []string { return page.Losses(r.rows(), r.columns()...) }
 
-// Drains is the table of call rates for tasks that are due at the same moment.
-func (r *Run) Drains() string {
-	return page.Table(r.of(Drain), titles,
-		counts("calls a second", func(r *Result) int { return int(float64(r.Calls.Came-1) / r.Calls.Seconds) }),
-		figures("the last one after, s", func(r *Result) float64 { return r.Calls.Last }),
-		lost, doubled, life, lifeNode)
-}
-
-// Idles is the table of processor time without tasks.
-func (r *Run) Idles() string {
-	return page.Table(r.of(Idle), titles,
-		figures("Redis, ms a second", func(r *Result) float64 { return r.IdleRedis }),
-		figures("its server, ms a second", func(r *Result) float64 { return r.IdleNode }))
-}
-
-// Targets is the table of targets.
-func (r *Run) Targets() string {
-	batched, p99, wrong, theirs := math.NaN(), math.NaN(), math.NaN(), math.NaN()
-	for _, x := range r.of(Create) {
-		if x.Contender == "foliot" && x.Each > 1 && (math.IsNaN(batched) || x.Size < 1000) {
-			batched = x.rate()
-		}
+// Missed says which targets were missed.
+func (r *Run) Missed() string {
+	batched, p99, wrong := value(r.created("foliot", true), (*Result).rate), math.NaN(), math.NaN()
+	for _, x := range r.find("foliot", Late) {
+		p99, wrong = x.Calls.P99, float64(x.Calls.Early+x.Calls.Lost+x.Calls.Doubled)
 	}
-	for _, x := range r.of(Late) {
-		switch x.Contender {
-		case "foliot":
-			p99, wrong = x.Calls.P99, float64(x.Calls.Early+x.Calls.Lost+x.Calls.Doubled)
-		case "asynq":
-			theirs = x.Calls.P99
-		}
-	}
-	compared := page.Target{What: "p99 of asynq with default settings, in the same run", Measured: page.Figure(theirs) + " ms"}
-	if !math.IsNaN(theirs) {
-		compared.Verdict = page.None
-	}
-	return page.Targets([]page.Target{
-		{
-			What: "creates a second, in batches over HTTP", Wanted: "≥ " + page.Count(20_000),
-			Measured: page.Figure(batched), Verdict: page.Judge(batched >= 20_000, batched),
-		},
+	return page.Missed([]page.Target{
+		{What: "creates a second, in batches over HTTP", Wanted: "≥ " + page.Count(20_000), Measured: page.Figure(batched), Reached: batched >= 20_000},
 		page.Most("lateness, p99, at 1000 deliveries a second", p99, 20, "ms"),
 		page.Most("of these early, lost or twice", wrong, 0, ""),
-		compared,
 	})
 }
