@@ -259,6 +259,10 @@ var layers = []layer{
 		why:  "the checks of the English read files: a check that imported a package could not judge all packages alike",
 	},
 	{
+		path: leaving,
+		why:  "the choice of tests for make test: tests of all packages use it",
+	},
+	{
 		path: "internal/redistest",
 		why:  "servers for tests are processes and sockets: the tests know the data",
 	},
@@ -555,6 +559,9 @@ const contracts = "internal/store"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 
+// leaving may be imported by the tests of all packages.
+const leaving = "internal/quick"
+
 // wiring lists the packages that may import stores.
 var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
 
@@ -563,4 +570,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose"}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}

@@ -3,7 +3,7 @@ package quick
 
 import "testing"
 
-// Leave skips a test in its short form without the race detector, which is what
+// Leave skips a test in its short form without the race detector, the form that
 // make test runs. make check runs all tests with the race detector.
 func Leave(t testing.TB, why string) {
 	t.Helper()

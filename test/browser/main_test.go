@@ -68,7 +68,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// buildArgs build a server with the race detector, as make test compiles it, unless
+// buildArgs build a server with the race detector, as make check compiles it, unless
 // it is measured.
 func buildArgs() []string {
 	if *viewers > 0 || *many > 0 {

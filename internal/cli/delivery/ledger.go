@@ -30,7 +30,8 @@ type Ledger struct {
 	timers []Timer
 	number map[string]int // index by name
 	latest []Timer        // in the order of their first callbacks
-	killed time.Time      // when the server was killed; zero: not yet
+	kills  int            // of the server
+	killed time.Time      // when it was killed first; zero: not yet
 	ready  bool           // it is ready again
 	back   time.Time      // when the first callback came after that; zero: not yet
 }
@@ -84,11 +85,22 @@ func (l *Ledger) Arrived() int {
 	return len(l.latest)
 }
 
-// Outage records when the server was killed, and whether it is ready again.
-func (l *Ledger) Outage(killed time.Time, ready bool) {
+// Killed records that the server was killed. Several kills in a row are one outage.
+func (l *Ledger) Killed(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.killed, l.ready = killed, ready
+	if l.killed.IsZero() {
+		l.killed = now
+	}
+	l.kills++
+	l.ready, l.back = false, time.Time{}
+}
+
+// Ready records that the server is ready again.
+func (l *Ledger) Ready() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ready = true
 }
 
 // Line returns the state for people, with the lateness of the last timers, and how
@@ -110,7 +122,7 @@ func (l *Ledger) Line() (line string, ended int) {
 	server := ""
 	switch {
 	case !l.back.IsZero():
-		server = fmt.Sprintf("; the server was killed, and away for %.1f s", l.back.Sub(l.killed).Seconds())
+		server = fmt.Sprintf("; the server was killed %s, and away for %.1f s", wording.Count(l.kills, "time"), l.back.Sub(l.killed).Seconds())
 	case !l.killed.IsZero():
 		server = "; the server was killed"
 	}

@@ -41,9 +41,9 @@ func TestEachBrokenPromiseIsNamed(t *testing.T) {
 func TestTimersThatWereDueWithoutAServerAreCountedApart(t *testing.T) {
 	r := ending(t, 4, func(l *Ledger, start time.Time) {
 		l.Arrive("demo-x-0", start.Add(time.Millisecond))
-		l.Outage(start.Add(500*time.Millisecond), false)
+		l.Killed(start.Add(500 * time.Millisecond))
 		l.Arrive("demo-x-1", start.Add(time.Second+3*time.Millisecond)) // was under way
-		l.Outage(start.Add(500*time.Millisecond), true)
+		l.Ready()
 		l.Arrive("demo-x-2", start.Add(4*time.Second))
 		l.Arrive("demo-x-3", start.Add(4*time.Second))
 	})
