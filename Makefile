@@ -30,7 +30,10 @@ COUNT    ?= 1
 #
 # With -buildvcs=false, a test does not depend on whether git trusts the owner
 # of the directory.
-RACE := -race -buildvcs=false
+# go vet and go build use the flags of the tests that follow, so that each
+# dependency is compiled once.
+FLAGS := -buildvcs=false
+RACE  := -race -buildvcs=false
 
 # By default, a process with the race detector sleeps for a second before it
 # exits.
@@ -55,6 +58,7 @@ test: checked ## gofmt, vet, build, and the tests of all packages in their short
 	@$(GO) test -short -vet=off -buildvcs=false -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/)) | awk '!/no test files/ {print; fflush()}'
 
 .PHONY: check
+check: FLAGS = $(RACE)
 check: checked tooled ## everything that CI runs: all tests with the race detector, 10^7 operations on the engine, generated files, the web page in chromium (20 minutes)
 	@CGO_ENABLED=1 $(GO) test $(RACE) -p $(AT_ONCE) -short -timeout 15m -run '$(RUN)' $(PKG)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
@@ -84,6 +88,7 @@ page-images: tooled ## make images of all pages in bin/images, copy some to docs
 	@cp bin/images/*-dark-1400.webp bin/images/*-light-360.webp docs/images
 
 .PHONY: test-slow
+test-slow: FLAGS = $(RACE)
 test-slow: checked tooled ## the same tests in their long form
 	@CGO_ENABLED=1 $(GO) test $(RACE) -timeout 60m -run '$(RUN)' $(PKG)
 
@@ -133,9 +138,9 @@ checked:
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$unformatted" ]; then printf 'make: not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
 	@echo "make: building; with an empty cache, about 600 packages are compiled"
-	@GOGC=400 $(GO) build -buildvcs=false -v ./... 2>&1 | awk '/^[^ #:]+$$/ {if (++n % 100 == 0) print "make: " n " are compiled"; fflush(); next} {print}' # the compiler collects garbage less often, and is faster
+	@GOGC=400 $(GO) build $(FLAGS) -v ./... 2>&1 | awk '/^[^ #:]+$$/ {if (++n % 100 == 0) print "make: " n " are compiled"; fflush(); next} {print}' # the compiler collects garbage less often, and is faster
 	@echo "make: vetting"
-	@GOGC=400 $(GO) vet -buildvcs=false ./...
+	@GOGC=400 $(GO) vet $(FLAGS) ./...
 
 # tooled names each missing tool in one line.
 .PHONY: tooled

@@ -46,7 +46,7 @@ func (l layer) forbids(from, to string) string {
 	}
 	to = relative(to)
 	switch {
-	case allows(unlinked, to) && !inBattery(from):
+	case allows(unlinked, to) && !allows(unlinked, from) && !inBattery(from):
 		return "it is for tests, and reaches package testing"
 	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains(wiring, from) && !inBattery(from):
 		return "only the packages of wiring name stores"

@@ -25,7 +25,7 @@ func atServer(t *testing.T, url string) func(script string) (out string, err err
 
 func TestTheScheduleExamplesOfTheDocsWork(t *testing.T) {
 	_, url := startServer(t)
-	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules\n"))
+	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules: cron, intervals, time zones\n"))
 	if err != nil || !strings.Contains(out, "created nightly: at 21:00 on weekdays, Europe/Berlin") || strings.Count(out, "T21:00:00+0") < 6 || !strings.Contains(out, `"name":"nightly"`) {
 		t.Errorf("%v:\n%s", err, out)
 	}

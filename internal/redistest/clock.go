@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 //go:embed testdata/clock.c
@@ -25,6 +27,7 @@ type Clock struct {
 // redis-server.
 func NewClock(t testing.TB) *Clock {
 	t.Helper()
+	quick.Leave(t, "moves the clock of a server")
 	Need(t)
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

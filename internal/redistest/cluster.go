@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // Cluster is a Redis Cluster of loopback processes.
@@ -23,6 +25,7 @@ type Cluster struct {
 // They take an unreachable server for dead after a second.
 func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
+	quick.Leave(t, "starts a cluster")
 	Need(t)
 	dir, err := os.MkdirTemp("", "foliot-cluster-")
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // NewReplica starts a server that follows the one at master, which may be a
@@ -13,6 +15,7 @@ import (
 // test.
 func NewReplica(t testing.TB, master string, args ...string) *Server {
 	t.Helper()
+	quick.Leave(t, "starts a replica")
 	Need(t)
 	s, err := StartReplica(t.TempDir(), master, args...)
 	return s.until(t, err)

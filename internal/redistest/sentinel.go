@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 // MasterName is the Sentinels' name for the master that they watch.
@@ -36,6 +38,7 @@ func NewSentinels(t testing.TB, args ...string) *Sentinels {
 // that of this process.
 func newSentinels(t testing.TB, env, args []string) *Sentinels {
 	t.Helper()
+	quick.Leave(t, "starts Sentinels")
 	Need(t)
 	dir, err := os.MkdirTemp("", "foliot-sentinel-")
 	if err != nil {
