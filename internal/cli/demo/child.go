@@ -90,6 +90,9 @@ func (c *child) failure() error {
 
 // kill ends the server with SIGKILL.
 func (c *child) kill() {
+	if c.process.Process == nil { // could not be started
+		return
+	}
 	_ = c.process.Process.Kill() // fails only if it has ended
 	<-c.ended
 }

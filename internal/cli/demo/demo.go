@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -106,6 +107,7 @@ type demo struct {
 	dir      string // of the data
 	store    string // the URL of a Redis, with the prefix of this run
 	server   child
+	restarts sync.Mutex // only one at a time
 	receiver *http.Server
 	calls    string // the URL of the receiver
 	api      *client.Client
@@ -306,9 +308,15 @@ func (d *demo) killAmidst(ctx context.Context, first, next int) error {
 
 // restart kills the server, and starts it again.
 func (d *demo) restart(ctx context.Context) error {
+	d.restarts.Lock()
+	defer d.restarts.Unlock()
+	err := ctx.Err() // of a failure of another restart, or of a writer
+	if err != nil {
+		return err
+	}
 	d.ledger.Killed(time.Now())
 	d.server.kill()
-	err := d.server.start(ctx)
+	err = d.server.start(ctx)
 	if err == nil {
 		d.ledger.Ready()
 	}
