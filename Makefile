@@ -29,9 +29,8 @@ COUNT    ?= 1
 # have the same flags. So build has none.
 #
 # With -buildvcs=false, a test does not depend on whether git trusts the owner
-# of the directory.
-# go vet and go build use the flags of the tests that follow, so that each
-# dependency is compiled once.
+# of the directory. go vet and go build use the flags of the tests that follow,
+# so that each dependency is compiled once.
 FLAGS := -buildvcs=false
 RACE  := -race -buildvcs=false
 
@@ -105,7 +104,7 @@ platforms: ## vet and build the public packages and foliot for other systems, an
 		s=$${s%/build}; echo "make: $$s"; export CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} GOGC=400; \
 		$(GO) vet $$packages; $(GO) build -o /dev/null $$packages; \
 		case $$packages in *client*) $(GO) build -o /dev/null ./cmd/foliot; esac; done
-	@if [ "$$($(GO) env GOHOSTARCH)" = amd64 ]; then CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 15m ./wheel ./idle ./internal/task/...; fi
+	@if [ "$$($(GO) env GOHOSTARCH)" = amd64 ]; then CGO_ENABLED=0 GOARCH=386 $(GO) test -short -tags all -timeout 15m ./wheel ./idle ./internal/task/...; fi
 
 .PHONY: wheel-long
 wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under -race, 10^6 timers in real time
@@ -131,8 +130,7 @@ cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 
 # checked is the condition for all tests: formatted, built, vetted. It says what
 # it does from the first second, because it takes minutes with an empty cache.
 .PHONY: checked
-checked:
-	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
+checked: go
 	@for need in redis-server/redis-server promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
 		echo "make: $${need%/*} is missing, so its tests are skipped; install it: apt-get install $${need#*/}"; done
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
@@ -144,10 +142,13 @@ checked:
 
 # tooled names each missing tool in one line.
 .PHONY: tooled
-tooled:
-	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
+tooled: go
 	@set -- $$($(GO) env CC); command -v "$$1" >/dev/null || { \
 		echo "make: the race detector needs a C compiler and '$$1' is not on PATH: install gcc (apt-get install gcc libc6-dev) or set CC" >&2; exit 1; }
+
+.PHONY: go
+go:
+	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
 
 .PHONY: lint
 lint: ## golangci-lint, pinned in tools/lint.mod (the first run compiles it: minutes)

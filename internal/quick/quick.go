@@ -3,11 +3,11 @@ package quick
 
 import "testing"
 
-// Leave skips a test in its short form without the race detector, the form that
-// make test runs. make check runs all tests with the race detector.
+// Leave skips a test in its short form, the one that make test runs. With the
+// race detector, as in make check, or with the build tag all, it skips none.
 func Leave(t testing.TB, why string) {
 	t.Helper()
-	if testing.Short() && !race {
+	if testing.Short() && !All {
 		t.Skip("make check runs it: it " + why)
 	}
 }

@@ -68,7 +68,7 @@ func StartCluster(dir string, masters, replicas int, args ...string) (*Cluster, 
 // join makes one cluster of the servers, and waits until all of them agree on
 // it.
 func (c *Cluster) join() error {
-	ctx, stop := context.WithTimeout(context.Background(), 2*startTime)
+	ctx, stop := context.WithTimeout(context.Background(), 2*Patience)
 	defer stop()
 	words := []string{"--cluster", "create"}
 	words = append(words, c.Addrs()...)

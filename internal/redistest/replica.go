@@ -33,7 +33,7 @@ func StartReplica(dir, master string, args ...string) (*Server, error) {
 	if err != nil {
 		return s, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), startTime)
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
 	return s, Poll(ctx, func(ctx context.Context) error { return s.follows(ctx, master) })
 }

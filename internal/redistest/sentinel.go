@@ -164,7 +164,7 @@ sentinel failover-timeout %[3]s 2000
 
 // await waits until Agreed accepts the first master.
 func (s *Sentinels) await() error {
-	ctx, stop := context.WithTimeout(context.Background(), 2*startTime)
+	ctx, stop := context.WithTimeout(context.Background(), 2*Patience)
 	defer stop()
 	if err := Poll(ctx, func(ctx context.Context) error { return s.Agreed(ctx, 0) }); err != nil {
 		return fmt.Errorf("the sentinels did not agree: %w", err)

@@ -19,10 +19,6 @@ import (
 // instead of a skipped test. CI sets it.
 const RequireEnv = "FOLIOT_REQUIRE_REDIS"
 
-// startTime is how long a server may take to answer after its start. A loaded
-// machine needs a few seconds for six of them.
-const startTime = Patience
-
 // Need skips the test if no redis-server is installed.
 func Need(t testing.TB) {
 	t.Helper()
@@ -130,7 +126,7 @@ func (s *Server) Restart(args ...string) error {
 
 // await waits until the server answers PING with PONG.
 func (s *Server) await() error {
-	ctx, stop := context.WithTimeout(context.Background(), startTime)
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
 	for {
 		err := s.ping(ctx)

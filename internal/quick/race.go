@@ -1,5 +1,0 @@
-//go:build race
-
-package quick
-
-const race = true
