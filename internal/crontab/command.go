@@ -133,3 +133,6 @@ func checkURL(s string) error {
 	}
 	return nil
 }
+
+// calls reports whether a word begins a valid command.
+func calls(word string) bool { return isURL(word) || program(word) != "" || wraps(word) }

@@ -50,16 +50,13 @@ type Note struct {
 	Text string
 }
 
-// String returns the note with its line number.
-func (n Note) String() string { return fmt.Sprintf("line %d: %s", n.Line, n.Text) }
-
 // maxLine is the longest line that is parsed. Cron programs accept about a
 // thousand bytes.
 const maxLine = 64 << 10
 
-// Parse parses a crontab. Each line takes microseconds, even an invalid one.
+// Parse parses a crontab.
 func Parse(text string, c Config) Table {
-	p := parser{config: c}
+	p := parser{config: c, named: map[string]int{}}
 	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
@@ -75,8 +72,6 @@ func Parse(text string, c Config) Table {
 		p.warn("the name %s belongs to no line: a name must be above its line", quote(p.name))
 	}
 	nameAll(p.table.Entries, c.Prefix)
-	p.unique()
-	slices.SortStableFunc(p.table.Errors, func(a, b Note) int { return a.Line - b.Line })
 	return p.table
 }
 
@@ -88,9 +83,10 @@ type parser struct {
 	line     int
 	name     string // for the next entry
 	nameLine int
-	zone     string // the present time zone
-	cronTZ   bool   // the zone was set by CRON_TZ=
-	badZone  int    // the line that set an unknown zone; 0 if the present zone is known
+	named    map[string]int // the lines of the entries with a name
+	zone     string         // the present time zone
+	cronTZ   bool           // the zone was set by CRON_TZ=
+	badZone  int            // the line that set an unknown zone; 0 if the present zone is known
 }
 
 func (p *parser) wrong(format string, args ...any) {
@@ -103,7 +99,9 @@ func (p *parser) warn(format string, args ...any) {
 
 var (
 	nameComment = regexp.MustCompile(`(?i)^#+[ \t]*name[ \t]*:[ \t]*(.*)$`)
-	assignment  = regexp.MustCompile(`^(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(.*)$`)
+	// whenAndCommand matches a time, which may lack fields, and the rest of its line.
+	whenAndCommand = regexp.MustCompile(`^((?i:@every)[ \t]+[^ \t]+|@[^ \t]+|[^ \t]+(?:[ \t]+[^ \t]+){0,4})[ \t]*(.*)$`)
+	assignment     = regexp.MustCompile(`^(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(?:"(.*)"|'(.*)'|(.*))$`)
 )
 
 // read parses a line.
@@ -117,7 +115,7 @@ func (p *parser) read(line string) {
 		return
 	}
 	if m := assignment.FindStringSubmatch(line); m != nil {
-		p.assign(m[1]+m[2]+m[3], unquoted(m[4]))
+		p.assign(m[1]+m[2]+m[3], m[4]+m[5]+m[6])
 		return
 	}
 	name := p.name
@@ -127,16 +125,15 @@ func (p *parser) read(line string) {
 		p.wrong("%s", err)
 		return
 	}
+	if name != "" {
+		if line, twice := p.named[name]; twice {
+			p.wrong("the name %s is already used in line %d: choose another name", quote(p.config.Prefix+name), line)
+			return
+		}
+		p.named[name] = p.line
+	}
 	entry.Name = name
 	p.table.Entries = append(p.table.Entries, entry)
-}
-
-// unquoted returns a value without the quotes around it.
-func unquoted(value string) string {
-	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-		return value[1 : n-1]
-	}
-	return value
 }
 
 // assign handles NAME=VALUE.
@@ -167,12 +164,13 @@ func (p *parser) assign(name, value string) {
 
 // entry parses a line with a time and a command.
 func (p *parser) entry(line string) (Entry, error) {
-	when, command := cutWhen(line)
-	expr, err := cron.Parse(when)
+	m := whenAndCommand.FindStringSubmatch(line)
+	words, command := strings.Fields(m[1]), m[2]
+	if n := slices.IndexFunc(words, calls); n > 0 && line[0] != '@' {
+		return Entry{}, fmt.Errorf("the line has only %d fields of time before its command, and needs five", n)
+	}
+	expr, err := cron.Parse(strings.Join(words, " "))
 	if err != nil {
-		if n := fieldsBeforeCommand(when); n > 0 && !strings.HasPrefix(when, "@") {
-			return Entry{}, fmt.Errorf("the line has only %d fields of time before its command, and needs five", n)
-		}
 		return Entry{}, err
 	}
 	_, every := expr.Every()
@@ -181,7 +179,7 @@ func (p *parser) entry(line string) (Entry, error) {
 	}
 	if p.config.System {
 		user, rest := cutField(command)
-		if isURL(user) || program(user) != "" || wraps(user) {
+		if calls(user) {
 			return Entry{}, fmt.Errorf("%s is in the place of the user in a system crontab: for the crontab of a user, omit --system", quote(user))
 		}
 		command = rest
@@ -198,38 +196,6 @@ func (p *parser) entry(line string) (Entry, error) {
 		e.Zone = ""
 	}
 	return e, nil
-}
-
-// cutWhen splits a line into the time and the rest.
-func cutWhen(line string) (when, rest string) {
-	fields := 5
-	if line[0] == '@' {
-		fields = 1
-		if word, _ := cutField(line); strings.EqualFold(word, "@every") {
-			fields = 2
-		}
-	}
-	rest = line
-	var words []string
-	for range fields {
-		word, after := cutField(rest)
-		if word == "" {
-			break
-		}
-		words, rest = append(words, word), after
-	}
-	return strings.Join(words, " "), rest
-}
-
-// fieldsBeforeCommand returns the number of words before the first one that is a
-// URL or begins a command. It returns 0 if there is no such word.
-func fieldsBeforeCommand(when string) int {
-	for n, word := range strings.Fields(when) {
-		if isURL(word) || program(word) != "" || wraps(word) {
-			return n
-		}
-	}
-	return 0
 }
 
 // cutField splits a line into the first word and the rest.

@@ -155,7 +155,7 @@ func TestNamesAreUniqueAndTheSameEachTime(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("names\n%s, want\n%s", got, want)
 	}
-	if len(table.Errors) != 1 || table.Errors[0].String() != `line 12: the name "old-own" is already used in line 10: choose another name` {
+	if len(table.Errors) != 1 || table.Errors[0] != (Note{12, `the name "old-own" is already used in line 10: choose another name`}) {
 		t.Errorf("%v", table.Errors)
 	}
 	if diff := cmp.Diff(table, Parse(text, Config{Prefix: "old-"})); diff != "" {
