@@ -223,27 +223,6 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	}
 }
 
-// The options of a line override the flags: timeout, flock -n and curl -m.
-func TestTheOptionsOfALineOverrideTheFlagsOfAnImport(t *testing.T) {
-	s := newSession(t)
-	const text = "# name: n\n@daily flock -n /tmp/n.lock timeout 2m curl http://127.0.0.1:9/a || true\n"
-	_, errs, code := s.run(text, s.words("cron import - --timezone UTC --overlap buffer_one --timeout 9m")...)
-	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is used as --overlap skip", `line 2: warning: "|| true" is ignored`} {
-		if code != exit.OK || !strings.Contains(errs, want) {
-			t.Errorf("it ended with %d and printed %q, want %q", code, errs, want)
-		}
-	}
-	shown := s.must("", "cron get n")
-	for _, row := range []string{"timeout\t2m0s\n", "overlap\tskip\n"} {
-		if !strings.Contains(shown, row) {
-			t.Errorf("%q is missing in\n%s", row, shown)
-		}
-	}
-	if _, errs, code := s.run("@daily timeout 2h curl http://127.0.0.1:9/a\n", "cron", "import", "-"); code != exit.Usage || !strings.Contains(errs, "line 1: timeout: ") {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
-}
-
 func TestAnImportWarnsOfCallsWithoutATimeLimit(t *testing.T) {
 	s := newSession(t)
 	for stdin, want := range map[string]string{

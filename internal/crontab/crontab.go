@@ -41,7 +41,6 @@ type Request struct {
 	Headers map[string]string
 	Body    string
 	Timeout time.Duration // 0 if not set
-	Alone   bool          // no call while another call of the line is unfinished; false if not set
 }
 
 // Note is an error or a warning about a line.

@@ -122,10 +122,6 @@ func TestASystemCrontabHasUsers(t *testing.T) {
 	if len(table.Errors) != 1 || table.Errors[0].Line != 3 || !strings.Contains(table.Errors[0].Text, "omit --system") {
 		t.Errorf("%v", table.Errors)
 	}
-	wrapped := Parse("@daily timeout 5 curl http://a.example/\n@daily root timeout 5 curl http://a.example/", Config{System: true})
-	if len(wrapped.Entries) != 1 || len(wrapped.Errors) != 1 || !strings.Contains(wrapped.Errors[0].Text, "omit --system") {
-		t.Errorf("%+v", wrapped)
-	}
 	table = Parse(text, Config{})
 	if len(table.Errors) != 2 || !strings.Contains(table.Errors[1].Text, "pass --system") {
 		t.Errorf("%v", table.Errors)
@@ -182,10 +178,12 @@ func TestANameThatBelongsToNoLineGetsAWarning(t *testing.T) {
 func TestNotesContainNoSecrets(t *testing.T) {
 	for _, row := range []struct{ line, why string }{
 		{"@daily https://a.example/ -H 'Authorization: Bearer s3cret'", `"-H" follows the URL`},
-		{"@daily curl -H 'Authorization Bearer s3cret' https://a.example/", `"Authorization …" is not a header`},
-		{"@daily curl -H X-Key: s3cret https://a.example/", `"X-Key:" is not a header`},
-		{"@daily TOKEN=s3cret curl https://a.example/", `"TOKEN=…" sets a variable`},
-		{"@daily curl -u me:s3cret https://a.example/", "name and password must be in a header"},
+		{"@daily curl -H 'Authorization Bearer s3cret' https://a.example/", `"Authorization" is not a header`},
+		{"@daily curl -H X-Key: s3cret https://a.example/", `"X-Key" is not a header`},
+		{"@daily TOKEN=s3cret curl https://a.example/", `"TOKEN=…": foliot calls URLs and runs no programs`},
+		{"@daily curl -u me:s3cret https://a.example/", `"-u" of curl cannot be taken`},
+		{"@daily curl --user=me:s3cret https://a.example/", `"--user" of curl cannot be taken`},
+		{"@daily curl -fsSume:s3cret https://a.example/", `"-u" of curl cannot be taken`},
 	} {
 		table := Parse(row.line, Config{})
 		if len(table.Errors) != 1 || !strings.Contains(table.Errors[0].Text, row.why) || strings.Contains(table.Errors[0].Text, "s3cret") {
@@ -212,62 +210,43 @@ func TestInvalidLines(t *testing.T) {
 		{"@daily http://a.example/ -d x", "follows the URL"},
 		{"@daily http://a.example/%20", `write \%`},
 		{"@daily curl -d @- http://a.example/%line", `write \%`},
-		{"@daily curl", "has no URL"},
+		{"@daily curl", "exactly one URL, and has 0"},
 		{"@daily curl -d", "-d needs a value"},
-		{"@daily curl http://a.example/ http://b.example/", "a second URL"},
+		{"@daily curl http://a.example/ http://b.example/", "exactly one URL, and has 2"},
 		{"@daily curl a.example", "begin with http"},
-		{"@daily curl $URL", "a shell would replace"},
-		{"@daily curl -H \"X: $(date)\" http://a.example/", "a shell would replace"},
-		{"@daily curl `cat url`", "a shell would replace"},
-		{"@daily curl http://a.example/?a=1&b=2", "joins several programs"},
-		{"@daily curl http://a.example/ | logger", "joins several programs"},
-		{"@daily curl http://a.example/ || true || false", "joins several programs"},
-		{"@daily curl http://a.example/ && true", "joins several programs"},
-		{"@daily curl http://a.example/ & date", "joins several programs"},
-		{"@daily curl http://a.example/ || date", "joins several programs"},
 		{"@daily #/curl http://a.example/", "runs no programs"},
 		{"@daily >/curl", "runs no programs"},
-		{"@daily 'x/curl http://a.example/'", "runs no programs"},
-		{"@daily timeout 60 /usr/local/bin/backup.sh $X", `"timeout": foliot calls URLs and runs no programs`},
-		{"@daily timeout 60 backup.sh curl", `"backup.sh": foliot calls URLs and runs no programs`},
-		{"@daily timeout 60 http://b.example/nice curl http://a.example/", `"http://b.example/nice": foliot calls URLs and runs no programs`},
-		{"@daily timeout curl http://a.example/", `timeout: invalid duration "curl"; write 60, 90s or 5m`},
-		{"@daily timeout 1e99 curl http://a.example/", "invalid duration"},
-		{"@daily timeout --what 5 curl http://a.example/", `unknown option "--what" of timeout`},
-		{"@daily nice -n curl", "there is no command after nice"},
-		{"@daily ionice -p 1 curl http://a.example/", `unknown option "-p" of ionice`},
-		{"@daily flock /tmp/x curl http://a.example/", "flock without -n waits"},
-		{"@daily flock /tmp/x curl http://a.example/", "omit flock and pass --overlap buffer_one"},
-		{"@daily flock -w 5 /tmp/x curl http://a.example/", "-w: calls cannot wait for a lock"},
-		{"@daily flock -ns /tmp/x curl http://a.example/", "-s: a shared lock"},
-		{"@daily flock -n /tmp/curl", "there is no command after flock"},
-		{"@daily flock -n /tmp/x -c curl http://a.example/", "one command, in quotes"},
-		{"@daily flock -n /tmp/x -c 'curl http://a.example/; date'", "joins several programs"},
-		{"@daily root timeout 60 curl http://a.example/", "pass --system"},
-		{"@daily curl http://a.example/; date", "joins several programs"},
-		{"@daily curl -d @- http://a.example/ < /etc/hosts", "reads a file of this machine"},
+		{"@daily A=b/curl http://a.example/", `"A=…": foliot calls URLs and runs no programs`},
+		{"@daily root curl http://a.example/", "pass --system"},
+		{"@daily curl -d @- http://a.example/ < /etc/hosts", `interpret "<"`},
 		{"@daily curl 'http://a.example/", "a closing ' is missing"},
 		{`@daily curl "http://a.example/`, `a closing " is missing`},
 		{`@daily curl http://a.example/ \`, "cannot be continued"},
-		{"@daily curl http://a.example/ >", "a file is missing"},
-		{"@daily curl http://a.example/{1,2}", "several URLs"},
+		{"@daily curl http://a.example/'{1,2}'", "several URLs"},
 		{"@daily curl http://a.example/[1-2]", "several URLs"},
+		{"@daily curl 'http://a.example/a b'", `a space as \%20`},
+		{"@daily curl http://a.example/x/../y", "a shorter path"},
+		{`@daily curl http://a.example/x/\%2E.`, "a shorter path"},
+		{"@daily curl http://a.example/\x00b", "not a valid URL"},
 		{"@daily curl -d @file http://a.example/", "-d: \"@file\" is a file"},
-		{"@daily curl -H @file http://a.example/", "is a file"},
-		{"@daily curl -b jar http://a.example/", "is a file"},
+		{"@daily curl --json @file http://a.example/", "--json: \"@file\" is a file"},
+		{"@daily curl -d '' -d a http://a.example/", "an empty part"},
+		{"@daily curl -H @file http://a.example/", "is not a header"},
 		{"@daily curl -H X-Shop http://a.example/", "is not a header"},
 		{"@daily curl -H 'Accept:' http://a.example/", "is not a header"},
+		{"@daily curl -A '' http://a.example/", "is not a header"},
 		{"@daily curl -H 'X: 1' -H 'x: 2' http://a.example/", "given twice"},
+		{"@daily curl -X '' http://a.example/", "the method must be"},
+		{"@daily curl -I -d a http://a.example/", "HEAD has no body"},
 		{"@daily curl -m soon http://a.example/", "not a number of seconds"},
 		{"@daily curl -m NaN http://a.example/", "not a number of seconds"},
-		{"@daily curl -u a:b http://a.example/", "-u: name and password must be in a header"},
-		{"@daily curl -fsSua:b http://a.example/", "-u: name and password"},
-		{"@daily curl -k https://a.example/", "certificates"},
-		{"@daily curl --what http://a.example/", `unknown option "--what" of curl`},
-		{"@daily curl -s=1 http://a.example/", "unknown option"},
+		{"@daily curl -k https://a.example/", `"-k" of curl cannot be taken`},
+		{"@daily curl --what http://a.example/", `"--what" of curl cannot be taken`},
+		{"@daily curl -s=1 http://a.example/", "cannot be taken"},
+		{"@daily curl -s-head http://a.example/", `"--" of curl cannot be taken`},
 		{"@daily curl --silent=1 http://a.example/", "takes no value"},
-		{"@daily wget -r http://a.example/", "-r: a line calls one URL"},
-		{"@daily wget --post-file=x http://a.example/", "--post-file: the server cannot read a file"},
+		{"@daily wget -r http://a.example/", `"-r" of wget cannot be taken`},
+		{"@daily wget --post-file=x http://a.example/", `"--post-file" of wget cannot be taken`},
 		{"@daily curl " + strings.Repeat("x", maxLine), "longer than"},
 	} {
 		if row.line == "0 21 * * *" {
@@ -287,6 +266,46 @@ func TestInvalidLines(t *testing.T) {
 	}
 }
 
+// A line means what a shell makes of it. If that could be another request, it is
+// refused, and the error names the remedy.
+func TestALineThatNeedsAShellIsRefused(t *testing.T) {
+	const special, wrapper = "write a URL, or a plain curl or wget", "omit the words before"
+	for command, why := range map[string]string{
+		"curl http://a.example/ | logger":                         special,
+		"curl http://a.example/ || true":                          special,
+		"curl http://a.example/ && date":                          special,
+		"curl http://a.example/ &":                                special,
+		"curl http://a.example/; date":                            special,
+		"curl http://a.example/?a=1&b=2":                          special,
+		"curl http://a.example/{1,2}":                             special,
+		"curl http://a.example/*":                                 special,
+		"curl -d ? http://a.example/":                             special,
+		"curl -d ~/x http://a.example/":                           special,
+		"curl -d [a] http://a.example/":                           special,
+		"curl $URL":                                               special,
+		"$HOME/bin/curl http://a.example/":                        special,
+		"curl -H \"X: $(date)\" http://a.example/":                special,
+		"curl `cat url`":                                          special,
+		"curl http://a.example/ > $LOG":                           special,
+		"curl http://a.example/ >'my log'":                        special,
+		"curl http://a.example/ > &1":                             special,
+		"curl http://a.example/ >":                                special,
+		"curl http://a.example/>log":                              special,
+		"timeout 60 curl http://a.example/":                       wrapper,
+		"flock -n /tmp/x curl http://a.example/":                  wrapper,
+		"nice curl http://a.example/":                             wrapper,
+		"cd /srv && curl http://a.example/":                       wrapper,
+		"bash -c 'curl http://a.example/'":                        "runs no programs",
+		"timeout 60 /usr/local/bin/backup.sh":                     "let an HTTP server of yours run it",
+		"command -v curl >/dev/null && curl http://a.example/":    wrapper,
+		"[ -x /usr/bin/curl ] && /usr/bin/curl http://a.example/": wrapper,
+	} {
+		if r, _, err := parseCommand(command); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %+v, %v, want %q", command, r, err, why)
+		}
+	}
+}
+
 // FuzzParse checks that each entry of any crontab is a valid schedule.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -294,7 +313,7 @@ func FuzzParse(f *testing.F) {
 		"CRON_TZ=Europe/Berlin\n# name: n\n@daily http://a.example/\\%20?q=1&b=2\r\n\ufeff",
 		"@every 90s wget -nv -qO- --header='A: b' --post-data=x http://[::1]/\nTZ='UTC'\nMAILTO=\"\"",
 		"# name: a\n@daily http://a.example/\n# name: a\n@daily http://b.example/\nwrong",
-		"@daily timeout -k 5 60 nice -5 flock -n f -c 'curl http://a.example/ || true' &",
+		"@daily timeout 60 curl http://a.example/ || true &",
 		"* * * * * root wget -T 1e3 --method=PUT -O x http://a.example/{}",
 		"0 0 1 1 0 curl http://curl",
 	} {
@@ -330,10 +349,9 @@ func FuzzParse(f *testing.F) {
 // The first word of the command would otherwise be read as the day of the week.
 func TestALineWithTooFewFieldsNamesTheirNumber(t *testing.T) {
 	for line, want := range map[string]string{
-		"5 4 * * curl https://shop.example/":                "the line has only 4 fields of time before its command, and needs five",
-		"5 4 https://shop.example/":                         "the line has only 2 fields of time before its command, and needs five",
-		"5 4 * * /usr/bin/timeout 9 curl https://a.example": "the line has only 4 fields of time before its command, and needs five",
-		"5 4 * * curlew curl https://shop.example/":         "day-of-week",
+		"5 4 * * curl https://shop.example/":        "the line has only 4 fields of time before its command, and needs five",
+		"5 4 https://shop.example/":                 "the line has only 2 fields of time before its command, and needs five",
+		"5 4 * * curlew curl https://shop.example/": "day-of-week",
 	} {
 		if errs := Parse(line, Config{}).Errors; len(errs) != 1 || !strings.Contains(errs[0].Text, want) {
 			t.Errorf("%s: %v, want %q", line, errs, want)

@@ -19,12 +19,10 @@
 // # Commands
 //
 // A command is a URL, or calls curl or wget with one URL. Options can set the
-// request. Options about output are ignored. In front of curl and wget, timeout
-// and flock -n set properties of the schedule, and nice and similar programs are
-// ignored.
+// request. Options about output and retries are ignored.
 //
-// Words are quoted as in a shell. Expansions such as $VAR and `date`, pipes, lists
-// and input are refused, except "|| true" and & at the end. A redirection of the
-// output is allowed, but no output is written. As in cron, \% means %. A % without
+// Words are quoted as in a shell. The output may be redirected to files, which are
+// not written. Whatever else a shell would interpret is an error, because the
+// request must be the one that the line says. As in cron, \% means %. A % without
 // a backslash would mean a newline.
 package crontab

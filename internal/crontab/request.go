@@ -1,155 +1,236 @@
 package crontab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// builder collects the request of a curl or wget command, and the settings of its
-// wrappers.
+// builder collects the request of a curl or wget command.
 type builder struct {
-	program string
-
+	program  string
+	request  Request
 	urls     []string
-	method   string // as given
 	head     bool
-	glob     bool // curl would expand {} and [] in the URL
-	headers  map[string]string
-	data     []string
-	hasData  bool
+	hasBody  bool
 	isJSON   bool
-	timeout  time.Duration
-	limit    time.Duration // the time limit of a wrapper
-	alone    bool
 	warnings []string
 }
 
-func (b *builder) warn(format string, args ...any) {
+// build parses the arguments of the program.
+func (b *builder) build(args []string) error {
+	b.request.Headers = map[string]string{}
+	if err := b.read(args); err != nil {
+		return err
+	}
+	switch {
+	case len(b.urls) != 1:
+		return fmt.Errorf("%s needs exactly one URL, and has %d: write a line for each URL, and quote values with spaces", b.program, len(b.urls))
+	case b.head && b.hasBody:
+		return errors.New("HEAD has no body: omit the data, or the option for HEAD")
+	case altered.MatchString(b.urls[0]):
+		return errors.New(`curl expands {} and [] to several URLs, and .. to a shorter path: write a line for each URL that is called, with a space as \%20 and {}[] as \%7B \%7D \%5B \%5D`)
+	}
+	b.request.URL = b.urls[0]
+	method := http.MethodGet
+	if b.head {
+		method = http.MethodHead
+	}
+	if b.isJSON { // a header that the command sets stays
+		_, _ = b.setHeader("Content-Type", "application/json"), b.setHeader("Accept", "application/json")
+	}
+	if b.hasBody {
+		method = http.MethodPost
+		_ = b.setHeader("Content-Type", "application/x-www-form-urlencoded")
+	}
+	b.request.Method = cmp.Or(b.request.Method, method)
+	return checkURL(b.request.URL)
+}
+
+// altered matches URLs that curl or wget would change: lists of URLs, spaces, and
+// paths with the segments . and .., but not the brackets of an IPv6 address.
+var altered = regexp.MustCompile(`://[^/?#]*[/?#].*[{}\[\]\s\\]|://[^?#]*/(?:\.|%2[eE]){1,2}(?:[/?#]|$)`)
+
+// read parses the options and URLs. As in curl and wget, options of one letter can
+// be written together, and the value of the last one can follow in the same word.
+func (b *builder) read(args []string) error {
+	letters := "" // the options of one letter that are left in a word
+	for letters != "" || len(args) > 0 {
+		var name, value string
+		given, together := false, letters != ""
+		if !together {
+			name, args = args[0], args[1:]
+			_, whole := programs[b.program][name] // such as -nv
+			switch {
+			case name == "--":
+				b.urls = append(b.urls, args...)
+				return nil
+			case len(name) < 2 || name[0] != '-':
+				b.urls = append(b.urls, name)
+				continue
+			case whole || strings.HasPrefix(name, "--"):
+				name, value, given = strings.Cut(name, "=")
+			default:
+				letters, together = name[1:], true
+			}
+		}
+		if together {
+			name, value, given, letters = "-"+letters[:1], letters[1:], len(letters) > 1, ""
+		}
+		o, known := programs[b.program][name]
+		switch {
+		case !known:
+			return fmt.Errorf("%s of %s cannot be taken: omit it if the request is the same without it, or write a header or the data instead (name and password: 'Authorization: Basic …')", quote(name), b.program)
+		case o.value && !given && len(args) == 0:
+			return fmt.Errorf("%s needs a value", name)
+		case o.value && !given:
+			value, args = args[0], args[1:]
+		case !o.value && given && !together:
+			return fmt.Errorf("%s takes no value", name)
+		case !o.value:
+			letters = value
+		}
+		if o.take == nil {
+			continue
+		}
+		if err := o.take(b, value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// option is an option of curl or wget. It is ignored if take is nil.
+type option struct {
+	value bool
+	take  func(b *builder, value string) error
+}
+
+// options returns options by name. A name with a = takes a value.
+func options(taken map[string]func(*builder, string) error, ignored string) map[string]option {
+	all := map[string]option{}
+	taken[ignored] = nil
+	for names, take := range taken {
+		for name := range strings.FieldsSeq(names) {
+			name, value := strings.CutSuffix(name, "=")
+			all[name] = option{value, take}
+		}
+	}
+	return all
+}
+
+// programs has the known options. Options that do not change the request are
+// ignored: Foliot prints no output, asks no questions, retries by itself, and
+// judges a reply by its status.
+var programs = map[string]map[string]option{
+	"curl": options(map[string]func(*builder, string) error{
+		"-X= --request=": (*builder).setMethod,
+		"-I --head":      (*builder).setHead,
+		"-d= --data= --data-ascii= --data-binary=": adder("&", true),
+		"--data-raw=":       adder("&", false),
+		"--json=":           adder("", true),
+		"-H= --header=":     (*builder).addHeader,
+		"-A= --user-agent=": (*builder).setUserAgent,
+		"-m= --max-time=":   (*builder).setTimeout,
+		"--url=":            func(b *builder, value string) error { b.urls = append(b.urls, value); return nil },
+		"-o= --output=":     (*builder).toFile,
+		"-L --location": func(b *builder, _ string) error {
+			return b.warn("redirects are not followed, and count as failures: give the URL to which it redirects")
+		},
+	}, "-s --silent -S --show-error -f --fail --fail-with-body -v --verbose -i --include -q --disable -# --progress-bar "+
+		"--no-progress-meter -N --no-buffer --compressed -O --remote-name --create-dirs -w= --write-out= --stderr= -D= --dump-header= "+
+		"--retry= --retry-delay= --retry-max-time= --retry-all-errors --retry-connrefused --connect-timeout= --max-redirs= "+
+		"--http1.1 --http2 --tlsv1.2 --tlsv1.3 -4 --ipv4 -6 --ipv6"),
+	"wget": options(map[string]func(*builder, string) error{
+		"--method=":                      (*builder).setMethod,
+		"--spider":                       (*builder).setHead,
+		"--post-data= --body-data=":      (*builder).setBody,
+		"--header=":                      (*builder).addHeader,
+		"-U= --user-agent=":              (*builder).setUserAgent,
+		"-T= --timeout= --read-timeout=": (*builder).setTimeout,
+		"-O= --output-document= -o= --output-file= -a= --append-output=": (*builder).toFile,
+	}, "-q --quiet -v --verbose -nv --no-verbose -S --server-response --show-progress --progress= -b --background -t= --tries= "+
+		"-w= --wait= --waitretry= --retry-connrefused --retry-on-http-error= --connect-timeout= --dns-timeout= --max-redirect= "+
+		"-nc --no-clobber -nd --no-directories -P= --directory-prefix= --delete-after --no-cache --no-cookies --no-hsts -4 --inet4-only -6 --inet6-only"),
+}
+
+func (b *builder) warn(format string, args ...any) error {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+	return nil
 }
 
-// request parses the arguments of the program, and returns the request and the
-// warnings.
-func (b *builder) request(args []string) (Request, []string, error) {
-	b.headers, b.glob = map[string]string{}, b.program == "curl"
-	if err := b.read(programs[b.program], args); err != nil {
-		return Request{}, nil, err
+// toFile warns that a file is not written.
+func (b *builder) toFile(name string) error {
+	if name == "" || name == "/dev/null" || name == "-" {
+		return nil
 	}
-	switch len(b.urls) {
-	case 1:
-	case 0:
-		return Request{}, nil, fmt.Errorf("%s has no URL: %s", b.program, commandForm)
-	default:
-		return Request{}, nil, fmt.Errorf("%s is a second URL: write a line for each", quote(b.urls[1]))
-	}
-	address := b.urls[0]
-	if err := checkURL(address); err != nil {
-		return Request{}, nil, err
-	}
-	if b.glob && globs(address) {
-		return Request{}, nil, errors.New("curl expands {} and [] to several URLs: write a line for each URL, or encode them as %7B %7D %5B %5D, with each % as \\%")
-	}
-	b.contentType()
-	glue := "&"
-	if b.isJSON {
-		glue = ""
-	}
-	return Request{
-		Method: b.verb(), URL: address, Headers: b.headers, Body: strings.Join(b.data, glue), Timeout: shorter(b.timeout, b.limit), Alone: b.alone,
-	}, b.warnings, nil
+	return b.warn("the reply is not written to %s: `foliot get` shows its beginning", quote(name))
 }
 
-// globs reports whether curl would expand a URL. It ignores the brackets around an
-// IPv6 address.
-func globs(address string) bool {
-	_, rest, _ := strings.Cut(address, "://")
-	if strings.HasPrefix(rest, "[") {
-		_, rest, _ = strings.Cut(rest, "]")
+func (b *builder) setHead(string) error { b.head = true; return nil }
+
+func (b *builder) setMethod(value string) error {
+	if value == "" {
+		return errors.New("the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
 	}
-	return strings.ContainsAny(rest, "{}[]")
+	b.request.Method = value
+	return nil
 }
 
-// verb returns the method that the program would use.
-func (b *builder) verb() string {
-	switch {
-	case b.method != "":
-		return b.method
-	case b.head:
-		return http.MethodHead
-	case b.hasData:
-		return http.MethodPost
-	}
-	return http.MethodGet
+func (b *builder) setBody(value string) error {
+	b.request.Body, b.hasBody = value, true
+	return nil
 }
 
-// contentType sets the header that the program would set for a body.
-func (b *builder) contentType() {
-	switch {
-	case !b.hasData || b.given("Content-Type"):
-	case b.isJSON:
-		b.headers["Content-Type"] = "application/json"
-	default:
-		b.headers["Content-Type"] = "application/x-www-form-urlencoded"
+// adder returns the action of an option that adds a part to the body, as curl does.
+// glue joins the parts. If the option reads files, a file is refused.
+func adder(glue string, readsFiles bool) func(*builder, string) error {
+	return func(b *builder, value string) error {
+		switch {
+		case b.hasBody && b.request.Body == "":
+			return errors.New("versions of curl join an empty part of the body in different ways: omit it")
+		case readsFiles && strings.HasPrefix(value, "@"):
+			return fmt.Errorf("%s is a file of this machine, which the server cannot read: write its content", quote(value))
+		case b.hasBody:
+			value = b.request.Body + glue + value
+		}
+		b.isJSON = b.isJSON || glue == ""
+		return b.setBody(value)
 	}
-	if b.isJSON && !b.given("Accept") {
-		b.headers["Accept"] = "application/json"
+}
+
+func (b *builder) setUserAgent(value string) error { return b.setHeader("User-Agent", value) }
+
+func (b *builder) addHeader(line string) error {
+	name, value, _ := strings.Cut(line, ":")
+	return b.setHeader(name, strings.TrimSpace(value))
+}
+
+func (b *builder) setHeader(name, value string) error {
+	if name == "" || value == "" {
+		name, _ = cutField(name) // the rest may contain a secret
+		return fmt.Errorf("%s is not a header with a value: write 'Name: value'", quote(name))
 	}
+	if b.given(name) {
+		return fmt.Errorf("the header %s is given twice", quote(name))
+	}
+	b.request.Headers[name] = value
+	return nil
 }
 
 func (b *builder) given(header string) bool {
-	for name := range b.headers {
+	for name := range b.request.Headers {
 		if strings.EqualFold(name, header) {
 			return true
 		}
 	}
 	return false
-}
-
-func (b *builder) addHeader(line string) error {
-	name, value, ok := strings.Cut(line, ":")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	switch {
-	case strings.HasPrefix(line, "@"):
-		return noFileOf(line)
-	case !ok || name == "" || value == "":
-		word, rest := cutField(line)
-		if rest != "" {
-			word += " …" // the rest may contain a secret
-		}
-		return fmt.Errorf("%s is not a header: write 'Name: value'", quote(word))
-	}
-	return b.setHeader(name, value)
-}
-
-func (b *builder) setHeader(name, value string) error {
-	if b.given(name) {
-		return fmt.Errorf("the header %s is given twice", quote(name))
-	}
-	b.headers[name] = value
-	return nil
-}
-
-// addData adds a part of the body.
-func (b *builder) addData(value string) error {
-	b.data, b.hasData = append(b.data, value), true
-	return nil
-}
-
-// addDataOrFile adds a part of the body, and refuses a file.
-func (b *builder) addDataOrFile(value string) error {
-	if strings.HasPrefix(value, "@") {
-		return noFileOf(value)
-	}
-	return b.addData(value)
-}
-
-func noFileOf(value string) error {
-	return fmt.Errorf("%s is a file of this machine, which the server cannot read: write its content", quote(value))
 }
 
 // setTimeout parses a number of seconds. 0 means no limit, as if it was not set.
@@ -158,6 +239,6 @@ func (b *builder) setTimeout(value string) error {
 	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > 1e6 {
 		return fmt.Errorf("%s is not a number of seconds, such as 30 or 2.5", quote(value))
 	}
-	b.timeout = time.Duration(math.Round(seconds*1e3)) * time.Millisecond
+	b.request.Timeout = time.Duration(math.Round(seconds*1e3)) * time.Millisecond
 	return nil
 }

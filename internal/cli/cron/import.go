@@ -39,12 +39,12 @@ type importCmd struct {
 func (importCmd) Help() string {
 	return `Creates a schedule from each line of a crontab that calls a URL. A line has five fields or a name such as @daily, and then a
 command: a URL, which is called with POST, or curl or wget with options for the request. The request is the one that curl or
-wget would send. Options for output and retries are ignored, because Foliot retries each call without a 2xx reply. Foliot also
-retries a call that takes too long: longer than the line's --max-time or, without that, longer than --timeout or the limit of the
-queue (15s by default). If any other line is found, the command prints it as an error with its number, and creates no schedule.
+wget would send. Options for retries are ignored, because Foliot retries each call without a 2xx reply. So are options and
+redirections of the output. Foliot also retries a call that takes too long: longer than the line's --max-time or, without that,
+longer than --timeout or the limit of the queue (15s by default).
 
-Before curl, timeout 60 means --max-time 60, and flock -n means --overlap skip. The programs nice, ionice, nohup and chronic are
-ignored. So are || true and & at the end of a line.
+If any other line is found, for example with a pipe, a variable, or timeout before curl, the command prints it as an error with
+its number, and creates no schedule.
 
 Flags set the other properties for all lines: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. The
 time limit of a line overrides --timeout. While the receiver of a frequent line is down, its calls accumulate, and are sent when

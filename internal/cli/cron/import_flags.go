@@ -18,8 +18,8 @@ import (
 // lineFlags set properties of the schedules that the lines of a crontab cannot
 // express.
 type lineFlags struct {
-	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time or timeout (default: the queue's, or 15s)."`
-	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended. A line with flock -n has skip (default: allow)."`
+	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time (default: the queue's, or 15s)."`
+	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
 	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
 	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
 	Queue       string   `placeholder:"NAME" complete:"queue" help:"The queue of the tasks (default: default)."`

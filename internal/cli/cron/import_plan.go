@@ -48,9 +48,6 @@ func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSche
 	p := plannedSchedule{line: e.Line, name: e.Name, spec: flags}
 	p.spec.Task.HTTP = client.HTTP{URL: r.URL, Method: cmp.Or(r.Method, task.DefaultMethod), Headers: r.Headers}
 	p.spec.Task.Timeout = cmp.Or(r.Timeout, flags.Task.Timeout)
-	if r.Alone {
-		p.spec.Overlap = client.SkipOverlap
-	}
 	if r.Body != "" {
 		p.spec.Task.HTTP.Body = client.Text(r.Body)
 	}
