@@ -70,7 +70,7 @@ func (s *service) send(r *http.Request) reply {
 	s.Helper()
 	w := httptest.NewRecorder()
 	var sent bytes.Buffer
-	if r.ContentLength < 1<<20 { // some tests measure the memory that a large request takes
+	if r.ContentLength >= 0 && r.ContentLength < 1<<20 { // some tests measure the memory that a large request takes
 		r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
 	}
 	s.ServeHTTP(w, r)

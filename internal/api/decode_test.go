@@ -105,7 +105,7 @@ func TestABodyOfTheLargestSizeIsAccepted(t *testing.T) {
 }
 
 func TestTheReaderStopsAtTheLimitOfABody(t *testing.T) {
-	const whole, limit = 8 << 20, 10_000
+	const limit, whole = 10_000, 16 * decode.YieldStep
 	var object strings.Builder
 	for i := 0; object.Len() < whole; i++ {
 		fmt.Fprintf(&object, `,"%x":0`, i)

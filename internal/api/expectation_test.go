@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
@@ -15,8 +17,18 @@ import (
 
 func createTasks(s *service, n int) {
 	s.Helper()
-	for i := range n {
-		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "t%d", "queue": "q%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, i, i%2)).want(201, nil)
+	tasks := make([]string, n)
+	for i := range tasks {
+		tasks[i] = fmt.Sprintf(`{"name": "t%d", "queue": "q%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, i, i%2)
+	}
+	for some := range slices.Chunk(tasks, task.MaxBatch) {
+		var made wire.BatchReply
+		s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(some, ",")+`]}`).want(200, &made)
+		for _, r := range made.Results {
+			if r.Status != 201 {
+				s.Fatalf("%+v", r)
+			}
+		}
 	}
 }
 

@@ -19,15 +19,15 @@ import (
 
 func TestOnlyOurOwnHostsAreServed(t *testing.T) {
 	local := &net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 8750}
+	s := serve(t, func(c *api.Config) {
+		c.AllowedHosts = []string{"timers.internal", "2001:db8::1", "", ":8750", "0.0.0.0", "[::]:8750"}
+	})
 	for host, allowed := range map[string]bool{
 		"localhost": true, "localhost:8750": true, "LOCALHOST.:8750": true, "127.0.0.1:8750": true, "127.9.9.9": true, "[::1]:8750": true, "::1": true,
 		"[::ffff:127.0.0.1]": true, "192.0.2.7": true, "192.0.2.7:1": true, "timers.internal": true, "Timers.Internal:443": true, "[2001:db8::1]": true,
 		"": false, "evil.example": false, "evil.example:8750": false, "localhost.evil.example": false, "timers.internal.evil.example": false,
 		"192.0.2.8": false, "8.8.8.8:8750": false, "0.0.0.0": false, "[::]": false, "xlocalhost": false, "2130706433": false, "localhost@evil.example": false,
 	} {
-		s := serve(t, func(c *api.Config) {
-			c.AllowedHosts = []string{"timers.internal", "2001:db8::1", "", ":8750", "0.0.0.0", "[::]:8750"}
-		})
 		for _, target := range []string{"GET /healthz", "POST /v1/tasks", "GET /v1/tasks", "GET /openapi.json", "GET /", "GET /nothing"} {
 			method, path, _ := strings.Cut(target, " ")
 			r := httptest.NewRequest(method, path, nil)

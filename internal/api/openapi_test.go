@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,12 +57,23 @@ type operation struct {
 	Security    []map[string][]string
 }
 
+// openAPI returns the document that a server serves. No test changes it.
 func openAPI(t *testing.T) (doc document, raw []byte) {
-	raw = serve(t).do("GET", "/openapi.json", "").want(200, nil).body
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc, raw
+	t.Helper()
+	theDocument.once.Do(func() {
+		theDocument.raw = serve(t).do("GET", "/openapi.json", "").want(200, nil).body
+		if err := json.Unmarshal(theDocument.raw, &theDocument.document); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return theDocument.document, theDocument.raw
+}
+
+// theDocument is made once, because that takes a tenth of a second.
+var theDocument struct {
+	document
+	once sync.Once
+	raw  []byte
 }
 
 func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
