@@ -23,7 +23,7 @@ func noNames(string, string) []completion.Candidate { return nil }
 
 // completed returns the completions of a command line up to the cursor.
 func completed(line string) string {
-	kind, list := completion.Of(quietParser(new(cli)).Model.Node, strings.Split(line, " "), noNames)
+	kind, list := completion.Of(theModel().Node, strings.Split(line, " "), noNames)
 	var words []string
 	for _, c := range list {
 		words = append(words, c.Text)
@@ -136,6 +136,7 @@ func TestNamesAreCompletedFromTheServer(t *testing.T) {
 }
 
 func TestACompletionGivesUpIfTheServerIsSilent(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	ended := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -154,7 +155,7 @@ func FuzzComplete(f *testing.F) {
 	for _, seed := range []string{"", "serve --log-level=w", "-o", "--", "queue -- -x", "serve --=", "-", "add -d"} {
 		f.Add(seed)
 	}
-	root := quietParser(new(cli)).Model.Node
+	root := theModel().Node
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, " ")
 		_, list := completion.Of(root, words, noNames)

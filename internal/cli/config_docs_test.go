@@ -24,7 +24,7 @@ func TestTheDocsHaveEverySetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := quietParser(new(cli)).Model.Node
+	root := theModel().Node
 	serve := commandOfName(root, "serve")
 	after := between(t, before, "settings", settingsTable(withoutHelp(serve.Flags)))
 	after = between(t, after, "client", settingsTable(withVariable(root.Flags)))
@@ -105,7 +105,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func TestEverySettingHasAVariableAndHelp(t *testing.T) {
 	for _, name := range []string{"serve", "config"} {
-		for _, f := range config.FileFlags(commandOfName(quietParser(new(cli)).Model.Node, name)) {
+		for _, f := range config.FileFlags(commandOfName(theModel().Node, name)) {
 			want := "FOLIOT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 			if !slices.Equal(f.Tag.Envs, []string{want}) || f.Help == "" || !strings.HasSuffix(f.Help, ".") || strings.Contains(f.Help, "(default") {
 				t.Errorf("%s --%s has the variables %q and the help %q", name, f.Name, f.Tag.Envs, f.Help)

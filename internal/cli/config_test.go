@@ -227,7 +227,7 @@ func FuzzParseConfig(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	model := quietParser(new(cli)).Model
+	model := theModel()
 	flags := config.FileFlags(commandOfName(model.Node, "serve"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, err := config.Parse("f", data, flags)

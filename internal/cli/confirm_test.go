@@ -17,8 +17,10 @@ import (
 func (s *session) terminal(answer io.Reader, line string) (printed, asked string, err error) {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	flags := new(cli)
-	parsed, err := quietParser(flags).Parse(append(strings.Fields(line), "--server", s.server))
+	p, release := takeUsed()
+	defer release()
+	flags := p.line
+	parsed, err := p.Parse(append(strings.Fields(line), "--server", s.server))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func scheduleOf(s *session, name string) string {
 
 // A flag that sets no field would be accepted and ignored.
 func TestEveryFlagOfCronSetSetsAField(t *testing.T) {
-	for _, leaf := range quietParser(new(cli)).Model.Leaves(true) {
+	for _, leaf := range theModel().Leaves(true) {
 		if leaf.FullPath() != "foliot cron set" {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
-	root := quietParser(new(cli)).Model.Node
+	root := theModel().Node
 	for setting, says := range map[string]string{
 		"FOLIOT_LISEN=:1":             "FOLIOT_LISEN: unknown variable: unset it; did you mean FOLIOT_LISTEN?",
 		"FOLIOT_KEEPFINISHED=1h":      "did you mean FOLIOT_KEEP_FINISHED?",

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"flag"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +25,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		os.Exit(Main())
 	}
-	debug.SetGCPercent(800) // the models of all commands are large: a third of the time was garbage collection
+	// The models of all commands are large: a third of the time was garbage
+	// collection. With GOGC, servers in this process make no spare heap.
+	debug.SetGCPercent(800)
+	_ = os.Setenv("GOGC", "800")
+	// Parallel tests wait for servers. -parallel overrides it.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	takeParser = takeUsed
 	for _, setting := range os.Environ() { // settings of the developer
 		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
@@ -40,12 +48,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// usedParser is a parser that tests use again, and the marks of its model
-// before its first command line.
+// usedParser is a parser that tests use again, and what command lines and help
+// texts change in its model, as it was before the first of them.
 type usedParser struct {
 	*lineParser
 	values map[*kong.Value][2]bool // Set and Active
-	nodes  map[*kong.Node]bool     // Active
+	nodes  map[*kong.Node]kong.Node
 }
 
 // usedParsers has the parsers that are free. A sync.Pool would forget a quarter
@@ -56,8 +64,20 @@ var usedParsers struct {
 }
 
 func newUsedParser() *usedParser {
-	p := &usedParser{newLineParser(), map[*kong.Value][2]bool{}, map[*kong.Node]bool{}}
-	p.eachMark(func(v *kong.Value) { p.values[v] = [2]bool{v.Set, v.Active} }, func(n *kong.Node) { p.nodes[n] = n.Active })
+	p := &usedParser{newLineParser(), map[*kong.Value][2]bool{}, map[*kong.Node]kong.Node{}}
+	err := kong.Visit(p.Model, func(v kong.Visitable, next kong.Next) error {
+		switch v := v.(type) {
+		case *kong.Value:
+			p.values[v] = [2]bool{v.Set, v.Active}
+		case *kong.Node:
+			p.nodes[v] = *v
+		}
+		return next(nil)
+	})
+	if err != nil {
+		panic(err)
+	}
+	p.nodes[p.Model.Node] = *p.Model.Node
 	return p
 }
 
@@ -78,31 +98,31 @@ func (p *usedParser) release() {
 	usedParsers.free = append(usedParsers.free, p)
 }
 
-// eachMark calls a function for each value and node of the model.
-func (p *usedParser) eachMark(value func(*kong.Value), node func(*kong.Node)) {
-	err := kong.Visit(p.Model, func(v kong.Visitable, next kong.Next) error {
-		switch v := v.(type) {
-		case *kong.Value:
-			value(v)
-		case *kong.Node:
-			node(v)
-		}
-		return next(nil)
-	})
-	if err != nil {
-		panic(err)
-	}
-	node(p.Model.Node)
-}
-
-// takeUsed is takeParser for the tests. It resets the marks of the model,
-// because kong does not.
+// takeUsed is takeParser for the tests. It resets the model, because kong does
+// not.
 func takeUsed() (*lineParser, func()) {
 	p := usedOrNewParser()
 	*p.line, *p.file = cli{}, config.Values{}
-	p.eachMark(func(v *kong.Value) { v.Set, v.Active = p.values[v][0], p.values[v][1] }, func(n *kong.Node) { n.Active = p.nodes[n] })
+	for n, was := range p.nodes {
+		n.Active, n.Flags, n.Aliases, n.Detail = was.Active, was.Flags, was.Aliases, was.Detail
+	}
+	for v, was := range p.values {
+		v.Set, v.Active = was[0], was[1]
+	}
 	return p.lineParser, p.release
 }
+
+// parse parses a command line and does not run it.
+func parse(args []string) error {
+	p, release := takeUsed()
+	defer release()
+	p.Stdout, p.Stderr = io.Discard, io.Discard
+	_, err := p.Parse(joinNegative(args))
+	return err
+}
+
+// theModel has all commands and flags. No test changes it.
+var theModel = sync.OnceValue(func() *kong.Application { return quietParser(new(cli)).Model })
 
 // quietParser returns a parser that prints nothing.
 func quietParser(line *cli) *kong.Kong {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/quick"
 )
 
 func TestTheFlagVersionPrintsTheOutputOfTheCommandVersion(t *testing.T) {
@@ -56,7 +55,7 @@ func TestOtherNamesRunTheSameCommand(t *testing.T) {
 // A word must not have two meanings, and the commands of foliot task are those
 // of foliot.
 func TestNoNameIsUsedTwice(t *testing.T) {
-	root := quietParser(new(cli)).Model.Node
+	root := theModel().Node
 	groups := append(root.Children, root)
 	for _, group := range groups {
 		used := map[string]bool{}
@@ -75,9 +74,8 @@ func TestNoNameIsUsedTwice(t *testing.T) {
 var heading = regexp.MustCompile(`(?m)^\S.*:$`)
 
 func TestTheFlagsOfEveryCommandComeLastInEveryHelp(t *testing.T) {
-	quick.Leave(t, "builds a thousand parsers")
 	s := newSession(t)
-	root := quietParser(new(cli)).Model.Node
+	root := theModel().Node
 	commands := [][]string{{}}
 	for _, leaf := range append(root.Leaves(true), root.Children...) {
 		commands = append(commands, strings.Fields(nameOf(leaf))[1:])

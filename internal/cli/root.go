@@ -99,11 +99,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	parser, ended := takeParser()
+	defer ended()
 	parser.Stdout, parser.Stderr = stdout, stderr
 	flags := parser.line
 	flags.Notes, flags.Typed = stderr, map[string]bool{}
 	parsed, err := parser.Parse(joinNegative(helpAsFlag(args)))
-	defer ended() // not after a help text, which changes the model
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
 		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
