@@ -85,7 +85,7 @@ func checkRoundTrip(t *testing.T, foliot command) {
 func TestAnExportOfSettingsChangesNothing(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { checkRoundTrip(t, newSession(t).command) })
 	t.Run("embedded", func(t *testing.T) {
-		p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+		p := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 		checkRoundTrip(t, p.foliot)
 	})
 	t.Run("redis", func(t *testing.T) {

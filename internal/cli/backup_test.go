@@ -14,8 +14,9 @@ import (
 )
 
 func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
-	p := serveProcess(t, "--listen", anyPort, "--data", data)
+	p := serveHere(t, "--listen", anyPort, "--data", data)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept", "--queue", "mail")
 	p.must("queue", "set", "mail", "--rate", "5")
 	p.must("queue", "pause", "mail")
@@ -46,7 +47,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
-	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)
+	q := serveHere(t, "--listen", anyPort, "--data", elsewhere)
 	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld (pause)\t") || strings.Contains(got, "later") {
 		t.Errorf("%s", got)
 	}
@@ -56,7 +57,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 }
 
 func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	p := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept")
 	file := filepath.Join(t.TempDir(), "b.tar")
 	p.must("backup", file)
@@ -136,7 +137,7 @@ func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(token, "foliot_") || strings.Contains(stderr, token) {
 		t.Fatalf("%d: %q %q", code, out, stderr)
 	}
-	p := serveProcess(t, "--listen", anyPort, "--data", data)
+	p := serveHere(t, "--listen", anyPort, "--data", data)
 	if _, stderr, code := p.foliot("ls"); code != exit.Failure || !strings.Contains(stderr, "token") {
 		t.Errorf("without the token: %d: %s", code, stderr)
 	}

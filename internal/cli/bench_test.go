@@ -6,7 +6,8 @@ import (
 )
 
 func TestBenchMeasuresAServer(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	t.Parallel()
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 	var got struct {
 		Tasks, Arrived, Lost, Early, Duplicates int
 

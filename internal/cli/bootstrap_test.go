@@ -44,7 +44,7 @@ func TestAFileMakesTheFirstTokenAndNoOther(t *testing.T) {
 	file, token := tokenFile(t)
 	open := func(file string) *process {
 		t.Helper()
-		return serveProcess(t, "--listen", anyPort, "--data", dir, "--bootstrap-token-file", file)
+		return serveHere(t, "--listen", anyPort, "--data", dir, "--bootstrap-token-file", file)
 	}
 	stop := func(p *process) (log string) {
 		t.Helper()
@@ -109,7 +109,7 @@ func TestAFileOpensAServerToOtherMachines(t *testing.T) {
 	files, ca := a.Files(servertest.InAYear()), filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
 	for _, store := range []string{"memory:", filepath.Join(t.TempDir(), "data")} {
-		p := serveProcess(t, "--listen", "0.0.0.0:0", "--store", store, "--tls-cert", files.Cert, "--tls-key", files.Key, "--bootstrap-token-file", file)
+		p := serveHere(t, "--listen", "0.0.0.0:0", "--store", store, "--tls-cert", files.Cert, "--tls-key", files.Key, "--bootstrap-token-file", file)
 		p.must("ls", "--ca-cert", ca)
 	}
 }
@@ -121,8 +121,9 @@ func TestServersOfOneRedisMakeOneFirstToken(t *testing.T) {
 	var wait sync.WaitGroup
 	nodes := make([]*process, 3)
 	for i := range nodes {
-		nodes[i] = &process{t: t, cmd: foliotCommand(t, "serve", "-o", "json", "--listen", anyPort, "--store", "redis://"+r.Addr, "--bootstrap-token-file", file)}
-		wait.Go(nodes[i].start)
+		wait.Go(func() {
+			nodes[i] = serveHere(t, "--listen", anyPort, "--store", "redis://"+r.Addr, "--bootstrap-token-file", file)
+		})
 	}
 	wait.Wait()
 	for _, p := range nodes {

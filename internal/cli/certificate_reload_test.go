@@ -12,6 +12,7 @@ import (
 
 // Scripts that rotate logs or certificates send SIGHUP to all servers.
 func TestSIGHUPWithoutTLSIsALogLineAndEndsOtherCommands(t *testing.T) {
+	t.Parallel()
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 	for range 2 {
 		p.signal(syscall.SIGHUP)
@@ -37,6 +38,7 @@ func TestSIGHUPWithoutTLSIsALogLineAndEndsOtherCommands(t *testing.T) {
 }
 
 func TestSIGHUPReloadsTheCertificate(t *testing.T) {
+	t.Parallel()
 	a := servertest.NewAuthority(t)
 	files := a.Files(servertest.InAYear())
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -61,6 +63,7 @@ func TestSIGHUPReloadsTheCertificate(t *testing.T) {
 }
 
 func TestDoctorReportsTLSFilesThatTheServerCannotUse(t *testing.T) {
+	t.Parallel()
 	a := servertest.NewAuthority(t)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))

@@ -18,7 +18,7 @@ func TestAClientCertificateIsSentAndTheErrorWithoutOneNamesTheFlags(t *testing.T
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
 	serve := []string{"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-client-ca", ca}
-	p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, serve...)...)
+	p := serveHere(t, append([]string{"--listen", anyPort, "--store", "memory:"}, serve...)...)
 	_, addr, _ := strings.Cut(p.url, "://")
 	for range 20 {
 		const want = "(the server requires a client certificate): pass one with --client-cert and --client-key, or FOLIOT_CLIENT_CERT and FOLIOT_CLIENT_KEY\n"

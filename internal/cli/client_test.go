@@ -91,8 +91,8 @@ func TestAWrongSchemeIsReportedWithTheRightOne(t *testing.T) {
 		}
 	}
 	for _, p := range []*process{
-		serveProcess(t, "--listen", anyPort, "--store", "memory:"),
-		serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", cert, "--tls-key", key),
+		serveHere(t, "--listen", anyPort, "--store", "memory:"),
+		serveHere(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", cert, "--tls-key", key),
 	} {
 		right := p.url
 		other := "https" + strings.TrimPrefix(right, "http")

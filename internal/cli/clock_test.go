@@ -89,7 +89,7 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 			seen[hook.Next(t)]++
 		}
 	}
-	dies := redisNode(t, url, "--node", "dies", "--lease", "5s")
+	dies := serveProcess(t, "--listen", anyPort, "--store", url, "--node", "dies", "--lease", "5s")
 	add(dies, "lost")
 	nodes := []*process{redisNode(t, url, "--node", "a", "--lease", lease), redisNode(t, url, "--node", "b", "--lease", lease)}
 	a := nodes[0]

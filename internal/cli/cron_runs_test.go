@@ -18,7 +18,7 @@ func TestAScheduleShowsHowItsLastRunsEnded(t *testing.T) {
 	status := make(chan int, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(<-status) }))
 	defer receiver.Close()
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--egress-allow", "127.0.0.0/8")
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--egress-allow", "127.0.0.0/8")
 	p.must("cron", "add", "n", "@yearly", receiver.URL, "--max-attempts", "1", "--paused")
 	for _, code := range []int{http.StatusOK, http.StatusServiceUnavailable} {
 		status <- code

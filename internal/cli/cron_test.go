@@ -285,6 +285,7 @@ func TestAnExportOmitsSchedulesThatTheFilterDoesNotSelect(t *testing.T) {
 // If the namespace has a create rate, an import takes longer, but it succeeds.
 func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 	quick.Leave(t, "waits for a rate")
+	t.Parallel()
 	for _, row := range []struct{ stdin, line, want string }{
 		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedule, skipped 0"},
 		{"# name: n\n@every 1h http://127.0.0.1:9/\n", "cron import -", "created n: every hour, next"},

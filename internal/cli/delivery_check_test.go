@@ -20,7 +20,8 @@ var trials = map[string][]string{
 // The server of this test may not call loopback.
 func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 	quick.Leave(t, "waits for an obstacle")
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--egress-deny", "127.0.0.0/8")
+	t.Parallel()
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--egress-deny", "127.0.0.0/8")
 	for name, args := range trials {
 		began := time.Now()
 		_, errs, code := p.foliot(args...)
@@ -37,8 +38,9 @@ func TestATrialReportsAtOnceWhyItsTaskWasNotDelivered(t *testing.T) {
 // The trial continues after the reason of the wait is gone.
 func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 	quick.Leave(t, "waits for an obstacle")
+	t.Parallel()
 	for name, args := range trials {
-		p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+		p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 		queue := "default"
 		if name == "bench" {
 			queue = "foliot-bench"
@@ -72,6 +74,7 @@ func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 // A trial needs a token of scope write. Without one, the error names the
 // remedy.
 func TestATrialWorksOnASecuredServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	makeToken(t, dir)
 	out, errs, code := newSession(t).runBare("token", "create", "--data", dir, "--scope", "write")
@@ -82,7 +85,7 @@ func TestATrialWorksOnASecuredServer(t *testing.T) {
 	if err := os.WriteFile(token, []byte(out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--egress-allow", "127.0.0.1/32")
+	p := serveHere(t, "--listen", anyPort, "--data", dir, "--egress-allow", "127.0.0.1/32")
 	for name, args := range trials {
 		if _, errs, code := p.foliot(append([]string{"--token-file", token}, args...)...); code != exit.OK {
 			t.Errorf("%s ended with %d: %s", name, code, errs)

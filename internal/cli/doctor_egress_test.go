@@ -54,7 +54,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 	dir := t.TempDir()
 	token := makeToken(t, dir)
-	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--egress-allow", "10.0.0.0/8")
+	p := serveHere(t, "--listen", anyPort, "--data", dir, "--egress-allow", "10.0.0.0/8")
 	t.Setenv("FOLIOT_TOKEN", token)
 	t.Setenv("FOLIOT_EGRESS_ALLOW", "192.168.0.0/16")
 	t.Setenv("FOLIOT_EGRESS_DENY", "10.0.0.0/8")

@@ -39,6 +39,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 
 func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
 	quick.Leave(t, "waits for an outage")
+	t.Parallel()
 	r := redistest.New(t)
 	replica, full := redistest.NewReplica(t, r.Addr), redistest.New(t, "--maxmemory", "100kb")
 	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "min-replicas-to-write", "2"); err != nil {
@@ -54,6 +55,7 @@ func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
 }
 
 func TestTheDoctorExaminesAllMastersOfACluster(t *testing.T) {
+	t.Parallel()
 	c := redistest.NewCluster(t, 3, 0)
 	stdout, stderr, code := newSession(t).runBare("doctor", "redis", "redis+cluster://"+c.Servers[0].Addr)
 	if code != exit.OK || strings.Count(stdout, "version 7") != 3 || strings.Count(stdout, "ok   clock ") != 3 || strings.Count(stdout, "ok   clocks") != 1 {

@@ -40,7 +40,7 @@ func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 }
 
 func TestDoctorReportsTheSchedulesOfAServer(t *testing.T) {
-	s := &session{t: t, server: serveProcess(t, "--listen", anyPort, "--store", "memory:").url}
+	s := &session{t: t, server: serveHere(t, "--listen", anyPort, "--store", "memory:").url}
 	s.must("", "cron add n @daily http://127.0.0.1:9/")
 	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 in the namespace default, none overdue or stuck\n") {
 		t.Error(out)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestDoctorNamesTheNamespacesThatItExamined(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 	s := &session{t: t, server: p.url}
 	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "schedules    the namespace default has none\n") {
 		t.Errorf("without other namespaces:\n%s", out)

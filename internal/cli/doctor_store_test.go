@@ -31,6 +31,7 @@ func findingsOf(t *testing.T, text string) map[string]wire.Finding {
 
 func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	quick.Leave(t, "starts several servers")
+	t.Parallel()
 	r := redistest.New(t)
 	url := "redis://" + r.Addr
 	p := redisNode(t, url, "--shards", "16")
@@ -87,6 +88,7 @@ func closes(t *testing.T, p *process) {
 
 func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
 	quick.Leave(t, "starts several servers")
+	t.Parallel()
 	r := redistest.New(t)
 	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
 	if reply, err := redistest.Command(t.Context(), r.Addr, "FLUSHALL"); reply != "+OK" {
@@ -105,6 +107,7 @@ func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
 
 func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 	quick.Leave(t, "waits for a check of Redis")
+	t.Parallel()
 	r := redistest.New(t)
 	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
 	get := func(path string) (int, string) {

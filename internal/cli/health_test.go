@@ -18,7 +18,7 @@ func TestHealthAsksTheServerOfTheSameConfiguration(t *testing.T) {
 		"a token is required": {"--bootstrap-token-file", file},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, flags...)...)
+			p := serveHere(t, append([]string{"--listen", anyPort, "--store", "memory:"}, flags...)...)
 			_, addr, _ := strings.Cut(p.url, "://")
 			ask := append([]string{"health", "--listen", addr}, flags...)
 			for _, more := range [][]string{nil, {"--ready"}} {
@@ -41,7 +41,7 @@ func TestHealthRefusesAServerAndNamesTheRemedyForTLS(t *testing.T) {
 		t.Errorf("with --server: %d: %s", code, stderr)
 	}
 	files := servertest.NewAuthority(t).Files(servertest.InAYear())
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
 	_, addr, _ := strings.Cut(p.url, "://")
 	if _, stderr, code := newSession(t).runBare("health", "--listen", addr); code != exit.Failure || !strings.Contains(stderr, "uses TLS: pass its --config, or its --tls-cert and --tls-key") {
 		t.Errorf("without the flags of TLS: %d: %s", code, stderr)

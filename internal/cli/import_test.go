@@ -148,6 +148,7 @@ func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
 
 // Tasks above the create rate of the namespace are created later.
 func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{CreateRate: 60}); err != nil {
 		t.Fatal(err)

@@ -62,6 +62,7 @@ var urlPattern = regexp.MustCompile(`http://[0-9.]+:\d+`)
 
 func TestListenPrintsWhatItReceives(t *testing.T) {
 	quick.Leave(t, "waits for a retry")
+	t.Parallel()
 	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--status", "503")
 	url := urlPattern.FindString(l.line(t, l.stderr))
 	due := time.Now().Add(-1500 * time.Microsecond)

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	// collection. With GOGC, servers in this process make no spare heap.
 	debug.SetGCPercent(800)
 	_ = os.Setenv("GOGC", "800")
-	// Parallel tests wait for servers. -parallel overrides it.
+	// Parallel tests wait for servers. -parallel overrides it. A test that frees a
+	// port, and expects nobody or its next server there, must not be one of them.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	takeParser = takeUsed
 	for _, setting := range os.Environ() { // settings of the developer

@@ -57,7 +57,7 @@ func TestTheFirstTokenIsAnnounced(t *testing.T) {
 		t.Errorf("in a directory: code %d, %s", code, errs)
 	}
 
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 	session.server = p.url
 	token, errs, code := session.run("", strings.Fields(create)...)
 	if code != exit.OK || !announced(errs) {

@@ -31,6 +31,7 @@ func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 // API of the other node, and the collector.
 func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	quick.Leave(t, "starts many servers")
+	t.Parallel()
 	r := redistest.New(t)
 	replica := redistest.NewReplica(t, r.Addr)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,13 +18,45 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// process is a foliot server in its own process.
+// process is a foliot server in its own process, or in that of the test.
 type process struct {
 	t      *testing.T
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd // nil in the process of the test
+	stop   func()    // interrupts a server in the process of the test
+	ended  chan int  // and then has its exit code
 	url    string
 	stderr *bufio.Reader
 	log    strings.Builder // read from stderr so far
+}
+
+// serveHere is serveProcess without another process. It is for tests that send
+// no other signal than SIGINT or SIGTERM, and do not depend on a crash.
+func serveHere(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	p := &process{t: t, stop: stop, ended: make(chan int, 1)}
+	t.Cleanup(p.kill) // after the pipes are closed, so that no full pipe holds up the server
+	stdout, outW := pipe(t)
+	stderr, errW := pipe(t) // unlike an io.Pipe, it has room for a log that nobody reads
+	p.stderr = bufio.NewReader(stderr)
+	go func() {
+		code := run(ctx, append([]string{"serve", "-o", "json"}, args...), strings.NewReader(""), outW, errW)
+		outW.Close()
+		errW.Close()
+		p.ended <- code
+	}()
+	p.readURL(stdout)
+	return p
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r, w
 }
 
 // serveProcess starts a server and waits until it prints its address.
@@ -49,6 +82,11 @@ func (p *process) start() {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(p.kill)
+	p.readURL(stdout)
+}
+
+func (p *process) readURL(stdout io.Reader) {
+	p.t.Helper()
 	var reply serveReply
 	if err := json.NewDecoder(stdout).Decode(&reply); err != nil {
 		log, _ := io.ReadAll(p.stderr)
@@ -65,7 +103,7 @@ func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), asBinary+"=1")
+	cmd.Env = append(os.Environ(), asBinary+"=1", "GOGC=")
 	return cmd
 }
 
@@ -86,6 +124,10 @@ func (p *process) await(text string) {
 
 func (p *process) signal(s os.Signal) {
 	p.t.Helper()
+	if p.cmd == nil {
+		p.stop()
+		return
+	}
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatalf("send %v: %v", s, err)
 	}
@@ -94,6 +136,12 @@ func (p *process) signal(s os.Signal) {
 // exit waits for the end of the process. It returns the exit code and the log.
 func (p *process) exit() (code int, log string) {
 	p.t.Helper()
+	if p.cmd == nil {
+		rest, _ := io.ReadAll(p.stderr)
+		code = <-p.ended
+		p.ended <- code // for kill
+		return code, p.log.String() + string(rest)
+	}
 	late := time.AfterFunc(servertest.Patience, p.killNow)
 	defer late.Stop()
 	rest, _ := io.ReadAll(p.stderr) // an error ends the log
@@ -106,8 +154,14 @@ func (p *process) exit() (code int, log string) {
 
 func (p *process) killNow() { _ = p.cmd.Process.Kill() } // an error means that it has ended
 
-// kill kills the process, so that it cannot shut down in an orderly way.
+// kill kills the process, so that it cannot shut down in an orderly way. A
+// server in the process of the test is only stopped.
 func (p *process) kill() {
+	if p.cmd == nil {
+		p.stop()
+		p.ended <- <-p.ended
+		return
+	}
 	if p.cmd.ProcessState == nil {
 		p.killNow()
 		_ = p.cmd.Wait() // returns "signal: killed"

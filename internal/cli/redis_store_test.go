@@ -21,7 +21,7 @@ import (
 // redisNode starts a server with a Redis as its store.
 func redisNode(t *testing.T, url string, more ...string) *process {
 	t.Helper()
-	return serveProcess(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
+	return serveHere(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
 }
 
 func TestTasksInRedisOutliveTheServer(t *testing.T) {
@@ -96,8 +96,9 @@ func TestAnAttemptOfAKilledServerIsRepeatedOnRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the end of a lease")
 	}
+	t.Parallel()
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
-	p := redisNode(t, "redis://"+r.Addr)
+	p := serveProcess(t, "--listen", anyPort, "--store", "redis://"+r.Addr)
 	p.must("add", hook.URL, "--in", "0s", "--name", "begun")
 	hook.Next(t)
 	p.kill()
@@ -138,18 +139,18 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 // output.
 func refusedStore(t *testing.T, url string) string {
 	t.Helper()
-	began := time.Now()
-	out, err := foliotCommand(t, "serve", "--listen", anyPort, "--store", url).CombinedOutput()
-	if took := time.Since(began); err == nil || took > servertest.Patience {
-		t.Errorf("after %v it ended: %v", took, err)
+	out, errs, code := (&session{t: t}).runBare("serve", "--listen", anyPort, "--store", url)
+	if out += errs; code == exit.OK {
+		t.Errorf("it started: %s", out)
 	}
-	if strings.Contains(string(out), "sesame") {
+	if strings.Contains(out, "sesame") {
 		t.Errorf("it prints the password: %s", out)
 	}
-	return string(out)
+	return out
 }
 
 func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
+	t.Parallel()
 	open := redistest.New(t)
 	clustered := redistest.New(t, "--cluster-enabled", "yes")
 	closed := redistest.New(t)
@@ -187,6 +188,7 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 
 // In one long line, users would overlook reasons.
 func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
+	t.Parallel()
 	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
 	lines := strings.Split(strings.TrimSpace(refusedStore(t, "redis://"+r.Addr)), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "noeviction") || !strings.Contains(lines[1], "appendonly yes") {
@@ -200,6 +202,7 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 }
 
 func TestAStartReportsMissingReplicasForStrict(t *testing.T) {
+	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
 	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
 	const says = "too few replicas follow the master"
@@ -211,12 +214,14 @@ func TestAStartReportsMissingReplicasForStrict(t *testing.T) {
 }
 
 func TestAServerIsNamedOnceInAnError(t *testing.T) {
+	t.Parallel()
 	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
 		t.Error(got)
 	}
 }
 
 func TestSentinelsAreAskedForTheMaster(t *testing.T) {
+	t.Parallel()
 	s := redistest.NewSentinels(t)
 	url := "redis+sentinel://" + s.Sentinels[0].Addr + "," + s.Sentinels[1].Addr + "/" + redistest.MasterName
 	p := redisNode(t, url)
@@ -230,6 +235,7 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 }
 
 func TestOneServerOfAClusterIsEnoughToNameIt(t *testing.T) {
+	t.Parallel()
 	c, hook := redistest.NewCluster(t, 3, 0), servertest.NewReceiver(t)
 	hook.Release()
 	p := redisNode(t, "redis+cluster://"+c.Addrs()[0])
@@ -301,13 +307,14 @@ func aclRule(t *testing.T) string {
 }
 
 func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "tasks.ndjson")
-	first := serveProcess(t, "--listen", anyPort, "--data", dir)
+	first := serveHere(t, "--listen", anyPort, "--data", dir)
 	for i := range 20 {
 		first.must("add", "http://127.0.0.1:9/"+fmt.Sprint(i), "--in", "1h", "--name", fmt.Sprintf("t-%02d", i), "--data", `{"n":`+fmt.Sprint(i)+`}`, "--max-attempts", fmt.Sprint(i%4+1))
 	}
 	second := redisNode(t, "redis://"+redistest.New(t).Addr)
-	third := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	third := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	first.must("export", file)
 	want, err := os.ReadFile(file)
 	if err != nil {

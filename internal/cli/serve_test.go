@@ -100,7 +100,7 @@ func tryIt(t *testing.T, url string) {
 func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
-	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	p := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	out := p.must("add", hook.URL+"/hello", "--in", "10ms", "--name", "a", "--wait", "-o", "json")
 	var done wire.Task
 	if err := json.Unmarshal([]byte(out), &done); err != nil {
@@ -116,6 +116,7 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 }
 
 func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
+	t.Parallel()
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	p.must("add", hook.URL, "--in", "0s", "--name", "running")
@@ -128,7 +129,7 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
-	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	again := serveHere(t, "--listen", anyPort, "--data", dir)
 	for name, state := range map[string]string{"running": "delivered", "waiting": "scheduled", "late": "scheduled"} {
 		if got := again.task(name); got.State != state || state == "delivered" && len(got.Attempts) != 1 {
 			t.Errorf("%s is %s after %d attempts, want %s", name, got.State, len(got.Attempts), state)
@@ -137,15 +138,16 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 }
 
 func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
+	t.Parallel()
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
-	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
+	p := serveHere(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
 	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
 	hook.Next(t)
 	p.signal(terminate)
 	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
-	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	again := serveHere(t, "--listen", anyPort, "--data", dir)
 	if name := hook.Next(t); name != "slow" {
 		t.Errorf("%q arrived", name)
 	}
@@ -156,6 +158,7 @@ func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	hook := servertest.NewReceiver(t)
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir(), "--grace", "1h")
 	p.must("add", hook.URL, "--in", "0s")
@@ -170,6 +173,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 }
 
 func TestAcceptedTasksAreDeliveredAfterAKill(t *testing.T) {
+	t.Parallel()
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	want := map[string]bool{}
@@ -180,7 +184,7 @@ func TestAcceptedTasksAreDeliveredAfterAKill(t *testing.T) {
 	}
 	p.kill()
 	hook.Release()
-	serveProcess(t, "--listen", anyPort, "--data", dir)
+	serveHere(t, "--listen", anyPort, "--data", dir)
 	for len(want) > 0 {
 		delete(want, hook.Next(t))
 	}
@@ -198,7 +202,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 		t.Errorf("while the server is down it prints %q", got)
 	}
 	hook.Release()
-	serveProcess(t, "--listen", addr, "--data", dir)
+	serveHere(t, "--listen", addr, "--data", dir)
 	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
 		t.Errorf("it printed %q", got)
 	}
@@ -207,7 +211,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 	}
 }
 
-// refused runs serve as a process that must not start, and returns its output.
+// refused runs serve, which must not start, and returns its output.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	return refusedWith(t, exit.Failure, args...)
@@ -216,12 +220,11 @@ func refused(t *testing.T, args ...string) string {
 // refusedWith is refused for another exit code.
 func refusedWith(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	cmd := foliotCommand(t, append([]string{"serve"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != code || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
-		t.Errorf("serve %v ended with %v and printed %q, want exit code %d and one line", args, err, out, code)
+	out, errs, got := (&session{t: t}).runBare(append([]string{"serve"}, args...)...)
+	if out += errs; got != code || strings.Count(out, "\n") != 1 || !strings.HasPrefix(out, "foliot: ") {
+		t.Errorf("serve %v ended with %d and printed %q, want exit code %d and one line", args, got, out, code)
 	}
-	return string(out)
+	return out
 }
 
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
@@ -277,6 +280,7 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 
 // A limit of the file size simulates a full disk: a write fails in the middle.
 func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell to set the limit with")
@@ -299,14 +303,14 @@ func TestAFullDiskStopsTheServerAndLosesNothing(t *testing.T) {
 	if code, log := p.exit(); code != exit.Failure || !strings.Contains(log, `"message":"the data directory `+dir+" failed: ") {
 		t.Errorf("the server ended with %d:\n%s", code, log)
 	}
-	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	again := serveHere(t, "--listen", anyPort, "--data", dir)
 	if kept := strings.Count(again.must("ls", "-n", "0"), "\n"); kept < sums.Created {
 		t.Errorf("%d tasks were answered as created, %d are there", sums.Created, kept)
 	}
 }
 
 func TestATaskCannotCallTheServerItself(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 	out, _, code := p.foliot("add", p.url+"/v1/tasks/cancel?all=true", "--in", "0s", "--wait")
 	if code != exit.Undelivered || !strings.Contains(out, "egress_denied") {
 		t.Errorf("add --wait ended with %d and printed %q", code, out)
@@ -329,7 +333,7 @@ func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {
 		{[]string{"--host", "foliot.example", "--egress-allow", "127.0.0.0/8"}, exit.OK},
 		{[]string{"--listen", "0.0.0.0:0", "--insecure-listen"}, exit.Undelivered},
 	} {
-		p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, c.args...)...)
+		p := serveHere(t, append([]string{"--listen", anyPort, "--store", "memory:"}, c.args...)...)
 		if out, errs, code := p.foliot("add", hook.URL, "--in", "0s", "--wait"); code != c.code {
 			t.Errorf("serve %v: add --wait ended with %d, want %d, and printed %q%q", c.args, code, c.code, out, errs)
 		}

@@ -26,7 +26,8 @@ func (u *untilLine) Write(p []byte) (int, error) {
 }
 
 func TestTailPrintsAttemptsAsTheyEnd(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	t.Parallel()
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 	for _, earlier := range []bool{false, true} { // the task is created after the command begins, or before
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()

@@ -55,7 +55,7 @@ func (p *process) fetch(path string) (status int, body string) {
 func TestMetricsCountTheResultsOfTasks(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
-	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	p := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	p.must("add", hook.URL, "--in", "10ms", "--wait")
 	p.must("add", hook.URL, "--in", "1h")
 	_, _, _ = p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--wait")
@@ -100,19 +100,22 @@ func TestMetricsCountTheResultsOfTasks(t *testing.T) {
 }
 
 func TestAReclaimedLeaseIsCounted(t *testing.T) {
+	t.Parallel()
 	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
 	hook.Next(t)
 	p.must("add", hook.URL, "--in", "1h") // its sync also syncs the claim
 	p.kill()
-	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	again := serveHere(t, "--listen", anyPort, "--data", dir)
 	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
 		t.Errorf("foliot_reclaims_total is %v, want 1", scraped(t, text, "foliot_reclaims_total"))
 	}
+	hook.Release() // so that the server can end
 }
 
 func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := task.DefaultSpec()
 	s.Name, s.ID, s.Request.URL = "poison", "id", "http://receiver.example/"
@@ -136,7 +139,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	p := serveHere(t, "--listen", anyPort, "--data", dir)
 	_, text := p.fetch("/metrics")
 	const series = `foliot_dead_total{namespace="default",queue="default",reason="reclaims_exhausted"}`
 	if n := scraped(t, text, series); n != 1 {
@@ -149,7 +152,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 }
 
 func TestMetricsCanBeSwitchedOff(t *testing.T) {
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--no-metrics")
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--no-metrics")
 	if status, body := p.fetch("/metrics"); status == http.StatusOK {
 		t.Errorf("%d: %s", status, body)
 	}
@@ -171,7 +174,7 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	t.Cleanup(receiver.Close)
 
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=k")
-	p := serveProcess(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--otlp-endpoint", collector.URL, "--trace-sample", "0")
+	p := serveHere(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--otlp-endpoint", collector.URL, "--trace-sample", "0")
 	create(t, p.url, receiver.URL, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	sent := <-arrived
 	p.signal(terminate)
