@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ type pkg struct {
 }
 
 func TestEveryImportIsInTheTable(t *testing.T) {
-	pkgs := list(t, "./...")
+	pkgs := packages(t)
 	for i := range pkgs {
 		pkgs[i].Imports = append(pkgs[i].Imports, hiddenImports(t, pkgs[i])...)
 	}
@@ -44,7 +45,7 @@ func TestEveryImportIsInTheTable(t *testing.T) {
 func TestNothingShippedReachesPackageTesting(t *testing.T) {
 	quick.Leave(t, "reads all packages")
 	existing := map[string]bool{}
-	for _, p := range list(t, "./...") {
+	for _, p := range packages(t) {
 		existing[p.ImportPath] = true
 	}
 	for _, l := range layers {
@@ -57,6 +58,18 @@ func TestNothingShippedReachesPackageTesting(t *testing.T) {
 				l.path, strings.Join(chain, "\n\t→ "))
 		}
 	}
+}
+
+// listed has the packages of the module after the first call of packages.
+var listed []pkg
+
+// packages returns the packages of the module. The caller may change them.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	if listed == nil {
+		listed = list(t, "./...")
+	}
+	return slices.Clone(listed)
 }
 
 // list runs go list. It uses the go command that is first on PATH, which built
@@ -84,13 +97,13 @@ func list(t *testing.T, args ...string) []pkg {
 }
 
 func TestEveryRowNamesAPackage(t *testing.T) {
-	for _, row := range staleRows(layers, list(t, "./...")) {
+	for _, row := range staleRows(layers, packages(t)) {
 		t.Error(row)
 	}
 }
 
 func TestNoPackageIsTooLarge(t *testing.T) {
-	pkgs := list(t, "./...")
+	pkgs := packages(t)
 	for i := range pkgs {
 		pkgs[i].Lines = lines(t, pkgs[i])
 	}

@@ -32,13 +32,13 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 		"an error":             {func(context.Context) error { return broken }, time.Second, foliot.StateDelivered, "the shop is closed"},
 		"Dead":                 {func(context.Context) error { return foliot.Dead(broken) }, 0, foliot.StateDead, "the shop is closed"},
 		"RetryIn":              {func(context.Context) error { return foliot.RetryIn(7*time.Minute, broken) }, 7 * time.Minute, foliot.StateDelivered, "the shop is closed"},
-		"Snooze":               {func(context.Context) error { return foliot.Snooze(3 * time.Hour) }, 3 * time.Hour, foliot.StateDelivered, "snoozed for 3h"},
+		"Snooze":               {func(context.Context) error { return foliot.Snooze(20 * time.Minute) }, 20 * time.Minute, foliot.StateDelivered, "snoozed for 20m"},
 		"a panic":              {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
 		"an error that panics": {func(context.Context) error { var e *brokenError; return e }, time.Second, foliot.StateDelivered, "panicked"},
 		"Goexit":               {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
 		"a timeout": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
 			"timed out after 15s"},
-		"a handler that ignores its timeout": {func(context.Context) error { time.Sleep(time.Hour); return nil }, 0, foliot.StateDelivered, ""},
+		"a handler that ignores its timeout": {func(context.Context) error { time.Sleep(5 * time.Minute); return nil }, 0, foliot.StateDelivered, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, task *foliot.Task[order]) error {
@@ -51,7 +51,7 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 				pass(10 * time.Second)
 				pass(20 * time.Second)
 				first := get(t, n, "a").LastError
-				pass(max(c.after, time.Hour) + time.Minute)
+				pass(max(c.after, 10*time.Minute) + time.Minute)
 				i := get(t, n, "a")
 				if i.State != c.state {
 					t.Errorf("it is %s (%s, %s)", i.State, i.Reason, i.LastError)

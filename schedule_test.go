@@ -62,7 +62,7 @@ func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
 					if start > 0 && got != version {
 						t.Errorf("start %d wrote version %d after %d", start, got, version)
 					}
-					pass(time.Hour)
+					pass(15 * time.Minute)
 					version = foliot.StoredSchedule(t, n, "s").Version
 				}
 				if c.len() == 0 || !foliot.StoredSchedule(t, n, "s").Recur.Ended() {

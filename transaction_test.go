@@ -120,8 +120,9 @@ func billing(t *testing.T, b *table, f func(t *testing.T, i *invoices, sent func
 	})
 }
 
-// remindAfter is the delay of the reminders. A day of fake time takes a second.
-const remindAfter = 2 * time.Hour
+// remindAfter is the delay of the reminders. An hour of fake time takes a tenth
+// of a second.
+const remindAfter = 20 * time.Minute
 
 // An attempt is rolled back after it has set its timer, and repeated after a
 // random time: before the timer is due, while its name is kept, and after that.
@@ -184,7 +185,7 @@ func TestATimerOfARollbackThatHasBegunDoesNotSendForTheNewRow(t *testing.T) {
 func TestTheCallOfARollbackThatArrivesLateDoesNotMoveTheReminder(t *testing.T) {
 	billing(t, new(table), func(t *testing.T, i *invoices, sent func(id string) []time.Time) {
 		late := time.Now().Add(remindAfter)
-		pass(time.Hour)
+		pass(remindAfter / 2)
 		due := time.Now().Add(remindAfter)
 		if err := i.create(t.Context(), "7", due); err != nil {
 			t.Fatal(err)

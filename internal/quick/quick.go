@@ -11,3 +11,12 @@ func Leave(t testing.TB, why string) {
 		t.Skip("make check runs it: it " + why)
 	}
 }
+
+// Of returns few in the short form that make test runs, otherwise all: the
+// number of rounds, or the like.
+func Of[N any](all, few N) N {
+	if testing.Short() && !All {
+		return few
+	}
+	return all
+}

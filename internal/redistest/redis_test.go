@@ -3,6 +3,8 @@ package redistest
 import (
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/quick"
 )
 
 func TestAServerThatWasKilledComesBackWithItsData(t *testing.T) {
@@ -43,6 +45,7 @@ func TestSentinelsNameAnotherMasterWhenTheirsIsKilled(t *testing.T) {
 }
 
 func TestSentinelsReplaceAMasterThatOnlyItsUsersReach(t *testing.T) {
+	quick.Leave(t, "starts Sentinels")
 	Need(t)
 	s, err := StartSentinels(t.TempDir(), true)
 	t.Cleanup(s.Close)

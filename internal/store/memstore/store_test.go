@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -24,7 +25,7 @@ func TestTheReferenceEqualsItself(t *testing.T) {
 		Open:      func(*testing.T) store.Store { return memstore.New(config) },
 		Reference: restore,
 		Reopens:   []storetest.Reopen{{Name: "restore", Do: reopen}},
-		Scripts:   20,
+		Scripts:   quick.Of(20, 8),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -26,7 +27,7 @@ import (
 func seeds(t *testing.T) uint64 {
 	n, err := strconv.ParseUint(os.Getenv("FOLIOT_SEEDS"), 10, 64)
 	if os.Getenv("FOLIOT_SEEDS") == "" {
-		n, err = 12, nil
+		n, err = quick.Of[uint64](12, 4), nil
 	}
 	if err != nil {
 		t.Fatalf("FOLIOT_SEEDS: %v", err)

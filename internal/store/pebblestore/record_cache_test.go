@@ -18,7 +18,7 @@ func TestTheRecordCacheHasTheNewestRecordOrNone(t *testing.T) {
 	type newest struct{ value, body []byte }
 	model := map[task.Key]newest{}
 	found := 0
-	for i := range 200_000 {
+	for i := range 100_000 {
 		key := task.Key{Namespace: "default", Name: fmt.Sprint("task-", random.IntN(20_000))}
 		if i%3 > 0 {
 			value, body, ok := s.find(key)

@@ -279,6 +279,7 @@ func ownerless(t *testing.T, others int) time.Duration {
 // The node sleeps like a process that is stopped for longer than its leases: no
 // bytes pass, and it wakes in the middle of its work.
 func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)

@@ -56,6 +56,7 @@ func minutes(now task.Millis, n int) (bounds []task.Millis) {
 // A lane with many tasks is counted by the server, one with few tasks is read. Both
 // must have the same counts as the times of the tasks.
 func TestLongLanesAreCounted(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	nodes := []*Store{openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)}
 	now := task.CeilMillis(time.Now())
@@ -78,6 +79,7 @@ func TestLongLanesAreCounted(t *testing.T) {
 // The index of lanes has those of all namespaces. A read of lanes that are not
 // counted uses up the budget too.
 func TestLanesOfOtherNamespacesUseUpTheBudget(t *testing.T) {
+	t.Parallel()
 	s := openNode(t, "a", redistest.New(t).Addr)
 	now := task.CeilMillis(time.Now())
 	if replies, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}}}); err != nil || replies[0].Err != nil {

@@ -259,6 +259,7 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 }
 
 func TestStrictReportsAMissingExpectedReplica(t *testing.T) {
+	t.Parallel()
 	s := openLevel(t, redisconn.Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
 	s.servers.ReplicaTimeout = 50 * time.Millisecond
 	var short *task.ShortError

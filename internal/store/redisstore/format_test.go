@@ -94,6 +94,7 @@ func TestNodesThatOpenAtOnceAgree(t *testing.T) {
 }
 
 func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
+	t.Parallel()
 	r := redistest.New(t)
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
 	longer := nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second })

@@ -31,6 +31,7 @@ func fill(t *testing.T, addr string) {
 }
 
 func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
+	t.Parallel()
 	for _, polled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("known before: %v", polled), func(t *testing.T) {
 			addr := redistest.New(t, "--maxmemory", "20mb").Addr

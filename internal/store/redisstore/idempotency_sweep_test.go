@@ -12,6 +12,7 @@ import (
 // Records that are kept for a day at 1000 tasks a second must be swept at 1000
 // a second.
 func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openNodeWith(t, Config{Alone: true, Policy: task.Policy{KeepFinished: time.Millisecond}}, proxy.Addr)

@@ -213,6 +213,7 @@ func TestNoTaskIsClaimedTwiceWhileNodesJoinAndLeave(t *testing.T) {
 
 // A failover may lose the ownership of shards.
 func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
@@ -251,6 +252,7 @@ func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
 // Redis creates users without access to any channel. Such a user can neither
 // publish nor subscribe.
 func TestWithoutChannelsThePollFindsAllTasks(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "poor", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
 		t.Fatal(reply, err)

@@ -40,18 +40,18 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	for part := range 40 {
+	for part := range task.MaxPageExamined/500 + 1 {
 		soon(t, s, fmt.Sprint("part", part, "-"), 500, time.Hour)
 	}
 	for name, limit := range map[string]struct {
 		bytes int
 		page  func() (int, error)
 	}{
-		"listing": {4 << 20, func() (n int, err error) {
+		"listing": {3 << 19, func() (n int, err error) {
 			l, err := s.List(t.Context(), task.Filter{Namespace: "default", Queue: "none"}, task.Page{Limit: 1000})
 			return len(l.Tasks), err
 		}},
-		"audit log": {10 << 20, func() (n int, err error) {
+		"audit log": {2 << 20, func() (n int, err error) {
 			p, err := s.Audit(t.Context(), settings.AuditFilter{Action: "none"}, 0, 100)
 			return len(p.Entries), err
 		}},

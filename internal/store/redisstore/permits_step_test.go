@@ -45,6 +45,7 @@ func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Du
 }
 
 func TestAStepBackOfTheClockStopsNoQueueWithLimits(t *testing.T) {
+	t.Parallel()
 	c := redisClient(t)
 	const lease = 300 * time.Millisecond
 	one := settings.QueueSettings{Concurrency: 1, Rate: 100, Burst: 4}

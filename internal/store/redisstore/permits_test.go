@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -110,10 +111,11 @@ func redisClient(t testing.TB) rueidis.Client {
 // TestPermitsOfAllNodesStayWithinTheLimit: the limit holds although replies get
 // lost, asks come late or twice, and nodes die.
 func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
+	t.Parallel()
 	c, lease := redisClient(t), 40*time.Millisecond
 	rounds := 6
 	if testing.Short() {
-		rounds = 3
+		rounds = quick.Of(3, 1)
 	}
 	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(uint64(round), 6))
@@ -221,12 +223,13 @@ func sumOf(n []int, sum *int) int {
 // TestAllNodesGetAScarcePermitInTurn has one permit, and three nodes with a
 // backlog.
 func TestAllNodesGetAScarcePermitInTurn(t *testing.T) {
+	t.Parallel()
 	c := redisClient(t)
 	limits := settings.QueueSettings{Concurrency: 1}
 	nodes := []*partner{newPartner(t, c, "a", time.Minute), newPartner(t, c, "b", time.Minute), newPartner(t, c, "c", time.Minute)}
 	served, told := map[string]int{}, map[string]int{}
 	holder := ""
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) { // nodes ask when they have something to start
 		for _, p := range nodes {
 			if p.share >= 0 {
 				p.held = min(p.held, p.share)
@@ -254,7 +257,9 @@ func TestAllNodesGetAScarcePermitInTurn(t *testing.T) {
 // TestTokensOfAllNodesStayWithinBurstAndRate: the bound holds over any period,
 // with any behaviour of the nodes.
 func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
+	t.Parallel()
 	c, lease := redisClient(t), 150*time.Millisecond
+	period := quick.Of(400*time.Millisecond, lease)
 	for i, limits := range []settings.QueueSettings{{Rate: 200, Burst: 1}, {Rate: 1000, Burst: 20}, {Rate: 3000, Burst: 3000}, {Rate: 20, Burst: 5}} {
 		rnd := rand.New(rand.NewPCG(uint64(i), 7))
 		var nodes []*partner
@@ -266,7 +271,7 @@ func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
 		var starts []time.Time
 		faulty := i%2 == 0
 		began := time.Now()
-		for time.Since(began) < 400*time.Millisecond {
+		for time.Since(began) < period {
 			p := nodes[rnd.IntN(3)]
 			switch n := rnd.IntN(200); {
 			case n < 2 && faulty:
@@ -285,7 +290,7 @@ func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
 			}
 		}
 		withinLimit(t, limits, starts)
-		if got, want := float64(len(starts)), float64(limits.Burst)+0.4*limits.Rate; !testing.Short() && !faulty && got < 0.7*want {
+		if got, want := float64(len(starts)), float64(limits.Burst)+period.Seconds()*limits.Rate; !testing.Short() && !faulty && got < 0.7*want {
 			t.Errorf("with %v a second and bursts of %d there were %v starts, want some %v", limits.Rate, limits.Burst, got, want)
 		}
 	}

@@ -96,6 +96,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 // A namespace without quotas leaves half of the servers' free memory to other
 // namespaces.
 func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
+	t.Parallel()
 	fillAs := func(t *testing.T, s *Store, namespace string) error {
 		t.Helper()
 		for i := range 1000 {

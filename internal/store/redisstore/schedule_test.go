@@ -142,6 +142,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 // TestSchedulesWaitWhileTheServerIsFull: the next instant stays where it was,
 // and the schedule goes on later.
 func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
+	t.Parallel()
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
 	s := openLevel(t, redisconn.Default, 0, addr)
 	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", recurrence.SkipOverlap)

@@ -103,6 +103,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 }
 
 func TestWithoutWakeUpsThePollFindsTasksOfOtherNodes(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "deaf", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
 		t.Fatal(reply, err)

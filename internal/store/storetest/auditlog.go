@@ -120,7 +120,7 @@ var auditCases = []testCase{
 			f.edit(settings.PauseQueue{Namespace: "default2", Name: "q", Paused: true})
 			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
 			quiet := f.log(settings.AuditFilter{Namespace: "default2"})
-			const edits, changes = 1200, 3000
+			const edits, changes = settings.MinAuditEntries + 100, 3 * settings.MinAuditEntries / 2
 			all := make([]settings.Edit, edits)
 			for i := range all {
 				all[i] = settings.PauseQueue{Namespace: "other", Name: "q", Paused: i%2 == 0}
@@ -129,7 +129,7 @@ var auditCases = []testCase{
 			for range changes / 500 {
 				batch := make([]task.Change, 500)
 				for i := range batch {
-					batch[i] = task.Replace{Spec: f.spec("x", namespace("other"))}
+					batch[i] = task.Replace{Spec: f.spec(numbered(i), namespace("other"))}
 				}
 				if _, err := f.store.Apply(f.Context(), start, batch); err != nil {
 					f.Fatal(err)
@@ -160,7 +160,7 @@ var auditCases = []testCase{
 			f.edit(settings.PauseQueue{Namespace: "other", Name: "q", Paused: true})
 			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
 			others := f.log(settings.AuditFilter{Namespace: "default2"})
-			const changes = 2 * settings.MinAuditEntries
+			const changes = 3 * settings.MinAuditEntries / 2
 			for i := range changes {
 				f.must(start+task.Millis(i), task.Replace{Spec: f.spec("x", namespace("other"), body(""))})
 			}
@@ -227,7 +227,7 @@ var auditCases = []testCase{
 		"entries and changes are as many",
 		"There is no change without its entry and no entry without its change, also when many happen at once.",
 		func(f *fixture) {
-			specs := make([]task.Spec, crowd)
+			specs := make([]task.Spec, crowd())
 			for i := range specs {
 				specs[i] = f.spec(numbered(i % 5))
 			}

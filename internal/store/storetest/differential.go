@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -34,8 +35,8 @@ type Subject struct {
 	// instant in any order.
 	OrderOfRecords bool
 
-	// Scripts is the number of random scripts. Default: 200, and 20 in short
-	// tests.
+	// Scripts is the number of random scripts. Default: 200, 20 in short tests,
+	// and 8 in make test.
 	Scripts int
 }
 
@@ -72,7 +73,7 @@ func Differential(t *testing.T, s Subject) {
 	if scripts == 0 {
 		scripts = 200
 		if testing.Short() {
-			scripts = 20
+			scripts = quick.Of(20, 8)
 		}
 	}
 	for seed := range scripts {

@@ -57,24 +57,6 @@ var endedCases = []testCase{
 		},
 	},
 	{
-		"a search for ended tasks examines a bounded number of records",
-		"If many records end after those that match, the list says since when it is complete.",
-		func(f *fixture) {
-			f.create("old", queue("rare"))
-			f.must(start, task.Cancel{Key: key("old")})
-			f.endMany(start, task.MaxPageExamined+500)
-			rare := task.Filter{Namespace: task.DefaultNamespace, Queue: "rare", States: endedStates}
-			got, err := f.store.ListEnded(f.Context(), start+1, rare, 10)
-			if err != nil || len(got.Tasks) == 0 && got.Since < start {
-				f.Fatalf("%d tasks, since start+%d, error %v: the old task is missing", len(got.Tasks), got.Since-start, err)
-			}
-			got, err = f.store.ListEnded(f.Context(), start+1, task.Filter{Namespace: task.DefaultNamespace, States: endedStates}, 1)
-			if err != nil || len(got.Tasks) != 1 || got.Tasks[0].Name != "t010000" || !got.More || got.Since != 0 {
-				f.Fatalf("the latest: %q, since %d, error %v", names(got.Tasks), got.Since, err)
-			}
-		},
-	},
-	{
 		"ended tasks are listed by their ends after the clock was set back",
 		"A task with a short retention that ended after the present time comes before tasks that ended earlier.",
 		func(f *fixture) {
@@ -95,37 +77,72 @@ var endedCases = []testCase{
 		},
 	},
 	{
-		"tasks with a long retention hide no others",
-		"A queue keeps more tasks than a search examines, for a year. All ended earlier or later than tasks of queues with shorter retentions.",
+		"more tasks than a page examines",
+		"A queue keeps more tasks than a page or a search examines, for a year. All ended earlier or later than tasks of queues with shorter retentions.",
 		func(f *fixture) {
 			f.spec("any", namespace("other"))
 			f.keep(start, "long", 365*24*time.Hour, 0)
 			f.keep(start, "short", time.Minute, time.Hour)
 			f.keep(start, "shorter", time.Hour, 0)
 			f.keep(start, "shorter", 20*time.Second, 0)
-			r := rand.New(rand.NewPCG(3, 5))
+			r, queues := rand.New(rand.NewPCG(3, 5)), []string{"short", "shorter", "default"}
+			rare := labels(map[string]string{"rare": ""})
+			f.create("old", queue("long"), rare)
+			f.must(start, task.Cancel{Key: key("old")})
 			for i := range 20 {
-				f.end(start+task.Millis(500*i), r, fmt.Sprintf("a%02d", i), []string{"short", "shorter", "default"}[i%3])
+				f.end(start+task.Millis(500*i), r, fmt.Sprintf("a%02d", i), queues[i%3])
 			}
 			f.endMany(start+10_000, task.MaxPageExamined+500, queue("long"))
 			now := start + 30_000
+			f.part("a search for ended tasks examines a bounded number of records", func(f *fixture) { f.searchesManyEnded(now) })
 			for i := range 20 {
-				f.end(now, r, fmt.Sprintf("z%02d", i), []string{"short", "shorter", "default"}[i%3])
+				f.end(now, r, fmt.Sprintf("z%02d", i), queues[i%3])
 				now += 100
 			}
-			latest, err := f.store.ListEnded(f.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: "short"}, 3)
-			if err != nil || len(latest.Tasks) != 3 || latest.Since >= latest.Tasks[2].FinishedAt {
-				f.Fatalf("the latest of queue short: %q, complete since start+%d, error %v", names(latest.Tasks), latest.Since-start, err)
-			}
-			all := f.allEnded()
-			for range 30 {
-				for _, queue := range []string{"", "default", "short", "shorter", "long"} {
-					f.checkEnded(now, all, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: queue}, 1+r.IntN(12))
-				}
-				now += 1000
-			}
+			f.create("zz", rare)
+			f.part("a page examines a bounded number of records", (*fixture).pagesOfMany)
+			f.part("tasks with a long retention hide no others", func(f *fixture) { f.findsShortRetentions(now) })
 		},
 	},
+}
+
+// searchesManyEnded: if many records end after those that match, the list says
+// since when it is complete.
+func (f *fixture) searchesManyEnded(now task.Millis) {
+	rare := task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"rare": ""}, States: endedStates}
+	got, err := f.store.ListEnded(f.Context(), now, rare, 10)
+	if err != nil || len(got.Tasks) == 0 && got.Since < start {
+		f.Fatalf("%d tasks, since start+%d, error %v: the old task is missing", len(got.Tasks), got.Since-start, err)
+	}
+	got, err = f.store.ListEnded(f.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: endedStates}, 1)
+	if err != nil || len(got.Tasks) != 1 || got.Tasks[0].Name != "t010000" || !got.More || got.Since != 0 {
+		f.Fatalf("the latest: %q, since %d, error %v", names(got.Tasks), got.Since, err)
+	}
+}
+
+// pagesOfMany: a filter that matches nothing costs at most MaxPageExamined
+// records a call: the page is short or empty, with a Next.
+func (f *fixture) pagesOfMany() {
+	rare := task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"rare": ""}}
+	l, err := f.store.List(f.Context(), rare, task.Page{Limit: 10, After: "old"})
+	if err != nil || len(l.Tasks) != 0 || l.Next == "" || l.Next > fmt.Sprintf("t%06d", task.MaxPageExamined-1) {
+		f.Fatalf("first page: %d tasks, next %q, error %v", len(l.Tasks), l.Next, err)
+	}
+	f.wantNames("all pages", names(f.list(rare, task.Page{Limit: 10})), "old", "zz")
+}
+
+// findsShortRetentions looks while retentions of 20 seconds and of a minute end.
+func (f *fixture) findsShortRetentions(now task.Millis) {
+	latest, err := f.store.ListEnded(f.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: "short"}, 3)
+	if err != nil || len(latest.Tasks) != 3 || latest.Since >= latest.Tasks[2].FinishedAt {
+		f.Fatalf("the latest of queue short: %q, complete since start+%d, error %v", names(latest.Tasks), latest.Since-start, err)
+	}
+	all := f.allEnded()
+	for second, limit := range map[task.Millis]int{0: 1, 10: 12, 19: 4, 29: 9} {
+		for _, queue := range []string{"", "default", "short", "shorter", "long"} {
+			f.checkEnded(now+1000*second, all, task.Filter{Namespace: task.DefaultNamespace, States: endedStates, Queue: queue}, limit)
+		}
+	}
 }
 
 // endMany cancels n tasks, a batch of them each second from first on.

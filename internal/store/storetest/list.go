@@ -174,32 +174,6 @@ var listCases = []testCase{
 			}
 		},
 	},
-	{
-		"a page examines a bounded number of records",
-		"A filter that matches nothing costs at most MaxPageExamined records a call: the page is short or empty, with a Next.",
-		func(f *fixture) {
-			const n = task.MaxPageExamined + 500
-			changes := make([]task.Change, 0, n)
-			for i := range n {
-				q := queue("common")
-				if i == n-1 {
-					q = queue("rare")
-				}
-				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%06d", i), q, noBody)})
-			}
-			for len(changes) > 0 {
-				k := min(task.MaxBatch, len(changes))
-				f.batch(start, changes[:k]...)
-				changes = changes[k:]
-			}
-			rare := task.Filter{Namespace: task.DefaultNamespace, Queue: "rare"}
-			l, err := f.store.List(f.Context(), rare, task.Page{Limit: 10})
-			if err != nil || len(l.Tasks) != 0 || l.Next == "" || l.Next > fmt.Sprintf("t%06d", task.MaxPageExamined-1) {
-				f.Fatalf("first page: %d tasks, next %q, error %v", len(l.Tasks), l.Next, err)
-			}
-			f.wantNames("all pages", names(f.list(rare, task.Page{Limit: 10})), fmt.Sprintf("t%06d", n-1))
-		},
-	},
 }
 
 // ns is the filter that selects the whole default namespace.

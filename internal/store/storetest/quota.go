@@ -16,9 +16,9 @@ var quotaCases = []testCase{
 		"a quota is exact however many ask at once",
 		"Of many creates at the same time as many succeed as the quota leaves room for; the others are *QuotaError and leave nothing.",
 		func(f *fixture) {
-			const room = crowd / 3
+			room := int64(crowd() / 3)
 			f.quota(settings.NamespaceSettings{MaxPending: room})
-			specs := make([]task.Spec, crowd)
+			specs := make([]task.Spec, crowd())
 			for i := range specs {
 				specs[i] = f.spec(numbered(i))
 			}
@@ -31,7 +31,7 @@ var quotaCases = []testCase{
 					f.Errorf("create: %v", r.Err)
 				}
 			})
-			if n := len(f.list(ns(), task.Page{Limit: 100})); made.Load() != room || n != room {
+			if n := len(f.list(ns(), task.Page{Limit: 100})); made.Load() != room || n != int(room) {
 				f.Errorf("%d were created, %d are there, the quota is %d", made.Load(), n, room)
 			}
 		},

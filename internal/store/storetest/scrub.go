@@ -37,7 +37,7 @@ var scrubCases = []testCase{
 		"a scrub during other calls finds nothing",
 		"A record that changes during the scrub is no damage.",
 		func(f *fixture) {
-			specs := make([]task.Spec, crowd)
+			specs := make([]task.Spec, crowd())
 			for i := range specs {
 				specs[i] = f.spec(numbered(i), at(start))
 			}

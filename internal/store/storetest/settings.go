@@ -192,8 +192,8 @@ var settingsCases = []testCase{
 			})
 			f.store.WatchSettings(nil)
 			f.edit(settings.PutQueue{Queue: queueOf("mail")})
-			if told.Load() != crowd {
-				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd)
+			if told.Load() != uint64(crowd()) {
+				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd())
 			}
 		},
 	},

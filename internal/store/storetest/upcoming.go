@@ -10,6 +10,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// readAtOnce is at least the number of lanes that a store reads at a time.
+const readAtOnce = 1024
+
 // upcomingCases: the records that wait are read in the order of their due times,
 // across all lanes.
 var upcomingCases = []testCase{
@@ -23,7 +26,7 @@ var upcomingCases = []testCase{
 				now += task.Millis(r.IntN(20))
 				f.mix(now, r, fmt.Sprintf("t%02d", r.IntN(60)))
 				if i%8 == 0 {
-					f.checkUpcoming(r)
+					f.checkUpcoming(r, f.everything())
 				}
 			}
 		},
@@ -32,7 +35,7 @@ var upcomingCases = []testCase{
 		"upcoming records are found in many lanes",
 		"The tasks of many destinations are merged. Lanes that have become empty hide none.",
 		func(f *fixture) {
-			const n = 3000
+			const n, empty = 3 * readAtOnce / 2, 5 * readAtOnce / 4
 			var changes []task.Change
 			for i := range n {
 				due, host := start+task.Millis(1000+i*7919%n), fmt.Sprintf("http://h%d.example/", i)
@@ -42,26 +45,28 @@ var upcomingCases = []testCase{
 				f.batch(start, part...)
 			}
 			r := rand.New(rand.NewPCG(3, 6))
+			all := f.everything()
 			for range 5 {
-				f.checkUpcoming(r)
+				f.checkUpcoming(r, all)
 			}
 			changes = changes[:0]
-			for _, t := range f.upcoming(store.UpcomingRead{Until: task.Never, Limit: 2000}).Tasks {
+			for _, t := range f.upcoming(store.UpcomingRead{Until: task.Never, Limit: empty}).Tasks {
 				changes = append(changes, task.Cancel{Key: t.Key()})
 			}
 			for part := range slices.Chunk(changes, task.MaxBatch) {
 				f.batch(start, part...)
 			}
+			all = f.everything()
 			for range 5 {
-				f.checkUpcoming(r)
+				f.checkUpcoming(r, all)
 			}
 		},
 	},
 	{
 		"a read from a later time finds the records behind overdue ones",
-		"Each of 3000 lanes has an overdue task. The tasks that are due later are all on the page, and no overdue one is.",
+		"Each of many lanes has an overdue task. The tasks that are due later are all on the page, and no overdue one is.",
 		func(f *fixture) {
-			const n, later = 3000, 30
+			const n, later = 3 * readAtOnce / 2, 32
 			var changes []task.Change
 			for i := range n {
 				host := fmt.Sprintf("http://h%d.example/", i)
@@ -133,8 +138,21 @@ func (f *fixture) upcoming(r store.UpcomingRead) task.Upcoming {
 	return page
 }
 
+// everything returns all records.
+func (f *fixture) everything() (all []*task.Task) {
+	f.Helper()
+	for _, space := range []string{task.DefaultNamespace, "other"} {
+		records, err := DrainAll(f.Context(), f.store, space, task.Page{Limit: 1000})
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, records...)
+	}
+	return all
+}
+
 // checkUpcoming compares a random read with all records, sorted.
-func (f *fixture) checkUpcoming(r *rand.Rand) {
+func (f *fixture) checkUpcoming(r *rand.Rand, records []*task.Task) {
 	f.Helper()
 	read := store.UpcomingRead{
 		Namespace: []string{"", task.DefaultNamespace, "other", "none"}[r.IntN(4)], Queue: []string{"", "mail", task.ScheduleQueue}[r.IntN(3)],
@@ -147,15 +165,9 @@ func (f *fixture) checkUpcoming(r *rand.Rand) {
 		read.Until = task.Never
 	}
 	var all []*task.Task
-	for _, space := range []string{task.DefaultNamespace, "other"} {
-		records, err := DrainAll(f.Context(), f.store, space, task.Page{Limit: 1000})
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, t := range records {
-			if t.State == task.Scheduled && t.Due >= read.From && t.Due <= read.Until && read.Selects(t.Lane()) {
-				all = append(all, t)
-			}
+	for _, t := range records {
+		if t.State == task.Scheduled && t.Due >= read.From && t.Due <= read.Until && read.Selects(t.Lane()) {
+			all = append(all, t)
 		}
 	}
 	slices.SortFunc(all, func(a, b *task.Task) int { return int(a.Due - b.Due) })
