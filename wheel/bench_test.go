@@ -34,12 +34,12 @@ func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 // standing returns a wheel with n timers. The caller must close it, or it stays
 // in memory during the next benchmarks.
-func standing(n int) (*Wheel[uint64], []ID) {
-	w := New(Config{}, func(uint64) {})
+func standing(n int) (*Wheel[int], []ID) {
+	w := New(Config{}, func(int) {})
 	r := newRand()
 	ids := make([]ID, n)
 	for i := range ids {
-		ids[i] = w.Add(someDelay(r), uint64(i))
+		ids[i] = w.Add(someDelay(r), i)
 	}
 	runtime.GC()
 	return w, ids
@@ -246,13 +246,13 @@ func BenchmarkFireMillion(b *testing.B) {
 	}
 	b.Run("batch", func(b *testing.B) {
 		var wg sync.WaitGroup
-		w := NewBatch(Config{Run: Inline}, func(es []Expired[uint64]) { wg.Add(-len(es)) })
+		w := NewBatch(Config{Run: Inline}, func(es []Expired[int]) { wg.Add(-len(es)) })
 		run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
 	})
 	for name, runner := range map[string]Runner{"inline": Inline, "go": Go} {
 		b.Run(name, func(b *testing.B) {
 			var wg sync.WaitGroup
-			w := New(Config{Run: runner}, func(uint64) { wg.Done() })
+			w := New(Config{Run: runner}, func(int) { wg.Done() })
 			run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
 		})
 	}
@@ -295,13 +295,13 @@ func BenchmarkStanding(b *testing.B) {
 	for _, n := range standings {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			measure(b, n, func() any {
-				w := New(Config{}, func(uint64) {})
+				w := New(Config{}, func(int) {})
 				r := newRand()
 				for range n {
 					w.Add(someDelay(r), 1)
 				}
 				return w
-			}, func(keep any) { keep.(*Wheel[uint64]).Close() })
+			}, func(keep any) { keep.(*Wheel[int]).Close() })
 		})
 		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
 			timeToo(b, n)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	modelOps  = flag.Int("model.ops", 0, "operations of the model test; 0: 10^7, or 10^6 under the race detector")
+	modelOps  = flag.Int("model.ops", 0, "operations of the model test; 0: 10^7; 10^6 under the race detector, else 300,000 in the short form")
 	modelSeed = flag.Uint64("model.seed", 1, "seed of the model test")
 )
 
@@ -26,7 +26,7 @@ type sortedHeap struct {
 type modelTimer struct {
 	id   ID
 	when uint64
-	v    uint64
+	v    int
 	at   int // in the heap
 }
 
@@ -34,7 +34,7 @@ func newSortedHeap(now uint64) *sortedHeap {
 	return &sortedHeap{now: now, byID: make(map[ID]*modelTimer)}
 }
 
-func (m *sortedHeap) add(id ID, when, v uint64) {
+func (m *sortedHeap) add(id ID, when uint64, v int) {
 	t := &modelTimer{id: id, when: when, v: v}
 	m.byID[id] = t
 	heap.Push(&m.items, t)
@@ -49,7 +49,7 @@ func (m *sortedHeap) reset(id ID, when uint64) bool {
 	return ok
 }
 
-func (m *sortedHeap) remove(id ID) (uint64, bool) {
+func (m *sortedHeap) remove(id ID) (int, bool) {
 	t, ok := m.byID[id]
 	if !ok {
 		return 0, false
@@ -84,14 +84,14 @@ func (h *byTick) Pop() any {
 // compares all visible results.
 type coreTrial struct {
 	t     testing.TB
-	core  *Core[uint64]
+	core  *Core[int]
 	model *sortedHeap
 	ids   []ID // handed out, pending or stale
-	seq   uint64
+	seq   int
 }
 
 func newCoreTrial(t testing.TB, now uint64) *coreTrial {
-	return &coreTrial{t: t, core: NewCore[uint64](now), model: newSortedHeap(now)}
+	return &coreTrial{t: t, core: NewCore[int](now), model: newSortedHeap(now)}
 }
 
 func (c *coreTrial) add(when uint64) {
@@ -138,7 +138,7 @@ func (c *coreTrial) advance(now uint64, limit int, inside func()) {
 	if min(now, maxTick-1) < c.core.ticks.cursor {
 		now = c.core.ticks.cursor
 	}
-	fired := c.core.Advance(now, limit, func(id ID, v uint64) {
+	fired := c.core.Advance(now, limit, func(id ID, v int) {
 		t := c.model.byID[id]
 		switch {
 		case t == nil:
@@ -234,8 +234,10 @@ func modelOperations() int {
 	switch {
 	case *modelOps > 0:
 		return *modelOps
-	case raceEnabled || testing.Short():
+	case raceEnabled:
 		return 1_000_000
+	case testing.Short():
+		return 300_000
 	}
 	return 10_000_000
 }

@@ -9,16 +9,17 @@ import (
 )
 
 func TestAddInThePastIsDueAtOnce(t *testing.T) {
-	c := NewCore[string](100)
-	c.Add(0, "past")
-	c.Add(100, "now")
-	c.Add(101, "next")
-	if next, ok := c.Next(); !ok || next != 100 {
-		t.Errorf("Next = %d, %v, want 100", next, ok)
+	const past, now, next = 1, 2, 3
+	c := NewCore[int](100)
+	c.Add(0, past)
+	c.Add(100, now)
+	c.Add(101, next)
+	if tick, ok := c.Next(); !ok || tick != 100 {
+		t.Errorf("Next = %d, %v, want 100", tick, ok)
 	}
-	var got []string
-	note := func(_ ID, v string) { got = append(got, v) }
-	if n := c.Advance(50, 10, note); n != 2 || !slices.Equal(got, []string{"past", "now"}) {
+	var got []int
+	note := func(_ ID, v int) { got = append(got, v) }
+	if n := c.Advance(50, 10, note); n != 2 || !slices.Equal(got, []int{past, now}) {
 		t.Errorf("Advance to the past fired %v", got)
 	}
 	if n := c.Advance(101, 10, note); n != 1 {
@@ -27,17 +28,17 @@ func TestAddInThePastIsDueAtOnce(t *testing.T) {
 }
 
 func TestOverdueTimersFireInTheOrderOfTheirTicks(t *testing.T) {
-	c := NewCore[uint64](1000)
-	add := func(when uint64) ID { return c.Add(when, when) }
-	for _, when := range []uint64{900, 500, 950, 1000, 10} {
+	c := NewCore[int](1000)
+	add := func(when int) ID { return c.Add(uint64(when), when) }
+	for _, when := range []int{900, 500, 950, 1000, 10} {
 		add(when)
 	}
 	c.Reset(add(200), 700) // postponed, to another tick in the past
 	c.Reset(add(2000), 600)
 	c.Remove(add(5))
-	c.Advance(1000, 1, func(ID, uint64) {}) // 10
-	var got []uint64
-	c.Advance(1000, 100, func(_ ID, when uint64) {
+	c.Advance(1000, 1, func(ID, int) {}) // 10
+	var got []int
+	c.Advance(1000, 100, func(_ ID, when int) {
 		got = append(got, when)
 		if when == 500 {
 			add(400)
@@ -45,7 +46,7 @@ func TestOverdueTimersFireInTheOrderOfTheirTicks(t *testing.T) {
 			add(1000)
 		}
 	})
-	if want := []uint64{500, 400, 2000, 200, 800, 900, 950, 1000, 1000}; !slices.Equal(got, want) {
+	if want := []int{500, 400, 2000, 200, 800, 900, 950, 1000, 1000}; !slices.Equal(got, want) {
 		t.Errorf("fired %d, want %d", got, want)
 	}
 	if next, ok := c.Next(); ok || c.Len() != 0 {
@@ -81,10 +82,15 @@ func TestTheWholeSpanOfALevelFromItsLastSlot(t *testing.T) {
 	for level := range 3 {
 		width := uint64(1) << (6 * level)
 		now := 64*width - 1
+		stride := uint64(1)
+		if level == 2 && testing.Short() {
+			stride = 61 // each slot of both lower levels comes up
+		}
 		c := newCoreTrial(t, now)
-		for d := range 64*width + 1 {
+		for d := uint64(0); d <= 64*width; d += stride {
 			c.add(now + d)
 		}
+		c.add(now + 64*width)
 		for c.core.Len() > 0 {
 			c.advance(c.model.now+1, 1<<20, nil)
 		}
@@ -281,10 +287,10 @@ func TestRemovedEntriesAreCompacted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	c := NewCore[int](0)
 	var ids []ID
-	for i := range 100_000 {
+	for i := range 20_000 {
 		ids = append(ids, c.Add(1_000_000+uint64(i), i))
 	}
-	for range 1_000_000 {
+	for range 200_000 {
 		k := r.IntN(len(ids))
 		c.Remove(ids[k])
 		ids[k] = c.Add(1_000_000+uint64(k), k)
@@ -303,7 +309,7 @@ func TestRemovedEntriesAreCompacted(t *testing.T) {
 }
 
 // picture draws the occupied slots.
-func picture(c *Core[string]) string {
+func picture(c *Core[int]) string {
 	h := &c.ticks
 	var b strings.Builder
 	fmt.Fprintf(&b, "cursor %d, %d pending\n", h.cursor, h.pending)
@@ -316,9 +322,9 @@ func picture(c *Core[string]) string {
 }
 
 func TestThePictureBeforeAndAfterAnAdvance(t *testing.T) {
-	c := NewCore[string](0)
+	c := NewCore[int](0)
 	for _, when := range []uint64{3, 64, 70, 5000} {
-		c.Add(when, "")
+		c.Add(when, 0)
 	}
 	before := `cursor 0, 4 pending
 level 0 slot  3 from 3: 1
@@ -332,7 +338,7 @@ level 2 slot  1 from 4096: 1
 	if got := picture(c); got != before {
 		t.Errorf("before:\n%swant:\n%s", got, before)
 	}
-	c.Advance(66, 10, func(ID, string) {})
+	c.Advance(66, 10, func(ID, int) {})
 	if got := picture(c); got != after {
 		t.Errorf("after:\n%swant:\n%s", got, after)
 	}

@@ -3,6 +3,7 @@ package wheel
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,14 +16,33 @@ import (
 // entrance, and notes when each fires.
 type sinks struct {
 	timers *Timers
-	wheel  *Wheel[func()]
-	keyed  *Keyed[int, func()]
+	wheel  *Wheel[int]
+	keyed  *Keyed[int, int]
 	keys   int
+
+	mu    sync.Mutex // guards funcs
+	funcs []func()   // a value of wheel and keyed is an index
 }
 
 func newSinks(cfg Config) *sinks {
-	call := func(f func()) { f() }
-	return &sinks{timers: NewTimers(cfg), wheel: New(cfg, call), keyed: NewKeyed(cfg, func(_ int, f func()) { f() })}
+	s := &sinks{timers: NewTimers(cfg)}
+	s.wheel, s.keyed = New(cfg, s.call), NewKeyed(cfg, func(_, v int) { s.call(v) })
+	return s
+}
+
+// value returns the value that stands for f.
+func (s *sinks) value(f func()) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.funcs = append(s.funcs, f)
+	return len(s.funcs) - 1
+}
+
+func (s *sinks) call(v int) {
+	s.mu.Lock()
+	f := s.funcs[v]
+	s.mu.Unlock()
+	f()
 }
 
 func (s *sinks) close() {
@@ -49,28 +69,28 @@ func (s *sinks) onReceive(t *testing.T, c <-chan time.Time, f func()) {
 
 // delayEntrances are all public functions that take a delay or a period.
 var delayEntrances = map[string]func(t *testing.T, s *sinks, d time.Duration, f func()){
-	"Add":      func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.Add(d, f) },
-	"TryAdd":   func(t *testing.T, s *sinks, d time.Duration, f func()) { _, _ = s.wheel.TryAdd(d, f) },
-	"AddSlack": func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.AddSlack(d, time.Second, f) },
-	"slack":    func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.AddSlack(time.Second, d, f) },
+	"Add":      func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.Add(d, s.value(f)) },
+	"TryAdd":   func(t *testing.T, s *sinks, d time.Duration, f func()) { _, _ = s.wheel.TryAdd(d, s.value(f)) },
+	"AddSlack": func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.AddSlack(d, time.Second, s.value(f)) },
+	"slack":    func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.AddSlack(time.Second, d, s.value(f)) },
 	"Wheel.Reset": func(t *testing.T, s *sinks, d time.Duration, f func()) {
-		s.wheel.Reset(s.wheel.Add(10*time.Minute, f), d)
+		s.wheel.Reset(s.wheel.Add(10*time.Minute, s.value(f)), d)
 	},
-	"Extend": func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.Extend(s.wheel.Add(1, f), d) },
+	"Extend": func(t *testing.T, s *sinks, d time.Duration, f func()) { s.wheel.Extend(s.wheel.Add(1, s.value(f)), d) },
 	"Reset from the wall clock": func(t *testing.T, s *sinks, d time.Duration, f func()) {
-		s.wheel.Reset(s.wheel.AddAt(time.Now().Add(time.Hour), f), d)
+		s.wheel.Reset(s.wheel.AddAt(time.Now().Add(time.Hour), s.value(f)), d)
 	},
 	"Keyed.Set": func(t *testing.T, s *sinks, d time.Duration, f func()) {
 		s.keys++
-		_, _ = s.keyed.Set(s.keys, d, f)
+		_, _ = s.keyed.Set(s.keys, d, s.value(f))
 	},
 	"Keyed.SetIfAbsent": func(t *testing.T, s *sinks, d time.Duration, f func()) {
 		s.keys++
-		_, _ = s.keyed.SetIfAbsent(s.keys, d, f)
+		_, _ = s.keyed.SetIfAbsent(s.keys, d, s.value(f))
 	},
 	"Keyed.Move": func(t *testing.T, s *sinks, d time.Duration, f func()) {
 		s.keys++
-		_, _ = s.keyed.Set(s.keys, 10*time.Minute, f)
+		_, _ = s.keyed.Set(s.keys, 10*time.Minute, s.value(f))
 		s.keyed.Move(s.keys, d)
 	},
 	"AfterFunc": func(t *testing.T, s *sinks, d time.Duration, f func()) { s.timers.AfterFunc(d, f) },
@@ -112,7 +132,7 @@ var delayEntrances = map[string]func(t *testing.T, s *sinks, d time.Duration, f 
 
 // timeEntrances are all public functions that take a time.
 var timeEntrances = map[string]func(t *testing.T, s *sinks, at time.Time, f func()){
-	"AddAt": func(t *testing.T, s *sinks, at time.Time, f func()) { s.wheel.AddAt(at, f) },
+	"AddAt": func(t *testing.T, s *sinks, at time.Time, f func()) { s.wheel.AddAt(at, s.value(f)) },
 	"WithDeadline": func(t *testing.T, s *sinks, at time.Time, f func()) {
 		c, cancel := s.timers.WithDeadline(t.Context(), at)
 		t.Cleanup(cancel)

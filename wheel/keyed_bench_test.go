@@ -15,22 +15,22 @@ import (
 
 // keyedTimers is the interface that the benchmarks use for both.
 type keyedTimers[K comparable] interface {
-	set(key K, v uint64, d time.Duration)
+	set(key K, v int, d time.Duration)
 	move(key K, d time.Duration)
 	remove(key K)
 	end()
 }
 
-type byKeyed[K comparable] struct{ *Keyed[K, uint64] }
+type byKeyed[K comparable] struct{ *Keyed[K, int] }
 
 func newByKeyed[K comparable]() keyedTimers[K] {
-	return byKeyed[K]{NewKeyed(Config{}, func(K, uint64) {})}
+	return byKeyed[K]{NewKeyed(Config{}, func(K, int) {})}
 }
 
-func (k byKeyed[K]) set(key K, v uint64, d time.Duration) { _, _ = k.Set(key, d, v) }
-func (k byKeyed[K]) move(key K, d time.Duration)          { k.Move(key, d) }
-func (k byKeyed[K]) remove(key K)                         { k.Remove(key) }
-func (k byKeyed[K]) end()                                 { k.Close() }
+func (k byKeyed[K]) set(key K, v int, d time.Duration) { _, _ = k.Set(key, d, v) }
+func (k byKeyed[K]) move(key K, d time.Duration)       { k.Move(key, d) }
+func (k byKeyed[K]) remove(key K)                      { k.Remove(key) }
+func (k byKeyed[K]) end()                              { k.Close() }
 
 // byMap is the smallest correct solution: the callback removes its entry, if
 // the entry is still its own.
@@ -41,12 +41,12 @@ type byMap[K comparable] struct {
 
 type mapTimer struct {
 	timer *time.Timer
-	v     uint64
+	v     int
 }
 
 func newByMap[K comparable]() keyedTimers[K] { return &byMap[K]{timers: make(map[K]*mapTimer)} }
 
-func (m *byMap[K]) set(key K, v uint64, d time.Duration) {
+func (m *byMap[K]) set(key K, v int, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.timers[key]; t != nil && t.timer.Stop() {
@@ -87,7 +87,7 @@ func (m *byMap[K]) end() {
 	}
 }
 
-func uint64Key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
+func intKey(i int) int       { return int(uint64(i) * 0x9E3779B97F4A7C15) }
 func stringKey(i int) string { return "user:" + strconv.Itoa(1_000_000+i) }
 
 // benchmarkKeyed runs one operation on random keys while n keys are pending.
@@ -121,7 +121,7 @@ func benchmarkKeyed[K comparable](b *testing.B, key func(int) K, operate func(m 
 }
 
 func BenchmarkKeyedReplace(b *testing.B) {
-	benchmarkKeyed(b, uint64Key, func(m keyedTimers[uint64], key, _ uint64, d time.Duration) { m.set(key, 2, d) })
+	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) { m.set(key, 2, d) })
 }
 
 func BenchmarkKeyedReplaceString(b *testing.B) {
@@ -129,22 +129,22 @@ func BenchmarkKeyedReplaceString(b *testing.B) {
 }
 
 func BenchmarkKeyedPutOff(b *testing.B) {
-	benchmarkKeyed(b, uint64Key, func(m keyedTimers[uint64], key, _ uint64, _ time.Duration) { m.move(key, time.Hour) })
+	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, _ time.Duration) { m.move(key, time.Hour) })
 }
 
 func BenchmarkKeyedMove(b *testing.B) {
-	benchmarkKeyed(b, uint64Key, func(m keyedTimers[uint64], key, _ uint64, d time.Duration) { m.move(key, d) })
+	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) { m.move(key, d) })
 }
 
 func BenchmarkKeyedSetRemove(b *testing.B) {
-	benchmarkKeyed(b, uint64Key, func(m keyedTimers[uint64], _, other uint64, d time.Duration) {
+	benchmarkKeyed(b, intKey, func(m keyedTimers[int], _, other int, d time.Duration) {
 		m.set(other, 2, d)
 		m.remove(other)
 	})
 }
 
 func BenchmarkKeyedRemoveSet(b *testing.B) {
-	benchmarkKeyed(b, uint64Key, func(m keyedTimers[uint64], key, _ uint64, d time.Duration) {
+	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) {
 		m.remove(key)
 		m.set(key, 2, d)
 	})
@@ -152,12 +152,12 @@ func BenchmarkKeyedRemoveSet(b *testing.B) {
 
 func BenchmarkKeyedParallel(b *testing.B) {
 	const n = 1_000_000
-	for name, open := range map[string]func() keyedTimers[uint64]{"keyed": newByKeyed[uint64], "map": newByMap[uint64]} {
+	for name, open := range map[string]func() keyedTimers[int]{"keyed": newByKeyed[int], "map": newByMap[int]} {
 		b.Run(name, func(b *testing.B) {
 			m := open()
 			defer m.end()
 			for i := range n {
-				m.set(uint64Key(i), 1, time.Hour)
+				m.set(intKey(i), 1, time.Hour)
 			}
 			runtime.GC()
 			b.SetParallelism(64 / runtime.GOMAXPROCS(0))
@@ -165,7 +165,7 @@ func BenchmarkKeyedParallel(b *testing.B) {
 			defer reportCPU(b)()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					m.set(uint64Key(rand.IntN(n)), 2, time.Hour)
+					m.set(intKey(rand.IntN(n)), 2, time.Hour)
 				}
 			})
 		})
@@ -175,7 +175,7 @@ func BenchmarkKeyedParallel(b *testing.B) {
 // BenchmarkKeyedStanding measures the cost of a pending key: its bytes, and the
 // time of a full collection. The bytes of strings are not counted.
 func BenchmarkKeyedStanding(b *testing.B) {
-	b.Run("uint64", func(b *testing.B) { benchmarkKeyedStanding(b, uint64Key) })
+	b.Run("int", func(b *testing.B) { benchmarkKeyedStanding(b, intKey) })
 	b.Run("string", func(b *testing.B) { benchmarkKeyedStanding(b, stringKey) })
 }
 

@@ -9,20 +9,25 @@ import (
 	"time"
 )
 
+// reading is a key with fields of all sorts. Each type of keys is compiled anew,
+// so the tests share few.
+type reading struct {
+	value   float64
+	sensor  string
+	valid   bool
+	names   [2]string
+	pointer *int
+	other   any
+}
+
 func TestKeysOfAnyComparableType(t *testing.T) {
-	type point struct {
-		x, y float64
-		name string
-	}
 	x := 1
 	tryKeys(t, "", "a", "b", strings.Repeat("long", 100))
 	tryKeys(t, 0, -1, math.MaxInt)
-	tryKeys(t, point{}, point{1, 2, "a"}, point{1, 2, "b"})
-	tryKeys(t, [2]string{"a", "b"}, [2]string{"ab", ""})
-	tryKeys(t, nil, &x, new(int))
-	tryKeys[any](t, nil, 1, "1", 1.5, point{1, 2, "c"}, &x, [1]any{1}, struct{}{})
-	tryKeys(t, struct{}{})
-	tryKeys(t, true, false)
+	tryKeys(t, reading{}, reading{value: 1}, reading{sensor: "a"}, reading{sensor: "b"}, reading{valid: true},
+		reading{names: [2]string{"a", "b"}}, reading{names: [2]string{"ab", ""}},
+		reading{pointer: &x}, reading{pointer: new(int)}, reading{other: 1}, reading{other: "1"})
+	tryKeys[any](t, nil, 1, "1", 1.5, true, false, [2]string{"a", "b"}, reading{value: 1}, &x, new(int), (*int)(nil), [1]any{1}, struct{}{})
 }
 
 func tryKeys[K comparable](t *testing.T, keys ...K) {
@@ -56,22 +61,17 @@ func tryKeys[K comparable](t *testing.T, keys ...K) {
 }
 
 func TestZeroHasNoSignAsAKey(t *testing.T) {
-	k := NewKeyed(Config{}, func(float64, int) {})
+	k := NewKeyed(Config{}, func(reading, int) {})
 	defer k.Close()
-	mustSet(t, k, 0, time.Hour, 1, false)
-	mustSet(t, k, math.Copysign(0, -1), time.Hour, 2, true)
-	if v, ok := k.Remove(0); !ok || v != 2 {
+	mustSet(t, k, reading{}, time.Hour, 1, false)
+	mustSet(t, k, reading{value: math.Copysign(0, -1)}, time.Hour, 2, true)
+	if v, ok := k.Remove(reading{}); !ok || v != 2 {
 		t.Errorf("Remove = %v, %v", v, ok)
 	}
 }
 
 func TestAKeyThatIsNotEqualToItselfFiresButIsNotFound(t *testing.T) {
-	type reading struct {
-		sensor string
-		value  float64
-	}
-	tryNaN(t, math.NaN())
-	tryNaN(t, reading{"a", math.NaN()})
+	tryNaN(t, reading{sensor: "a", value: math.NaN()})
 	tryNaN[any](t, math.NaN())
 }
 

@@ -12,36 +12,36 @@ func TestNoOperationOnAKeyAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	t.Run("uint64", func(t *testing.T) { checkKeyAllocs(t, uint64Key) })
+	t.Run("int", func(t *testing.T) { checkKeyAllocs(t, intKey) })
 	t.Run("string", func(t *testing.T) { checkKeyAllocs(t, stringKey) })
-	t.Run("any", func(t *testing.T) { checkKeyAllocs(t, func(i int) any { return uint64(i) }) })
+	t.Run("any", func(t *testing.T) { checkKeyAllocs(t, func(i int) any { return i }) })
 }
 
 func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
-	const n = 10_000
-	k := NewKeyed(Config{MaxPending: 1 << 20}, func(K, [2]uint64) {})
+	const n, large = 10_000, 1 << 40 // an interface holds small values without memory
+	k := NewKeyed(Config{MaxPending: 1 << 20}, func(K, int) {})
 	defer k.Close()
 	keys := make([]K, 2*n)
 	for i := range keys {
 		keys[i] = key(i)
 	}
 	for _, key := range keys[:n] {
-		mustSet(t, k, key, time.Hour, [2]uint64{}, false)
+		mustSet(t, k, key, time.Hour, 0, false)
 	}
 	i, at := 0, 0
 	for name, f := range map[string]func(key, other K){
-		"replace":     func(key, _ K) { _, _ = k.Set(key, time.Hour+time.Duration(i), [2]uint64{1}) },
-		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, time.Hour, [2]uint64{1}) },
+		"replace":     func(key, _ K) { _, _ = k.Set(key, time.Hour+time.Duration(i), large) },
+		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, time.Hour, large) },
 		"Move":        func(key, _ K) { k.Move(key, time.Hour-time.Duration(i%1000)*time.Second) },
 		"Get":         func(key, _ K) { k.Get(key) },
-		"Set, Remove": func(_, other K) { _, _ = k.Set(other, time.Hour, [2]uint64{1}); k.Remove(other) },
-		"Remove, Set": func(key, _ K) { k.Remove(key); _, _ = k.Set(key, time.Hour, [2]uint64{1}) },
+		"Set, Remove": func(_, other K) { _, _ = k.Set(other, time.Hour, large); k.Remove(other) },
+		"Remove, Set": func(key, _ K) { k.Remove(key); _, _ = k.Set(key, time.Hour, large) },
 	} {
 		run := func() {
 			i, at = i+1, (at+7919)%n
 			f(keys[at], keys[n+at])
 		}
-		for range 50_000 { // until the lists and segments have their length
+		for range 2 * n { // until the lists and segments have their length
 			run()
 		}
 		if n := testing.AllocsPerRun(5000, run); n != 0 {
@@ -57,19 +57,19 @@ func TestMemoryReturnsAfterAMillionKeys(t *testing.T) {
 	if raceEnabled {
 		n = 30_000
 	}
-	ends := map[string]func(k *Keyed[uint64, [4]uint64]){
-		"removed": func(k *Keyed[uint64, [4]uint64]) {
+	ends := map[string]func(k *Keyed[int, int]){
+		"removed": func(k *Keyed[int, int]) {
 			for i := range n {
-				k.Remove(uint64Key(i))
+				k.Remove(intKey(i))
 			}
 		},
-		"drained": func(k *Keyed[uint64, [4]uint64]) {
+		"drained": func(k *Keyed[int, int]) {
 			for range k.Drain() {
 			}
 		},
-		"fired": func(k *Keyed[uint64, [4]uint64]) {
+		"fired": func(k *Keyed[int, int]) {
 			for i := range n {
-				k.Move(uint64Key(i), 0)
+				k.Move(intKey(i), 0)
 			}
 			for k.Len() > 0 {
 				time.Sleep(time.Millisecond)
@@ -77,10 +77,10 @@ func TestMemoryReturnsAfterAMillionKeys(t *testing.T) {
 		},
 	}
 	for how, end := range ends {
-		k := NewKeyed(Config{Shards: 2, Run: Inline}, func(uint64, [4]uint64) {})
+		k := NewKeyed(Config{Shards: 2, Run: Inline}, func(int, int) {})
 		before := heapInUse()
 		for i := range n {
-			mustSet(t, k, uint64Key(i), time.Hour+time.Duration(i)*time.Second, [4]uint64{}, false)
+			mustSet(t, k, intKey(i), time.Hour+time.Duration(i)*time.Second, i, false)
 		}
 		end(k)
 		if after := heapInUse(); after > before+512<<10 {
@@ -92,15 +92,15 @@ func TestMemoryReturnsAfterAMillionKeys(t *testing.T) {
 }
 
 func TestAReplacedValueIsNotKept(t *testing.T) {
-	k := NewKeyed(Config{Shards: 1}, func(string, *[16]byte) {})
+	k := NewKeyed(Config{Shards: 1}, func(struct{}, *[16]byte) {})
 	defer k.Close()
 	gone := make(chan struct{})
 	func() {
 		v := new([16]byte)
 		runtime.AddCleanup(v, func(int) { close(gone) }, 0)
-		mustSet(t, k, "a", time.Hour, v, false)
+		mustSet(t, k, struct{}{}, time.Hour, v, false)
 	}()
-	mustSet(t, k, "a", time.Hour, nil, true)
+	mustSet(t, k, struct{}{}, time.Hour, nil, true)
 	select {
 	case <-gone:
 	case <-collecting():

@@ -16,7 +16,7 @@ import (
 // whenever the test's goroutine has waited.
 type keyedTrial struct {
 	t     testing.TB
-	k     *Keyed[float64, int]
+	k     *Keyed[any, int]
 	tick  time.Duration
 	most  int // MaxPending; 0: no limit
 	start time.Time
@@ -24,7 +24,7 @@ type keyedTrial struct {
 	// It guards everything below. Each operation holds it, and then waits until
 	// all due timers have fired. So nothing is under way between operations.
 	mu      sync.Mutex
-	pending map[float64]deadline
+	pending map[any]deadline
 	nans    map[int]deadline // by value: timers of the key that is not equal to itself
 	ended   map[int]bool     // values that were replaced, have fired, or were removed or drained
 	values  int
@@ -34,7 +34,7 @@ type keyedTrial struct {
 func newKeyedTrial(t testing.TB, cfg Config) *keyedTrial {
 	c := &keyedTrial{
 		t: t, tick: tickOf(cfg), most: cfg.MaxPending, start: time.Now(),
-		pending: make(map[float64]deadline), nans: make(map[int]deadline), ended: make(map[int]bool),
+		pending: make(map[any]deadline), nans: make(map[int]deadline), ended: make(map[int]bool),
 	}
 	cfg.Run = Inline
 	c.k = NewKeyed(cfg, c.fire)
@@ -46,7 +46,7 @@ func (c *keyedTrial) deadline(v int, d time.Duration) deadline {
 	return deadline{v: v, from: from, until: from + c.tick}
 }
 
-func (c *keyedTrial) fire(key float64, v int) {
+func (c *keyedTrial) fire(key any, v int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok := c.pending[key]
@@ -65,7 +65,7 @@ func (c *keyedTrial) fire(key float64, v int) {
 }
 
 // end notes that a value is no longer pending.
-func (c *keyedTrial) end(key float64, v int) {
+func (c *keyedTrial) end(key any, v int) {
 	if c.ended[v] {
 		c.t.Errorf("value %d of %v has ended twice", v, key)
 	}
@@ -85,7 +85,7 @@ func (c *keyedTrial) refusal() error {
 	return nil
 }
 
-func (c *keyedTrial) added(key float64, p deadline) {
+func (c *keyedTrial) added(key any, p deadline) {
 	if key != key {
 		c.nans[p.v] = p
 		return
@@ -93,7 +93,7 @@ func (c *keyedTrial) added(key float64, p deadline) {
 	c.pending[key] = p
 }
 
-func (c *keyedTrial) set(key float64, d time.Duration) {
+func (c *keyedTrial) set(key any, d time.Duration) {
 	c.values++
 	old, found := c.pending[key]
 	want := c.refusal()
@@ -113,7 +113,7 @@ func (c *keyedTrial) set(key float64, d time.Duration) {
 	c.added(key, c.deadline(c.values, d))
 }
 
-func (c *keyedTrial) setIfAbsent(key float64, d time.Duration) {
+func (c *keyedTrial) setIfAbsent(key any, d time.Duration) {
 	c.values++
 	_, found := c.pending[key]
 	want := c.refusal()
@@ -129,7 +129,7 @@ func (c *keyedTrial) setIfAbsent(key float64, d time.Duration) {
 	}
 }
 
-func (c *keyedTrial) move(key float64, d time.Duration) {
+func (c *keyedTrial) move(key any, d time.Duration) {
 	old, found := c.pending[key]
 	if got := c.k.Move(key, d); got != (found && !c.closed) {
 		c.t.Errorf("Move(%v) = %v, want %v", key, got, found)
@@ -138,7 +138,7 @@ func (c *keyedTrial) move(key float64, d time.Duration) {
 	}
 }
 
-func (c *keyedTrial) remove(key float64) {
+func (c *keyedTrial) remove(key any) {
 	old, found := c.pending[key]
 	v, ok := c.k.Remove(key)
 	if ok != found || v != old.v {
@@ -149,7 +149,7 @@ func (c *keyedTrial) remove(key float64) {
 	}
 }
 
-func (c *keyedTrial) get(key float64) {
+func (c *keyedTrial) get(key any) {
 	want, found := c.pending[key]
 	v, left, ok := c.k.Get(key)
 	now := time.Since(c.start)
@@ -223,17 +223,17 @@ func (c *keyedTrial) run(data []byte) {
 	}
 	c.do(func() { c.k.Close(); c.closed = true })
 	c.do(func() {
-		c.set(0, 0)
-		c.setIfAbsent(1, 0)
-		c.move(2, 0)
-		c.get(3)
+		c.set(0.0, 0)
+		c.setIfAbsent(1.0, 0)
+		c.move(2.0, 0)
+		c.get(3.0)
 		c.check()
 		c.drain(1 << 30)
 		c.check()
 	})
 }
 
-func (c *keyedTrial) operate(what byte, a int, key float64, d time.Duration) {
+func (c *keyedTrial) operate(what byte, a int, key any, d time.Duration) {
 	switch what {
 	case 0, 1, 2, 3:
 		c.set(key, d)

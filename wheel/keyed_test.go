@@ -271,14 +271,14 @@ func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 func TestReplacingNeedsNoRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		cfg.MaxPending = 3
-		k := NewKeyed(cfg, func(float64, int) {})
+		k := NewKeyed(cfg, func(any, int) {})
 		for key := range 3 {
-			mustSet(t, k, float64(key), time.Hour, 1, false)
+			mustSet(t, k, any(key), time.Hour, 1, false)
 		}
 		for range 10 {
 			mustSet(t, k, 1, time.Hour, 2, true)
 		}
-		for _, key := range []float64{4, math.NaN()} {
+		for _, key := range []any{4, math.NaN()} {
 			if _, err := k.Set(key, time.Hour, 1); !errors.Is(err, ErrFull) {
 				t.Errorf("Set of a fourth = %v", err)
 			}
@@ -300,7 +300,7 @@ func TestReplacingNeedsNoRoom(t *testing.T) {
 		for range k.Drain() {
 		}
 		for key := range 3 {
-			mustSet(t, k, float64(key), time.Hour, 1, false)
+			mustSet(t, k, any(key), time.Hour, 1, false)
 		}
 		checkKeys(t, k)
 	})

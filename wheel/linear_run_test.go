@@ -58,8 +58,8 @@ func TestTheCheckOfHistoriesFindsEachWrongResult(t *testing.T) {
 		"Drain removes nothing":        func(w operations) operations { return emptyDrain{w} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(100) {
-				history := record(t, Config{Shards: 1, Tick: minTick, Run: Inline}, 4, 10_000, seed, lie)
+			for seed := range uint64(500) {
+				history := record(t, Config{Shards: 1, Tick: minTick, Run: Inline}, 4, 2000, seed, lie)
 				if checkLinear(history) != nil {
 					return
 				}

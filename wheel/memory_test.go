@@ -54,12 +54,12 @@ func TestMemoryReturnsAfterAMillionRemovals(t *testing.T) {
 	if raceEnabled {
 		n = 100_000
 	}
-	w := New(Config{Shards: 2}, func([4]uint64) {})
+	w := New(Config{Shards: 2}, func(int) {})
 	defer w.Close()
 	ids := make([]ID, n)
 	before := heapInUse()
 	for i := range ids {
-		ids[i] = w.Add(time.Duration(i)*time.Second+time.Minute, [4]uint64{})
+		ids[i] = w.Add(time.Duration(i)*time.Second+time.Minute, i)
 	}
 	for _, id := range ids {
 		w.Remove(id)
@@ -154,22 +154,22 @@ func collecting() <-chan struct{} {
 }
 
 func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
-	for name, fill := range map[string]func(w *Wheel[*int]){
-		"never used": func(*Wheel[*int]) {},
-		"all removed": func(w *Wheel[*int]) {
+	for name, fill := range map[string]func(w *Wheel[*[16]byte]){
+		"never used": func(*Wheel[*[16]byte]) {},
+		"all removed": func(w *Wheel[*[16]byte]) {
 			for range 1000 { // both shards arm their timers for a distant time
 				w.Remove(w.Add(time.Hour, nil))
 			}
 			w.Remove(w.AddAt(time.Now().Add(time.Hour), nil))
 		},
-		"all drained": func(w *Wheel[*int]) {
+		"all drained": func(w *Wheel[*[16]byte]) {
 			for range 100 {
 				w.Add(time.Hour, nil)
 			}
 			for range w.Drain() {
 			}
 		},
-		"all fired": func(w *Wheel[*int]) {
+		"all fired": func(w *Wheel[*[16]byte]) {
 			for range 100 {
 				w.Add(0, nil)
 			}
@@ -177,14 +177,14 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 				runtime.Gosched()
 			}
 		},
-		"closed": func(w *Wheel[*int]) {
+		"closed": func(w *Wheel[*[16]byte]) {
 			w.Add(time.Hour, nil)
 			w.Close()
 		},
 	} {
 		gone := make(chan struct{})
 		func() {
-			w := New(Config{Shards: 2}, func(*int) {})
+			w := New(Config{Shards: 2}, func(*[16]byte) {})
 			runtime.AddCleanup(w.shards[0], func(int) { close(gone) }, 0)
 			fill(w)
 		}()

@@ -38,18 +38,18 @@ func checkNothingStays(t *testing.T, what string, f func()) {
 // after a million adds and removals. gf gtimer: the same with Close, until the
 // deadline.
 func TestRemovedTimersLeaveNothingBehind(t *testing.T) {
-	w := New(Config{Shards: 1}, func([4]uint64) {})
+	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
-	w.Add(time.Hour, [4]uint64{}) // the wheel is not empty
+	w.Add(time.Hour, 1) // the wheel is not empty
 	checkNothingStays(t, "one after the other", func() {
 		for i := range memoryCount() {
-			w.Remove(w.Add(time.Minute+time.Duration(i)*time.Millisecond, [4]uint64{}))
+			w.Remove(w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1))
 		}
 	})
 	ids := make([]ID, memoryCount())
 	checkNothingStays(t, "all at once", func() {
 		for i := range ids {
-			ids[i] = w.Add(time.Minute+time.Duration(i)*time.Millisecond, [4]uint64{})
+			ids[i] = w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1)
 		}
 		for _, id := range ids {
 			w.Remove(id)
@@ -57,21 +57,21 @@ func TestRemovedTimersLeaveNothingBehind(t *testing.T) {
 	})
 	checkNothingStays(t, "drained", func() {
 		for i := range memoryCount() {
-			w.Add(time.Minute+time.Duration(i)*time.Millisecond, [4]uint64{})
+			w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1)
 		}
 		for range w.Drain() {
 		}
-		w.Add(time.Hour, [4]uint64{})
+		w.Add(time.Hour, 1)
 	})
 }
 
 func TestFiredTimersLeaveNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := New(Config{Shards: 1, Run: Inline}, func([4]uint64) {})
-		w.Add(1000*time.Hour, [4]uint64{})
+		w := New(Config{Shards: 1, Run: Inline}, func(int) {})
+		w.Add(1000*time.Hour, 1)
 		checkNothingStays(t, "fired", func() {
 			for i := range memoryCount() {
-				w.Add(time.Duration(i)*time.Millisecond, [4]uint64{})
+				w.Add(time.Duration(i)*time.Millisecond, 1)
 			}
 			time.Sleep(100 * time.Hour)
 			synctest.Wait()

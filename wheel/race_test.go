@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6, or 2*10^5 under the race detector")
+var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6; 2*10^5 under the race detector, else 10^5 in the short form")
 
 func raceOperations() int {
 	switch {
 	case *raceOps > 0:
 		return *raceOps
-	case raceEnabled || testing.Short():
+	case raceEnabled:
 		return 200_000
+	case testing.Short():
+		return 100_000
 	}
 	return 1_000_000
 }

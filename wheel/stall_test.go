@@ -89,15 +89,15 @@ func TestAStallDelaysNoTimerThatIsDueAfterIt(t *testing.T) {
 // not miss timers that came due between two polls.
 func TestACorePolledSlowerThanItsTicksMissesNoTimer(t *testing.T) {
 	for _, pause := range []uint64{1, 7, 63, 64, 65, 4095, 4096, 4097, 1 << 20} {
-		c := NewCore[uint64](5)
+		c := NewCore[int](5)
 		const n = 2000
 		for i := range uint64(n) {
-			c.Add(6+i*i/3, 6+i*i/3)
+			c.Add(6+i*i/3, int(6+i*i/3))
 		}
 		fired := 0
 		for now := uint64(5); c.Len() > 0; now += pause {
-			fired += c.Advance(now, n, func(_ ID, when uint64) {
-				if when > now || when+pause <= now {
+			fired += c.Advance(now, n, func(_ ID, v int) {
+				if when := uint64(v); when > now || when+pause <= now {
 					t.Fatalf("polled every %d: the timer due at %d fired at %d", pause, when, now)
 				}
 			})

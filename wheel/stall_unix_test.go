@@ -66,13 +66,14 @@ func stop(t *testing.T, p *os.Process, d time.Duration) {
 // them fired.
 func stallInChild() {
 	start := time.Now()
-	w := NewBatch(Config{Shards: 1, Tick: 10 * time.Millisecond}, func(batch []Expired[time.Time]) {
+	starts := []time.Time{start, start.Round(0)} // compared with the wall clock too
+	w := NewBatch(Config{Shards: 1, Tick: 10 * time.Millisecond}, func(batch []Expired[int]) {
 		for _, e := range batch {
-			fmt.Println("late", time.Since(e.Value)-3*time.Second)
+			fmt.Println("late", time.Since(starts[e.Value])-3*time.Second)
 		}
 	})
-	w.Add(3*time.Second, start)
-	w.AddAt(start.Add(3*time.Second), start.Round(0)) // compared with the wall clock too
+	w.Add(3*time.Second, 0)
+	w.AddAt(start.Add(3*time.Second), 1)
 	fmt.Println("armed")
 	for w.Len() > 0 {
 		time.Sleep(10 * time.Millisecond)

@@ -28,7 +28,7 @@ func received(t *testing.T, c <-chan time.Time, d time.Duration, check func(at t
 func TestATickerDoesNotDrift(t *testing.T) {
 	periods := time.Duration(100_000)
 	if testing.Short() {
-		periods = 20_000
+		periods = 5000
 	}
 	inBubble(t, func(t *testing.T, cfg Config) {
 		const period = 73 * time.Millisecond / 10
