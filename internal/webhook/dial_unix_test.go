@@ -22,7 +22,7 @@ func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSender(t, Config{})
 			before := runtime.NumGoroutine()
-			for range 200 {
+			for range 100 {
 				if o := s.Deliver(t.Context(), delivery(t, c.url, timeout(2*time.Millisecond))); o.Verdict != task.Failure {
 					t.Fatalf("verdict %v (%s), want a failure", o.Verdict, o.Error)
 				}
@@ -30,7 +30,7 @@ func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 			// far less than the connect timeout
 			for end := time.Now().Add(connectTimeout / 4); runtime.NumGoroutine() > before+20; runtime.Gosched() {
 				if time.Now().After(end) {
-					t.Fatalf("%d goroutines more than before 200 attempts that have ended", runtime.NumGoroutine()-before)
+					t.Fatalf("%d goroutines more than before 100 attempts that have ended", runtime.NumGoroutine()-before)
 				}
 			}
 		})

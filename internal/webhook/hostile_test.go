@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -103,6 +102,7 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 }
 
 func TestAReceiverThatDoesNotReadEndsAtTheTimeout(t *testing.T) {
+	t.Parallel()
 	done := make(chan struct{})
 	url := rawServer(t, func(int, net.Conn) { <-done })
 	defer close(done)
@@ -113,7 +113,7 @@ func TestAReceiverThatDoesNotReadEndsAtTheTimeout(t *testing.T) {
 }
 
 func TestAFailedConnectionIsExplained(t *testing.T) {
-	quick.Leave(t, "waits for timeouts")
+	t.Parallel()
 	const closedPort = "127.0.0.1:9" // another process may have taken a port that was free before
 	ok := func(http.ResponseWriter, *http.Request) {}
 	secure := serveTLS(t, &tls.Config{MinVersion: tls.VersionTLS12})
@@ -124,15 +124,16 @@ func TestAFailedConnectionIsExplained(t *testing.T) {
 	for _, c := range []struct {
 		name, url string
 		trusted   *httptest.Server
+		within    time.Duration
 		text      string
 	}{
-		{"closed port", "http://" + closedPort, nil, "cannot connect to " + closedPort + ": connection refused"},
-		{"no such name", "http://nowhere.test/", nil, "cannot resolve nowhere.test"},
-		{"unknown certificate", secure.URL, nil, "certificate signed by unknown authority. Pass the certificate of a private authority to the server with --receiver-ca, and restart it"},
-		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, "other.test"},
-		{"certificate asked of us", picky.URL, picky, "refused the handshake"},
-		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not use TLS"},
-		{"silent instead of TLS", "https" + strings.TrimPrefix(silent, "http"), nil, "no connection to 127.0.0.1"},
+		{"closed port", "http://" + closedPort, nil, time.Minute, "cannot connect to " + closedPort + ": connection refused"},
+		{"no such name", "http://nowhere.test/", nil, time.Minute, "cannot resolve nowhere.test"},
+		{"unknown certificate", secure.URL, nil, time.Minute, "certificate signed by unknown authority. Pass the certificate of a private authority to the server with --receiver-ca, and restart it"},
+		{"certificate of another name", strings.Replace(secure.URL, "127.0.0.1", "other.test", 1), secure, time.Minute, "other.test"},
+		{"certificate asked of us", picky.URL, picky, time.Minute, "refused the handshake"},
+		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), nil, time.Minute, "does not use TLS"},
+		{"silent instead of TLS", "https" + strings.TrimPrefix(silent, "http"), nil, brief, "no connection to 127.0.0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSender(t, Config{})
@@ -145,7 +146,7 @@ func TestAFailedConnectionIsExplained(t *testing.T) {
 			if c.trusted != nil {
 				trust(s, c.trusted)
 			}
-			o := s.Deliver(t.Context(), delivery(t, c.url, timeout(5*brief)))
+			o := s.Deliver(t.Context(), delivery(t, c.url, timeout(c.within)))
 			if o.Verdict != task.Failure || o.Status != 0 || !strings.Contains(o.Error, c.text) {
 				t.Errorf("got %+v", o)
 			}
@@ -164,6 +165,7 @@ func serveTLS(t *testing.T, cfg *tls.Config) *httptest.Server {
 }
 
 func TestANameThatDoesNotResolveInTimeIsAFailure(t *testing.T) {
+	t.Parallel()
 	s := newSender(t, Config{})
 	release := make(chan struct{})
 	s.dialer.Resolver = names(func(string) []netip.Addr { <-release; return nil }).resolver()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/binary"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -22,7 +23,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "16") // what runs in parallel here waits for timeouts
+	goleak.VerifyTestMain(m)
+}
 
 // childOf is the environment variable with the test for which a process was
 // started.
