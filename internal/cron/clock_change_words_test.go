@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/foliot/foliot/internal/quick"
 )
 
 func TestClockChangesAreExplained(t *testing.T) {
@@ -49,31 +47,33 @@ func TestClockChangesAreExplained(t *testing.T) {
 	}
 }
 
-// The model walks over every minute and counts how often a clock shows it.
+// The model walks over every minute and counts how often a clock shows it. In the
+// short form it visits only quarters of an hour: the expression names no others,
+// and in these years all offsets are multiples of a quarter.
 func TestClockChangesAgreeWithAWalkByMinutes(t *testing.T) {
-	quick.Leave(t, "walks through years by minutes")
 	zones := everyZone(t)
-	step := 1
+	step, pace := 1, Civil(minuteSeconds)
 	if testing.Short() {
-		step = 19
+		step, pace = 19, 15*minuteSeconds
 	}
 	r := Rule{Expr: mustParse(t, "7,37 0,1,2,3,22,23 * * *")}
 	for i := 0; i < len(zones); i += step {
 		r.Zone = zones[i]
 		year := 1990 + i%40
-		from, until := time.Date(year, 1, 5, 0, 0, 0, 0, time.UTC), time.Date(year, 12, 25, 0, 0, 0, 0, time.UTC)
-		shown := map[Civil]int{}
+		from, until := time.Date(year, 1, 5, 0, 7, 0, 0, time.UTC), time.Date(year, 12, 25, 0, 0, 0, 0, time.UTC)
+		const day = 24 * 60 * minuteSeconds
+		shown := make([]int8, 365*day/pace) // from a day before first
 		_, offset := from.In(r.Zone).Zone()
 		first, last := Civil(from.Unix())+Civil(offset), Civil(0)
-		for at := from.Unix(); at <= until.Unix(); at += minuteSeconds {
+		for at := from.Unix(); at <= until.Unix(); at += int64(pace) {
 			_, offset := time.Unix(at, 0).In(r.Zone).Zone()
 			c := Civil(at) + Civil(offset)
-			shown[c]++
+			shown[(c-first+day)/pace]++
 			last = c
 		}
 		skipped, repeated := map[Civil]bool{}, map[Civil]bool{}
 		for c, ok := r.Expr.next(first); ok && c < last; c, ok = r.Expr.next(c + 1) {
-			switch shown[c] {
+			switch shown[(c-first+day)/pace] {
 			case 0:
 				skipped[c] = true
 			case 2:

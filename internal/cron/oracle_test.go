@@ -186,7 +186,7 @@ func TestNextAndPrevAgreeWithAWalkByMinutes(t *testing.T) {
 	if *oracleSteps > 0 {
 		rounds = *oracleSteps/(2*perWalk*len(zones)) + 1
 	} else if testing.Short() {
-		zones = slices.DeleteFunc(zones, func(*time.Location) bool { return rand.IntN(8) > 0 })
+		zones = slices.DeleteFunc(zones, func(*time.Location) bool { return rand.IntN(12) > 0 })
 	}
 	seed := *oracleSeed
 	if seed == 0 {

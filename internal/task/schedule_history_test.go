@@ -387,10 +387,12 @@ func (h *history) live(steps int) {
 }
 
 func TestSchedulesAgreeWithANaiveModel(t *testing.T) {
-	quick.Leave(t, "runs random histories")
-	histories := 200
-	if !testing.Short() {
-		histories = 5000
+	histories := 5000
+	switch {
+	case testing.Short() && quick.All:
+		histories = 200
+	case testing.Short():
+		histories = 20
 	}
 	for seed := range histories {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
