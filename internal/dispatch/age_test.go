@@ -21,14 +21,14 @@ func TestNoPauseKillsATask(t *testing.T) {
 	for name, failures := range map[string]int{"the breaker is closed": -1, "the breaker is open": 1} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, Config{BreakerFailures: failures, Poll: time.Minute}, nil, refuse, func(b *bed) {
-				b.create("t", 0)
+				b.create("t", 0, func(s *task.Spec) { s.Retry.MaxAge = 2 * time.Hour })
 				b.create("other", 0, func(s *task.Spec) { // its attempts keep the breaker open
 					s.Queue, s.Retry = "other", task.Retry{MinBackoff: time.Minute, MaxBackoff: time.Minute}
 				})
 				b.pass(2 * time.Minute)
 				before := b.get("t").Attempts
 				b.Configure(limit("default", settings.QueueSettings{Paused: true}))
-				b.pass(25 * time.Hour)
+				b.pass(3 * time.Hour)
 				if got := b.get("t"); got.Attempts != before || before == 0 {
 					t.Fatalf("%d attempts before the pause, %d at its end", before, got.Attempts)
 				}
@@ -89,9 +89,9 @@ func (c *closed) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Ent
 // that time a claim is under way, a settlement, or neither. In one case only
 // the shard with all these tasks becomes unavailable.
 func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
-	outage := 25 * time.Hour // longer than a task may wait
+	age, outage := 4*time.Hour, 25*time.Hour // an outage is longer than a task may wait
 	if testing.Short() {
-		outage = 5 * time.Hour
+		age, outage = 30*time.Minute, 40*time.Minute
 	}
 	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
 		time.Sleep(30 * time.Second)
@@ -111,14 +111,14 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 			inBubble(t, Config{BreakerFailures: 1}, c.over, c.reply, func(b *bed) {
 				const tasks = 5
 				for i := range tasks {
-					b.create(fmt.Sprint("away", i), 0, retry(task.Retry{MaxAge: 4 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute}))
+					b.create(fmt.Sprint("away", i), 0, retry(task.Retry{MaxAge: age, MinBackoff: time.Second, MaxBackoff: time.Minute}))
 				}
-				b.pass(20 * time.Minute)
+				b.pass(10 * time.Minute)
 				before := b.get("away0").Attempts
 				c.away.Store(true)
 				b.pass(outage)
 				c.away.Store(false)
-				b.pass(20 * time.Minute)
+				b.pass(10 * time.Minute)
 				for i := range tasks {
 					if got := b.get(fmt.Sprint("away", i)); got.State != task.Scheduled && got.State != task.Running || got.Attempts <= before || before == 0 {
 						t.Errorf("%d is %v (%s) after %d attempts, %d before the outage, aged %v", i, got.State, got.Reason, got.Attempts, before, got.Aged)

@@ -76,7 +76,7 @@ func TestAnOpenBreakerStopsAttemptsToAFailingReceiver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{outcome: broken}
 			inBubble(t, Config{Slots: 4}, nil, f.receive, func(b *bed) {
-				b.apply(crowd(t, "t", 200, to("flaky"), stubborn)...)
+				b.apply(crowd(t, "t", 50, to("flaky"), stubborn)...)
 				b.create("ok0", time.Second, to("healthy"))
 				b.pass(900 * time.Millisecond)
 				opened := len(b.seen())
@@ -94,7 +94,7 @@ func TestAnOpenBreakerStopsAttemptsToAFailingReceiver(t *testing.T) {
 				b.wantAliveOnTime(1)
 				f.set(nil, 0)
 				b.pass(31 * time.Second)
-				for i := range 200 {
+				for i := range 50 {
 					got := b.get(fmt.Sprintf("t-%06d", i))
 					if got.State != task.Delivered || got.Attempts > 40 {
 						t.Fatalf("%s is %v after %d tries", got.Name, got.State, got.Attempts)
@@ -158,7 +158,7 @@ func TestFailuresCausedByTasksOpenNoBreaker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{outcome: o, takes: time.Millisecond}
 			inBubble(t, Config{BreakerFailures: 3}, nil, f.receive, func(b *bed) {
-				b.apply(crowd(t, "t", 50, to("flaky"), stubborn)...)
+				b.apply(crowd(t, "t", 10, to("flaky"), stubborn)...)
 				b.pass(500 * time.Millisecond)
 				b.wantBreaker(planner.Closed)
 				if n := len(b.seen()); n < 6 {

@@ -245,10 +245,11 @@ func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire
 }
 
 func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
+	const schedules = 2*fireBatch + 1
 	full := &fullQueue{}
 	wrap := func(q store.LeaseStore) store.LeaseStore { full.LeaseStore = q; return full }
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
-		for i := range 1000 {
+		for i := range schedules {
 			b.schedule(fmt.Sprint("s", i), 10*time.Minute)
 		}
 		b.pass(11 * time.Minute)
@@ -258,7 +259,7 @@ func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
 		}
 		full.room.Store(true)
 		b.pass(5 * time.Second)
-		b.wantCalls(1000)
+		b.wantCalls(schedules)
 	})
 }
 
@@ -297,7 +298,7 @@ func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {
 func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		var changes []task.Change
-		for i := range 600 {
+		for i := range 2*fireBatch + 1 {
 			s := task.ScheduleSpec{Spec: spec(t, fmt.Sprint("s", i), 0), Rule: recurrence.Rule{
 				Cron: "*/5 * * * *", Zone: "Europe/Berlin", CatchupWindow: time.Hour, CatchupLimit: 1,
 			}}
@@ -305,6 +306,6 @@ func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {
 		}
 		b.apply(changes...)
 		b.pass(10*time.Minute + time.Second)
-		b.wantInstants(1200, 10*tick)
+		b.wantInstants(2*(2*fireBatch+1), 10*tick)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // lock before the walk is over: it takes the tasks of lanes not yet visited,
 // and the result does not show them.
 func TestASurveyOfManyLanesDoesNotDelayDeliveries(t *testing.T) {
-	const many = 20_000
+	const many = 5 * walkStep
 	queues := func(d *Dispatcher) (waiting int) {
 		for _, q := range d.Queues() {
 			waiting += q.Waiting
