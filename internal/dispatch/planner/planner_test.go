@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -170,8 +171,11 @@ func (w *world) earliest() task.Millis {
 
 func TestThePlannerAgreesWithAModelThatExaminesAllLanes(t *testing.T) {
 	seeds := uint64(150)
-	if testing.Short() {
+	switch {
+	case testing.Short() && quick.All:
 		seeds = 12
+	case testing.Short():
+		seeds = 9
 	}
 	for seed := range seeds {
 		lossy := []float64{0, 0.3, 1}[seed%3]
