@@ -25,7 +25,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {
-	s.openAPI().send(w, r)
+	s.openAPI().send(w, r.Request)
 	return nil
 }
 
@@ -44,7 +44,7 @@ func newFixedText(mediaType string, plain []byte) fixedText {
 	return fixedText{mediaType, `"` + hex.EncodeToString([]byte(task.Digest(plain))[:8]) + `"`, plain, buf.Bytes()}
 }
 
-func (f fixedText) send(w http.ResponseWriter, r *request) {
+func (f fixedText) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("ETag", f.tag)
 	h.Set("Vary", "Accept-Encoding")
@@ -74,19 +74,21 @@ func takesGzip(header string) bool {
 	return false
 }
 
-// toPage redirects to the page. The address is relative, because a proxy may
-// serve the root under another path.
-func toPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Location", "ui/")
-	w.WriteHeader(http.StatusSeeOther)
+// redirect sends a browser to a relative address, because a proxy may serve the
+// root under another path.
+func redirect(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusSeeOther)
+	}
 }
 
 // root redirects a browser to the page, and writes a short help for a person
 // with curl.
-func (s *Server) root(w http.ResponseWriter, r *request) error {
+func (s *Server) root(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Page != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		toPage(w, r.Request)
-		return nil
+		redirect("ui/")(w, r)
+		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, `Foliot: call this URL at this time.
@@ -96,5 +98,4 @@ func (s *Server) root(w http.ResponseWriter, r *request) error {
   GET  /openapi.json   all routes
   GET  /readyz         is the server ready?
 `)
-	return nil
 }

@@ -69,14 +69,14 @@ func renderPage(file, text string) fixedText {
 		`<meta name="color-scheme" content="light dark"><title>`+html.EscapeString(title)+` · Foliot</title><pre style="white-space: pre-wrap">`+body+"</pre>\n"))
 }
 
-// page serves a page. Anyone may read it.
-func (s *Server) page(w http.ResponseWriter, r *request) error {
-	p, ok := pages()[strings.TrimPrefix(r.URL.Path, pagesPath)]
+// page serves a page, under the name of its file too. Anyone may read it.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	p, ok := pages()[pageName(strings.TrimPrefix(r.URL.Path, pagesPath))]
 	if !ok {
-		return refuse("no_route", "", "there is no such page: "+pagesPath+" lists the pages")
+		s.fail(w, r, refuse("no_route", "", "there is no such page: "+pagesPath+" lists the pages"))
+		return
 	}
 	w.Header().Set("Cache-Control", "no-cache") // a browser keeps the page, and compares the tag
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	p.send(w, r)
-	return nil
 }

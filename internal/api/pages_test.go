@@ -83,6 +83,24 @@ func TestEveryLinkOfAPageOfTheServerLeadsSomewhere(t *testing.T) {
 	s.do("GET", "/docs/none", "").problem(404, "no_route", "")
 }
 
+func TestAPageOfTheServerHasTheAddressesThatPeopleTry(t *testing.T) {
+	s := serve(t)
+	for address, page := range map[string]string{
+		"/docs/api?utm_source=chat": "/docs/api", "/docs/api.md": "/docs/api", "/docs/problems.md": "/docs/problems", "/docs/README": "/docs/",
+		"/docs/README.md": "/docs/", "/docs/runbooks/README": "/docs/runbooks/", "/docs/runbooks/FoliotLate.md?a=b": "/docs/runbooks/FoliotLate",
+	} {
+		if s.do("GET", address, "").want(200, nil).header.Get("ETag") != s.do("GET", page, "").want(200, nil).header.Get("ETag") {
+			t.Errorf("%s is not the page %s", address, page)
+		}
+	}
+	for address, folder := range map[string]string{"/docs": "docs/", "/docs/runbooks?a=b": "runbooks/"} {
+		if to := s.do("GET", address, "").want(303, nil).header.Get("Location"); to != folder {
+			t.Errorf("%s leads to %s", address, to)
+		}
+	}
+	s.do("GET", "/?utm_source=chat", "").want(200, nil)
+}
+
 func TestABrowserReadsAPageOfTheServerOnce(t *testing.T) {
 	s := serve(t)
 	first := s.do("GET", "/docs/runbooks/FoliotLate", "").want(200, nil)

@@ -246,7 +246,8 @@ func publicRoutes() []route {
 }
 
 // route builds the mux. It also serves the root, the web page and the pages of
-// docs, for people, and replies to all other paths with a problem.
+// docs, for people, whatever the query that a chat or a mail adds to a link. It
+// replies to all other paths with a problem.
 func (s *Server) route(rs []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range rs {
@@ -255,11 +256,13 @@ func (s *Server) route(rs []route) *http.ServeMux {
 		}
 		mux.Handle(r.method+" "+r.path, s.handler(r))
 	}
-	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root, public: true}))
-	mux.Handle("GET "+pagesPath, s.handler(route{serve: (*Server).page, public: true}))
+	mux.HandleFunc("GET /{$}", s.root)
+	mux.HandleFunc("GET "+pagesPath, s.page)
+	mux.HandleFunc("GET /docs", redirect("docs/"))
+	mux.HandleFunc("GET /docs/runbooks", redirect("runbooks/"))
 	if s.cfg.Page != nil {
 		mux.Handle("GET /ui/", s.cfg.Page)
-		mux.HandleFunc("GET /ui", toPage)
+		mux.HandleFunc("GET /ui", redirect("ui/"))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.unrouted(w, r)) })
 	return mux
