@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/foliot/foliot/docs"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // pagesPath is the folder of the pages of docs. Problems and alerts link there.
@@ -19,17 +20,21 @@ const pagesPath = "/docs/"
 // pages returns the pages by their paths below pagesPath. They are made at the
 // first call.
 var pages = sync.OnceValue(func() map[string]fixedText {
-	problems := "# Problems\n"
+	files := map[string]string{"problems.md": "# Problems\n"}
 	for _, p := range problemTypes {
-		problems += fmt.Sprintf("\n## %s\n\nStatus %d. %s\n%s\n", p.Code, p.Status, p.Meaning, strings.ReplaceAll(p.Remedy, "](#", "](api.md#"))
+		files["problems.md"] += fmt.Sprintf("\n## %s\n\nStatus %d. %s\n%s\n", p.Code, p.Status, p.Meaning, strings.ReplaceAll(p.Remedy, "](#", "](api.md#"))
 	}
-	all := map[string]fixedText{"problems": renderPage("problems.md", problems)}
 	_ = fs.WalkDir(docs.Pages, ".", func(file string, _ fs.DirEntry, _ error) error { // never an error: they are in the program
 		if text, err := docs.Pages.ReadFile(file); err == nil {
-			all[pageName(file)] = renderPage(file, string(text))
+			files[file] = string(text)
 		}
 		return nil
 	})
+	files["README.md"] += "\n## Problems\n\n[problems.md](problems.md) has each problem that a reply can name, and its remedy.\n"
+	all := map[string]fixedText{}
+	for file := range files {
+		all[pageName(file)] = renderPage(files, file)
+	}
 	return all
 })
 
@@ -38,33 +43,38 @@ func pageName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), "README")
 }
 
-// pagePart matches code, which stays as it is, a heading, an anchor, and a link
-// with its text, file and fragment.
-var pagePart = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|(?m:^)#+ ([^\n]+)|" + `&lt;a id=&#34;([\w-]+)&#34;&gt;&lt;/a&gt;|\[([^\]]+)\]\(([^)\s#]*)(#[^)\s]*)?\)`)
-
+// pagePart matches code, which stays as it is, a comment, a heading, an anchor,
+// and a link or picture with its text, file and fragment.
+var pagePart = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|&lt;!--.*?--&gt;\n?|(?m:^)#+ ([^\n]+)|" + `&lt;a id=&#34;([\w-]+)&#34;&gt;&lt;/a&gt;|!?\[([^\]]+)\]\(([^)\s#]*)(#[^)\s]*)?\)`)
 var noSlug = regexp.MustCompile(`[^\w\- ]`)
 
-// renderPage returns Markdown as HTML: the text as it is, with anchors and
-// links. A link to a file without a page stays text.
-func renderPage(file, text string) fixedText {
-	body := pagePart.ReplaceAllStringFunc(html.EscapeString(text), func(part string) string {
+// renderPage returns Markdown as HTML: the text as it is, without comments, with
+// anchors and links. A link to a file without a page leads to the repository.
+func renderPage(files map[string]string, file string) fixedText {
+	repeats := map[string]int{}
+	body := pagePart.ReplaceAllStringFunc(html.EscapeString(files[file]), func(part string) string {
 		m := pagePart.FindStringSubmatch(part)
 		heading, anchor, shown, to, fragment := m[1], m[2], m[3], m[4], m[5]
-		if _, err := fs.Stat(docs.Pages, path.Join(path.Dir(file), to)); err == nil && strings.HasSuffix(to, ".md") {
-			to = "./" + pageName(to)
-		}
-		switch {
+		target := path.Join(path.Dir(file), to)
+		switch _, served := files[target]; {
+		case strings.HasPrefix(part, "&lt;!--"):
+			return ""
 		case heading != "":
-			slug := noSlug.ReplaceAllString(strings.ToLower(html.UnescapeString(heading)), "")
-			return `<b id="` + strings.ReplaceAll(slug, " ", "-") + `">` + part + "</b>"
+			slug := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(html.UnescapeString(heading)), ""), " ", "-")
+			repeats[slug]++ // the second has -1, as at GitHub
+			return `<b id="` + slug + strings.TrimSuffix(fmt.Sprintf("-%d", repeats[slug]-1), "-0") + `">` + part + "</b>"
 		case anchor != "":
 			return `<a id="` + anchor + `"></a>`
-		case strings.HasPrefix(to, "./") || strings.HasPrefix(to, "https://") || to == "" && fragment != "":
-			return `<a href="` + to + fragment + `">` + shown + "</a>"
+		case to+fragment == "":
+			return part
+		case served:
+			to = "./" + pageName(to)
+		case to != "" && !strings.Contains(to, "://"):
+			to = wire.Repository + path.Join("docs", target)
 		}
-		return part
+		return `<a href="` + to + fragment + `">` + shown + "</a>"
 	})
-	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
+	title, _, _ := strings.Cut(strings.TrimPrefix(files[file], "# "), "\n")
 	return newFixedText("text/html; charset=utf-8", []byte(`<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
 		`<meta name="color-scheme" content="light dark"><title>`+html.EscapeString(title)+` · Foliot</title><pre style="white-space: pre-wrap">`+body+"</pre>\n"))
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // linksAndIDs matches the ids and the targets of links of a page.
@@ -49,23 +51,38 @@ func TestTheServerHasAPageForEveryProblemAndEveryAlert(t *testing.T) {
 	}
 }
 
-// A page of the server links only to such pages and to other sites.
+// A page of the server links only to such pages, to files of the repository and
+// to other sites. All pages can be reached from the first.
 func TestEveryLinkOfAPageOfTheServerLeadsSomewhere(t *testing.T) {
-	s, targets, links := serve(t), map[string]bool{}, map[string]string{}
-	for todo := []string{"/docs/", "/docs/problems"}; len(todo) > 0; todo = todo[1:] {
+	s, targets, links, files := serve(t), map[string]bool{}, map[string]string{}, 0
+	for todo := []string{"/docs/"}; len(todo) > 0; todo = todo[1:] {
 		name := todo[0]
 		if targets[name] {
 			continue
 		}
 		targets[name] = true
 		here := &url.URL{Path: name}
-		for _, m := range linksAndIDs.FindAllStringSubmatch(string(s.do("GET", name, "").want(200, nil).body), -1) {
+		body := string(s.do("GET", name, "").want(200, nil).body)
+		if left := regexp.MustCompile(`&lt;!--|\]\((\.\./|images/)|!<a`).FindString(body); left != "" {
+			t.Errorf("%s has %q", name, left)
+		}
+		for _, m := range linksAndIDs.FindAllStringSubmatch(body, -1) {
 			to, err := here.Parse(m[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, isFile := strings.CutPrefix(m[2], wire.Repository)
 			switch {
-			case err != nil:
-				t.Error(err)
+			case m[1] == "id" && targets[name+"#"+m[2]]:
+				t.Errorf("%s has two parts with the id %s", name, m[2])
 			case m[1] == "id":
 				targets[name+"#"+m[2]] = true
+			case isFile:
+				files++
+				file, _, _ = strings.Cut(file, "#")
+				if _, err := os.Stat("../../" + file); err != nil {
+					t.Errorf("%s links to a file: %v", name, err)
+				}
 			case !to.IsAbs():
 				links[to.String()] = name
 				todo = append(todo, to.Path)
@@ -77,8 +94,8 @@ func TestEveryLinkOfAPageOfTheServerLeadsSomewhere(t *testing.T) {
 			t.Errorf("%s links to %s, which is nowhere", from, to)
 		}
 	}
-	if len(links) < 100 {
-		t.Errorf("only %d links were checked", len(links))
+	if len(links) < 100 || files < 50 || !targets["/docs/problems"] {
+		t.Errorf("only %d links and %d files were checked, the page of the problems: %v", len(links), files, targets["/docs/problems"])
 	}
 	s.do("GET", "/docs/none", "").problem(404, "no_route", "")
 }
@@ -99,6 +116,18 @@ func TestAPageOfTheServerHasTheAddressesThatPeopleTry(t *testing.T) {
 		}
 	}
 	s.do("GET", "/?utm_source=chat", "").want(200, nil)
+}
+
+func TestRepeatedHeadingsOfAPageHaveIDsOfTheirOwn(t *testing.T) {
+	page := api.RenderPage("a.md", "# A\n## Remedy: x\n<!-- a `b` -->\n## Remedy: x\n`<!-- c -->` ![d](images/e.webp) [](f)\n## Remedy: x\n")
+	for _, part := range []string{
+		`<b id="remedy-x">## Remedy: x</b>` + "\n" + `<b id="remedy-x-1">## Remedy: x</b>` + "\n`&lt;!-- c", `<b id="remedy-x-2">`,
+		`<a href="` + wire.Repository + `docs/images/e.webp">d</a> [](f)`,
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("no %s in %s", part, page)
+		}
+	}
 }
 
 func TestABrowserReadsAPageOfTheServerOnce(t *testing.T) {

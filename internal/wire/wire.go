@@ -235,12 +235,15 @@ type Health struct {
 	Version string `json:"version,omitempty"`
 }
 
+// Repository begins the address of each file of this repository.
+const Repository = "https://github.com/foliot/foliot/blob/main/"
+
 // ProblemDocs begins the type of every problem. The rest is its code: the page
 // has an anchor for each code.
 //
 // RFC 9457 recommends an absolute URL. It is the same for all servers, so that
 // programs can compare it. Each server has the same text at /docs/problems.
-const ProblemDocs = "https://github.com/foliot/foliot/blob/main/docs/api.md#"
+const ProblemDocs = Repository + "docs/api.md#"
 
 // Problem is an error in the form of RFC 9457. Code is stable. Detail is for
 // people: programs use the other fields.
