@@ -5,13 +5,15 @@ const query = document.getElementById('query');
 const results = document.getElementById('results');
 const root = new URL('.', document.currentScript.src).href; // the folder of the site
 
+let loading; // the promise of the index
+
+// index loads the index once. After a failure, the next call tries again.
 function index() {
-  return new Promise((resolve, reject) => {
-    if (window.foliotPages) return resolve(window.foliotPages);
+  return loading ??= new Promise((resolve, reject) => {
     const script = document.createElement('script'); // fetch does not read from a disk
     script.src = root + 'search-index.js';
     script.onload = () => resolve(window.foliotPages);
-    script.onerror = reject;
+    script.onerror = () => { loading = null; script.remove(); reject(new Error('the index cannot be loaded')); };
     document.head.append(script);
   });
 }
@@ -49,7 +51,13 @@ async function search() {
   const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
   results.hidden = !words.length;
   if (!words.length) return;
-  const entries = await index();
+  let entries;
+  try {
+    entries = await index();
+  } catch {
+    results.textContent = 'The index of the search cannot be loaded: check the connection, then type again.';
+    return;
+  }
   const found = best(entries, words);
   results.replaceChildren(...found.map(({ entry }) => {
     const link = document.createElement('a');
