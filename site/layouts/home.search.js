@@ -5,7 +5,7 @@
 {{- range partialCached "menu.html" site }}{{ range .pages }}{{ $pages = $pages | append . }}{{ end }}{{ end -}}
 {{- range union $pages site.RegularPages }}{{ if .IsHome }}{{ continue }}{{ end }}
   {{- $page := . }}{{ $title := partial "title.html" . -}}
-  {{- $parts := split .RawContent "\n## " -}}
+  {{- $parts := partial "parts.html" . -}}
   {{- range $i, $part := $parts }}
     {{- $head := index (split $part "\n") 0 -}}
     {{- $text := $part | replaceRE `(?s)<!--.*?-->` "" | replaceRE `<[^>]+>` "" | replaceRE `\]\([^)]*\)` "" | replaceRE "[\\[`*|#]+|:?---+:?" " " | replaceRE `\s+` " " -}}

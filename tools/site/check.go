@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -20,6 +21,9 @@ type document struct {
 	ids   map[string]bool
 	rels  map[string]bool
 }
+
+// address matches an address in the index of the search.
+var address = regexp.MustCompile(`"address":"([^"]*)"`)
 
 // check returns the number of pages in a folder, and a line for each link to a
 // missing file or heading. Each page must be in the index of the search, and
@@ -47,7 +51,14 @@ func check(site fs.FS) (pages int, broken []string, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	titles := map[string]bool{}
+	titles, found := map[string]bool{}, map[string]bool{}
+	for _, m := range address.FindAllSubmatch(index, -1) {
+		to := string(m[1])
+		found[to] = true
+		if reason := follow(site, all, "search-index.js", to); reason != "" {
+			broken = append(broken, fmt.Sprintf("the search: %s: %s", to, reason))
+		}
+	}
 	for name, page := range all {
 		switch {
 		case page.title == "":
@@ -61,7 +72,7 @@ func check(site fs.FS) (pages int, broken []string, err error) {
 				broken = append(broken, name+": there is no link rel="+rel)
 			}
 		}
-		if name != "index.html" && !bytes.Contains(index, []byte(`"address":"`+name+`"`)) {
+		if name != "index.html" && !found[name] {
 			broken = append(broken, name+": the search does not find it")
 		}
 		for _, link := range page.links {

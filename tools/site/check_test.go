@@ -11,7 +11,7 @@ func TestEachFaultOfThePagesIsReported(t *testing.T) {
 	const head = `<title>T</title><link rel=icon href=icon.svg><a rel=next href="https://foliot.example">`
 	site := fstest.MapFS{
 		"icon.svg":        {},
-		"search-index.js": {Data: []byte(`[{"address":"a.html"}]`)},
+		"search-index.js": {Data: []byte(`[{"address":"a.html"},{"address":"a.html#part"},{"address":"a.html#in-code"}]`)},
 		"site.css":        {},
 		"index.html":      {Data: []byte(`<title>Foliot</title><link rel=icon href=icon.svg><link href=site.css><a rel=next href="a.html">N</a><a href="a.html">A</a><a href="a.html#part">B</a><a href="https://foliot.example/x">C</a>`)},
 		"a.html":          {Data: []byte(head + `<h2 id="part">Part</h2><a href="#part">D</a><a href="a.html#other">E</a><a href="b.html">F</a><a href=".">G</a>`)},
@@ -30,6 +30,7 @@ func TestEachFaultOfThePagesIsReported(t *testing.T) {
 		"deep/c.html: the search does not find it",
 		"deep/c.html: there is no link rel=icon",
 		"deep/c.html: there is no link rel=next",
+		"the search: a.html#in-code: the page has no such heading",
 		"two pages have the title T",
 	}
 	if pages != 3 || !slices.Equal(broken, want) {
