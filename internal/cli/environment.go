@@ -58,14 +58,21 @@ func variablesOf(node *kong.Node) []string {
 	return slices.Compact(names)
 }
 
-// checkEmpty refuses empty names on the command line. A script with an empty
+// checkFlags refuses empty names on the command line. A script with an empty
 // variable would otherwise create a task under another name, or change the
 // wrong tasks. For foliot cron set, an empty value resets a field to its
-// default.
-func checkEmpty(parsed *kong.Context) error {
-	selected := parsed.Selected()
-	resets := selected != nil && selected.FullPath() == "foliot cron set"
+// default. A command that calls no server refuses the choice of one, unless the
+// flag comes before the command: that may be an alias of the shell.
+func checkFlags(parsed *kong.Context) error {
+	selected, named := parsed.Selected(), false
+	run := selected.Target.Addr().MethodByName("Run").Type().String()
+	calls := strings.Contains(run, "*client.Client") || strings.Contains(run, "connect.")
+	resets := selected.FullPath() == "foliot cron set"
 	for _, p := range parsed.Path {
+		named = named || p.Command == selected
+		if p.Flag != nil && !p.Resolved && named && !calls && slices.Contains([]string{"server", "context", "namespace"}, p.Flag.Name) {
+			return usage.Errorf("--"+p.Flag.Name, "this command calls no server: omit the flag")
+		}
 		if p.Flag == nil || p.Resolved || !slices.Contains(neverEmpty, p.Flag.Name) {
 			continue
 		}

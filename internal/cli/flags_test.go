@@ -40,6 +40,9 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"export " + filepath.Join(s.dir, "none", "file"), "the directory " + filepath.Join(s.dir, "none") + " does not exist"},
 		{"--server nowhere ls", "--server"},
 		{"--server ftp://127.0.0.1 ls", "--server"},
+		{"version --server http://127.0.0.1:9", "--server: this command calls no server"},
+		{"doctor data none --namespace shop", "--namespace: this command calls no server"},
+		{"restore none --data none --context a", "--context: this command calls no server"},
 
 		{"add --in 1s", "URL"},
 		{"add --in 1s --args {}", "--args"},

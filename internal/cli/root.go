@@ -157,7 +157,7 @@ func checkLine(parsed *kong.Context) error {
 	if err := checkEnvironment(parsed.Model.Node, os.Environ()); err != nil {
 		return err
 	}
-	return checkEmpty(parsed)
+	return checkFlags(parsed)
 }
 
 // lineParser is a parser, and the variables that it fills.
