@@ -2,10 +2,13 @@ package console
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -87,7 +90,7 @@ func (p *Progress) Show(line string, done int) {
 
 func (p *Progress) showLocked(line string) {
 	if p.bar != nil {
-		p.bar.Describe(line)
+		p.bar.Describe(p.con.beside(line))
 		_ = p.bar.Set64(p.bytes) // an error of the bar must not stop the work
 		return
 	}
@@ -95,6 +98,27 @@ func (p *Progress) showLocked(line string) {
 		p.printed = now
 		p.con.Notef("%s", line)
 	}
+}
+
+// Notef prints a line above the bar.
+func (p *Progress) Notef(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	p.con.Notef(format, args...)
+}
+
+// beside cuts a line so that a short bar with its figures fits beside it. A bar
+// that wraps cannot be redrawn.
+func (c *Console) beside(line string) string {
+	if f, ok := c.Err.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && len(line) > max(0, columns-40) {
+			return strings.ToValidUTF8(line[:max(0, columns-40)], "") + "…"
+		}
+	}
+	return line
 }
 
 // Done removes the bar, so that the next output begins on a line of its own.
