@@ -139,13 +139,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func removeRedis(ctx context.Context, url string) error {
 	u, err := redisurl.Parse(url)
 	if err != nil {
-		return err
+		return usage.Errorf("--store", "%v", err)
 	}
 	var c redisstore.Config
 	if err := u.Configure(&c); err != nil {
 		return err
 	}
-	return u.Explain("remove the timers from", redisstore.Remove(ctx, c))
+	return u.Explain("use", redisstore.Remove(ctx, c))
 }
 
 // checkLine refuses some command lines that the parser accepts. It never

@@ -18,9 +18,13 @@ func Remove(ctx context.Context, c Config) error {
 		return err
 	}
 	defer s.Close()
+	prefix := cmp.Or(c.Prefix, keyspace.DefaultPrefix) + ":"
+	if err := s.Client.Do(ctx, s.Client.B().Unlink().Key(prefix).Build()).Error(); err != nil { // shows the right to do so, even without keys
+		return err
+	}
 	for _, node := range s.Client.Nodes() {
 		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(cmp.Or(c.Prefix, keyspace.DefaultPrefix)+":*").Count(1000).Build()).AsScanEntry()
+			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(prefix+"*").Count(1000).Build()).AsScanEntry()
 			if err != nil {
 				return err
 			}
