@@ -7,16 +7,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
 // Timer is one timer of a ledger.
 type Timer struct {
 	Name      string
-	Due       time.Time // the due time that the server confirmed last
+	Due       time.Time // that was asked for in the last confirmed change
 	Created   bool      // the server confirmed it
+	Asked     bool      // a change was asked for
 	Moved     bool
 	Cancelled bool
+	Why       string // it has not arrived, with a colon before
+	refused   bool   // a change was refused before it was due
 	arrivals  []time.Time
 }
 
@@ -59,6 +63,18 @@ func (l *Ledger) Confirm(i int, change func(*Timer)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(&l.timers[i])
+}
+
+// Refuse records that the server refused a change to the due time at. This is
+// right if the change came too late, and then the timer is judged as unchanged. A
+// try before may have had effect, so the earlier due time counts.
+func (l *Ledger) Refuse(i int, at, now time.Time) {
+	l.Confirm(i, func(t *Timer) {
+		if at.Before(t.Due) {
+			t.Due = at
+		}
+		t.refused = t.refused || now.Before(t.Due)
+	})
 }
 
 // Arrive records a callback, and reports whether it is of a timer.
@@ -111,7 +127,7 @@ func (l *Ledger) Line() (line string, ended int) {
 	cancelled, moved := 0, 0
 	for _, t := range l.timers {
 		cancelled += number(t.Cancelled)
-		moved += number(t.Moved)
+		moved += number(t.Moved && !t.Cancelled)
 		ended += number(t.Cancelled || t.Arrived())
 	}
 	var late []time.Duration
@@ -119,15 +135,8 @@ func (l *Ledger) Line() (line string, ended int) {
 		late = append(late, t.arrivals[0].Sub(t.Due))
 	}
 	slices.Sort(late)
-	server := ""
-	switch {
-	case !l.back.IsZero():
-		server = fmt.Sprintf("; the server was killed %s, and away for %.1f s", wording.Count(l.kills, "time"), l.back.Sub(l.killed).Seconds())
-	case !l.killed.IsZero():
-		server = "; the server was killed"
-	}
-	return fmt.Sprintf("%s called, %s cancelled, %s moved; late p50 %s, p99 %s%s", thousands(len(l.latest)), thousands(cancelled),
-		thousands(moved), wording.Millis(share(late, 50)), wording.Millis(share(late, 99)), server), ended
+	return fmt.Sprintf("%s called, late p50 %s, p99 %s; %s cancelled, %s moved", thousands(len(l.latest)), wording.Millis(share(late, 50)),
+		wording.Millis(share(late, 99)), thousands(cancelled), thousands(moved)), ended
 }
 
 func number(b bool) int {
@@ -145,7 +154,7 @@ func share(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)*percent/100, len(sorted)-1)]
 }
 
-// Result is what a ledger shows at the end.
+// Result is the end of a ledger.
 type Result struct {
 	Created   int `json:"created"`
 	Cancelled int `json:"cancelled"`
@@ -155,64 +164,82 @@ type Result struct {
 	Early     int `json:"early"`
 	Twice     int `json:"sent_twice"` // callbacks after the first of their timer
 
-	LateP50 float64 `json:"late_p50_ms"` // without the delayed timers
+	OnTime  int     `json:"on_time"` // the timers that have the lateness below: the server was not away
+	LateP50 float64 `json:"late_p50_ms"`
 	LateP99 float64 `json:"late_p99_ms"`
 	LateMax float64 `json:"late_max_ms"`
 
+	Kills      int     `json:"kills"`
 	Away       float64 `json:"server_away_s"`
-	Delayed    int     `json:"delayed"` // timers that were due while the server was away
+	Delayed    int     `json:"delayed"` // timers that were due while the server was away, or were under way at a kill
 	DelayedMax float64 `json:"delayed_max_s"`
 
-	Wrong []string `json:"wrong,omitempty"` // the timers that were lost, early, or sent although they were cancelled
+	Runs   int64  `json:"schedule_runs"`
+	Doomed string `json:"doomed_timer"` // its state
+
+	Wrong []string `json:"wrong,omitempty"` // a sentence about each broken promise
 }
 
-// Judge compares the callbacks with the confirmed changes.
-func (l *Ledger) Judge() *Result {
+// inFlight is how long before a kill an attempt may have begun.
+const inFlight = time.Second
+
+// Judge compares the callbacks with the confirmed changes. Timers that are not due
+// before now are not lost.
+func (l *Ledger) Judge(now time.Time) *Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &Result{Away: l.back.Sub(l.killed).Seconds()}
+	r := &Result{Kills: l.kills, Away: seconds(max(0, l.back.Sub(l.killed)))}
 	var late []time.Duration
 	for _, t := range l.timers {
 		if !t.Created {
 			continue
 		}
 		r.Created++
-		r.Moved += number(t.Moved)
+		r.Moved += number(t.Moved && !t.Cancelled)
 		r.Cancelled += number(t.Cancelled)
 		r.Twice += max(0, len(t.arrivals)-1)
 		var by time.Duration
 		if t.Arrived() {
 			by = t.arrivals[0].Sub(t.Due)
 		}
+		if t.refused {
+			r.Wrong = append(r.Wrong, t.Name+" could not be changed before it was due")
+		}
 		switch {
 		case t.Cancelled && t.Arrived():
 			r.Sent += len(t.arrivals)
 			r.Wrong = append(r.Wrong, t.Name+" was sent although it was cancelled")
-		case t.Cancelled:
+		case !t.Arrived() && (t.Cancelled || !t.Due.Before(now)):
 		case !t.Arrived():
 			r.Lost++
-			r.Wrong = append(r.Wrong, t.Name+" is lost")
+			r.Wrong = append(r.Wrong, t.Name+" is lost"+t.Why)
 		case by < 0:
 			r.Early++
 			r.Wrong = append(r.Wrong, fmt.Sprintf("%s was %s early", t.Name, wording.Millis(-by)))
-		case t.Due.Before(l.back) && t.arrivals[0].After(l.killed):
+		case t.Due.Before(l.back) && t.Due.After(l.killed.Add(-inFlight)) && t.arrivals[0].After(l.killed):
 			r.Delayed++
-			r.DelayedMax = max(r.DelayedMax, by.Seconds())
+			r.DelayedMax = max(r.DelayedMax, seconds(by))
 		default:
 			late = append(late, by)
 		}
 	}
 	slices.Sort(late)
+	r.OnTime = len(late)
 	r.LateP50, r.LateP99, r.LateMax = millis(share(late, 50)), millis(share(late, 99)), millis(share(late, 100))
 	return r
 }
 
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func millis(d time.Duration) float64  { return float64(d.Microseconds()) / 1000 }
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 
 // String returns the result as one line.
 func (r *Result) String() string {
-	return fmt.Sprintf("%s created · %s cancelled, %d sent · %s moved · lost %d · early %d · sent twice %d · lateness p50 %.1f ms, p99 %.1f ms · server away %.1f s, %d tasks late by at most %.1f s",
-		thousands(r.Created), thousands(r.Cancelled), r.Sent, thousands(r.Moved), r.Lost, r.Early, r.Twice, r.LateP50, r.LateP99, r.Away, r.Delayed, r.DelayedMax)
+	lateness := "-"
+	if r.OnTime > 0 {
+		lateness = fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", r.LateP50, r.LateP99)
+	}
+	return fmt.Sprintf("%s created · %s cancelled, %d sent · %s moved · lost %d · early %d · sent twice %d · lateness %s · server away %.1f s, %d tasks late by at most %.1f s",
+		thousands(r.Created), thousands(r.Cancelled), r.Sent, thousands(r.Moved), r.Lost, r.Early, r.Twice, lateness, r.Away, r.Delayed, r.DelayedMax)
 }
 
 // thousands returns a number below a million with a comma.
@@ -223,17 +250,13 @@ func thousands(n int) string {
 	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
-// namedWrongs is how many wrong timers an error names.
-const namedWrongs = 20
+// named is how many timers are named.
+const named = 20
 
-// Err returns an error that names the wrong timers, or nil.
+// Err returns an error with the broken promises, or nil.
 func (r *Result) Err() error {
 	if len(r.Wrong) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(r.Wrong) - namedWrongs; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
-	return fmt.Errorf("the server broke its promise: %s%s", strings.Join(r.Wrong[:min(len(r.Wrong), namedWrongs)], ", "), more)
+	return exit.With(exit.Undelivered, fmt.Errorf("the server broke %s: %s", wording.Count(len(r.Wrong), "promise"), strings.Join(r.Wrong[:min(len(r.Wrong), named)], ", ")))
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/cli/exit"
 )
 
 // ending plays a story of timers that are due each second.
@@ -15,7 +17,7 @@ func ending(t *testing.T, n int, story func(l *Ledger, start time.Time)) *Result
 		l.Confirm(i, func(t *Timer) { t.Created = true })
 	}
 	story(l, start)
-	return l.Judge()
+	return l.Judge(start.Add(time.Hour))
 }
 
 func TestEachBrokenPromiseIsNamed(t *testing.T) {
@@ -33,8 +35,66 @@ func TestEachBrokenPromiseIsNamed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	want := "demo-x-1 was 1.0 ms early, demo-x-2 was sent although it was cancelled, demo-x-4 was 1m0s early, demo-x-5 is lost"
-	if err := r.Err(); err == nil || !strings.HasSuffix(err.Error(), want) {
+	if err := r.Err(); exit.CodeOf(err) != exit.Undelivered || !strings.HasSuffix(err.Error(), "4 promises: "+want) {
 		t.Error(err)
+	}
+}
+
+func TestOnlyARefusalBeforeTheDueTimeBreaksAPromise(t *testing.T) {
+	r := ending(t, 4, func(l *Ledger, start time.Time) {
+		for i := range 4 {
+			due := start.Add(time.Duration(i) * time.Second)
+			switch i {
+			case 0: // it was late, and came too late
+				l.Refuse(i, due.Add(time.Minute), due.Add(time.Millisecond))
+			case 1:
+				l.Refuse(i, due, due.Add(-time.Millisecond))
+			case 2: // a try before has moved it to an earlier time, and its answer was lost
+				due = due.Add(-time.Second)
+				l.Refuse(i, due, due.Add(time.Millisecond))
+			case 3: // nor does a later refusal make good for the first
+				l.Refuse(i, due, due.Add(-time.Millisecond))
+				l.Refuse(i, due, due.Add(time.Millisecond))
+			}
+			l.Arrive(l.At(i).Name, due.Add(time.Millisecond))
+		}
+	})
+	if got, want := strings.Join(r.Wrong, ", "), "demo-x-1 could not be changed before it was due, demo-x-3 could not be changed before it was due"; got != want || r.Cancelled+r.Moved != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestATimerIsLostOnlyIfItWasDue(t *testing.T) {
+	start := time.Unix(1_900_000_000, 0)
+	l := NewLedger("demo-x", 3, start, 3*time.Second)
+	for i := range 3 {
+		l.Confirm(i, func(t *Timer) { t.Created, t.Why = true, ": it is held" })
+	}
+	if r := l.Judge(start.Add(1500 * time.Millisecond)); strings.Join(r.Wrong, ", ") != "demo-x-0 is lost: it is held, demo-x-1 is lost: it is held" || r.Lost != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheLatenessHasAllTimersThatWereNotAtAKill(t *testing.T) {
+	killed := func(l *Ledger, at time.Time) {
+		l.Killed(at)
+		l.Ready()
+	}
+	r := ending(t, 4, func(l *Ledger, start time.Time) {
+		killed(l, start.Add(2500*time.Millisecond))
+		for i := range 4 { // at most the third was under way, although all came after the kill
+			l.Arrive(l.At(i).Name, start.Add(10*time.Second))
+		}
+	})
+	if r.OnTime != 2 || r.LateMax != 10_000 || r.Delayed != 2 || r.DelayedMax != 8 || r.Kills != 1 {
+		t.Errorf("%+v", r)
+	}
+	r = ending(t, 1, func(l *Ledger, start time.Time) {
+		killed(l, start.Add(-time.Second/2))
+		l.Arrive("demo-x-0", start.Add(time.Second))
+	})
+	if got := r.String(); !strings.Contains(got, "· lateness - ·") {
+		t.Error(got)
 	}
 }
 

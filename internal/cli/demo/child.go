@@ -53,7 +53,7 @@ func (c *child) start(ctx context.Context) (err error) {
 		return fmt.Errorf("start a server: %w", err)
 	}
 	go func() {
-		_ = c.process.Wait() // its error follows from the log
+		_ = c.process.Wait() // its state has the reason
 		close(c.ended)
 	}()
 	return c.awaitReady(ctx)
@@ -72,7 +72,7 @@ func (c *child) awaitReady(ctx context.Context) error {
 			}
 		}
 		if time.Since(began) > startTime {
-			return fmt.Errorf("the server is not ready after %v: %s", startTime, c.lastLine())
+			return fmt.Errorf("the server is not ready after %v: %s", startTime, c.lastLines())
 		}
 	}
 	return ctx.Err()
@@ -82,7 +82,7 @@ func (c *child) awaitReady(ctx context.Context) error {
 func (c *child) failure() error {
 	select {
 	case <-c.ended:
-		return fmt.Errorf("the server ended: %s", c.lastLine())
+		return fmt.Errorf("the server ended (%v); its log ends with: %s", c.process.ProcessState, c.lastLines())
 	default:
 		return nil
 	}
@@ -90,31 +90,16 @@ func (c *child) failure() error {
 
 // kill ends the server with SIGKILL.
 func (c *child) kill() {
-	if c.process.Process == nil { // could not be started
+	if c.process == nil || c.process.Process == nil { // was not started
 		return
 	}
 	_ = c.process.Process.Kill() // fails only if it has ended
 	<-c.ended
 }
 
-// stop ends the server as a user would. After a while it is killed.
-func (c *child) stop() {
-	if c.process == nil || c.process.Process == nil {
-		return
-	}
-	if err := c.process.Process.Signal(os.Interrupt); err == nil { // not on Windows
-		select {
-		case <-c.ended:
-			return
-		case <-time.After(5 * time.Second):
-		}
-	}
-	c.kill()
-}
-
-// lastLine returns the last line of the log.
-func (c *child) lastLine() string {
-	text, _ := os.ReadFile(c.log) // without it, the line is empty
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.TrimPrefix(lines[len(lines)-1], "foliot: ")
+// lastLines returns the last lines of the log.
+func (c *child) lastLines() string {
+	text, _ := os.ReadFile(c.log) // without it, there are no lines
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "foliot: ", "")), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], "; ")
 }

@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,17 +38,18 @@ type Demo struct {
 // Tools are functions that need packages of other commands.
 type Tools struct {
 	Browse func(url string) error                        // opens a web page
-	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis
+	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis, or refuses its URL
 }
 
 // Help shows examples below the usage line.
 func (Demo) Help() string {
 	return `Shows Foliot at work, in half a minute. It starts a server of its own on a free port, and creates named timers that
 call this command. It cancels a tenth of them, moves a tenth, and lets one fail until it is dead. A schedule runs each second.
-It kills the server with SIGKILL while it answers, several times, and starts it again. At the end it counts the callbacks that came, and
-removes everything.
+It kills the server with SIGKILL while it answers, four times in a row (once on a Redis), and starts it again. At the end it counts the
+callbacks that came, and removes everything.
 
-It exits with 1 if a timer was lost, early, or sent although it was cancelled, and names these timers.
+It exits with 6 if the server broke a promise, and names the timers: one was lost, early, sent although it was cancelled, or not changed
+although it was not due; the schedule did not run, or the failing timer did not die.
 
 Examples:
 
@@ -60,11 +63,15 @@ const (
 	lead      = time.Second            // before the first timer is due
 	createFor = 6 * time.Second        // a timer is created this long before it is due
 	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
-	later     = 2 * time.Second        // a timer is moved by this
+	later     = 2 * time.Second        // a timer is moved by this,
+	earlier   = time.Second            // or by this
 	volley    = 200                    // timers that are created around the kill
+	workers   = 8                      // calls at the same time
+	perSecond = 1000                   // timers that a small machine can create, change and call
 	step      = 50 * time.Millisecond  // between batches
 	redraw    = 250 * time.Millisecond // between two states of the bar
 	patience  = 30 * time.Second       // after the last due time
+	awayTime  = 20 * time.Second       // the longest time for which a server or its store may be away
 	doomed    = "demo-doomed"
 )
 
@@ -75,6 +82,16 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err 
 		return usage.Errorf("--timers", "%d is not between 100 and 100000", c.Timers)
 	case c.Over < 10*time.Second || c.Over > 10*time.Minute:
 		return usage.Errorf("--over", "%v is not between 10s and 10m", c.Over)
+	case c.Timers > int(perSecond*c.Over.Seconds()):
+		return usage.Errorf("--over", "%v is too short for %d timers: more than %d a second are too many for this demo", c.Over, c.Timers, perSecond)
+	case strings.Contains(c.Store, "prefix="):
+		return usage.Errorf("--store", "leave out the prefix: the demo has one of its own")
+	}
+	signal.Ignore(syscall.SIGPIPE)       // if nobody reads the output any more, the server must end too
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
 	}
 	d := &demo{Demo: c, Tools: tools, con: con, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
 	defer func() { err = errors.Join(err, d.clean()) }()
@@ -82,10 +99,12 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err 
 		return err
 	}
 	result, err := d.play(ctx)
-	if err != nil {
-		if ended := d.server.failure(); ended != nil {
-			return errors.Join(ended, d.ledger.Judge().Err())
-		}
+	switch {
+	case errors.Is(err, client.ErrFull) && d.store == "":
+		return fmt.Errorf("%s is full: set TMPDIR to a directory with room", os.TempDir())
+	case errors.Is(err, client.ErrUnavailable): // only the log of the server has the reason
+		return fmt.Errorf("the store cannot be reached, or refuses writes: %s", d.server.lastLines())
+	case err != nil:
 		return err
 	}
 	if err := con.Resultf(result, "%s", result); err != nil {
@@ -93,9 +112,11 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err 
 	}
 	if c.Stay {
 		con.Notef("the server goes on at %s/ui/; press Ctrl-C to end it", d.server.url)
-		<-ctx.Done()
+		for err == nil && console.Pause(ctx, redraw) {
+			err = d.gone(ctx)
+		}
 	}
-	return result.Err()
+	return cmp.Or(err, result.Err())
 }
 
 // demo is one run.
@@ -112,7 +133,9 @@ type demo struct {
 	calls    string // the URL of the receiver
 	api      *client.Client
 	ledger   *delivery.Ledger
+	bar      *console.Progress
 	runs     atomic.Int64 // of the schedule
+	before   int64        // its runs before the last kill
 }
 
 // clean removes all that the demo has made.
@@ -120,32 +143,30 @@ func (d *demo) clean() (err error) {
 	if d.api != nil {
 		d.api.Close()
 	}
-	d.server.stop()
+	d.server.kill()
 	if d.receiver != nil {
 		err = d.receiver.Close()
-	}
-	if d.store != "" {
-		ctx, stop := context.WithTimeout(context.Background(), patience)
-		defer stop()
-		err = errors.Join(err, d.Remove(ctx, d.store))
 	}
 	if d.dir != "" {
 		err = errors.Join(err, os.RemoveAll(d.dir))
 	}
+	if d.store != "" {
+		slow := time.AfterFunc(time.Second, func() { d.con.Notef("removing the timers from the Redis") })
+		defer slow.Stop()
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		defer stop()
+		if failed := d.Remove(ctx, d.store); failed != nil {
+			err = errors.Join(err, failed, fmt.Errorf("keys of the demo are left in the Redis: remove them with redis-cli --scan --pattern 'demo-%s:*' | xargs redis-cli unlink", d.run))
+		}
+	}
 	return err
 }
 
-// prepare starts the receiver and the server.
+// prepare starts the server and the receiver.
 func (d *demo) prepare(ctx context.Context) (err error) {
 	if d.dir, err = os.MkdirTemp("", "foliot-demo-"); err != nil {
-		return fmt.Errorf("create a directory for the timers: %w", err)
+		return fmt.Errorf("create a directory for the timers: %w: set TMPDIR to another one", err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("find a free port for the receiver: %w", err)
-	}
-	d.calls, d.receiver = "http://"+l.Addr().String(), &http.Server{Handler: d, ReadHeaderTimeout: httpserver.HeaderTimeout}
-	go func() { _ = d.receiver.Serve(l) }() // without it, timers are lost, which is the result
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("find a free port for the server: %w", err)
@@ -162,11 +183,13 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 		if strings.Contains(d.Store, "?") {
 			sign = "&"
 		}
-		d.store = d.Store + sign + "prefix=demo-" + d.run
-		d.server.args = append(d.server.args, "--store", d.store)
+		store := d.Store + sign + "prefix=demo-" + d.run
+		if err := d.Remove(ctx, store); err != nil { // before keys are written that cannot be removed
+			return err
+		}
+		d.store, d.server.args = store, append(d.server.args, "--store", store)
 	}
 	if err := d.server.start(ctx); err != nil {
-		d.store = "" // nothing was written
 		return err
 	}
 	if d.api, err = client.New(d.server.url, client.Options{Retry: client.RetryPolicy{Attempts: 1}}); err != nil {
@@ -176,55 +199,106 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	if d.con.OutTerm {
 		_ = d.Browse(d.server.url + "/ui/") // without a desktop, the URL is enough
 	}
+	d.ledger = delivery.NewLedger("demo-"+d.run, d.Timers, time.Now().Add(lead), d.Over)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find a free port for the receiver: %w", err)
+	}
+	d.calls, d.receiver = "http://"+l.Addr().String(), &http.Server{Handler: d, ReadHeaderTimeout: httpserver.HeaderTimeout}
+	go func() { _ = d.receiver.Serve(l) }() // without it, timers are lost, which is the result
 	return nil
 }
 
 // ServeHTTP receives a callback.
 func (d *demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch now, name := time.Now(), r.Header.Get("Foliot-Task"); {
-	case name == doomed:
+	switch now := time.Now(); r.URL.Path {
+	case "/doomed":
 		w.WriteHeader(http.StatusInternalServerError)
-	case !d.ledger.Arrive(name, now):
+	case "/schedule":
 		d.runs.Add(1)
+	default:
+		d.ledger.Arrive(r.Header.Get("Foliot-Task"), now)
 	}
 }
 
 // play creates, changes and receives the timers, and kills the server.
 func (d *demo) play(whole context.Context) (*delivery.Result, error) {
-	start := time.Now().Add(lead)
-	d.ledger = delivery.NewLedger("demo-"+d.run, d.Timers, start, d.Over)
 	if err := d.extras(whole); err != nil {
 		return nil, err
 	}
-	work, ctx := errgroup.WithContext(whole)
-	for _, do := range []func(context.Context) error{d.create, d.cancel, d.move} {
-		work.Go(func() error { return do(ctx) })
-	}
-	bar := console.NewProgress(d.con, "called", int64(d.Timers)).EverySecond()
-	for end := start.Add(d.Over + later + patience); time.Now().Before(end); {
+	d.bar = console.NewProgress(d.con, "called", int64(d.Timers)).EverySecond()
+	ctx, stop := context.WithCancel(whole)
+	defer stop()
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return d.create(ctx) })
+	work.Go(func() error { return d.changeAll(ctx) })
+	var gone error
+	for end := d.ledger.At(0).Due.Add(d.Over + later + patience); gone == nil; gone = d.gone(ctx) {
 		line, ended := d.ledger.Line()
-		if bar.Show(line, ended); ended == d.Timers || !console.Pause(ctx, redraw) {
+		d.bar.Show(line, ended)
+		now := time.Now()
+		if ended == d.Timers || now.After(end) && !d.awaited(ctx) || now.After(end.Add(startTime)) || !console.Pause(ctx, redraw) {
+			console.Pause(ctx, lead) // for callbacks that should not come
 			break
 		}
 	}
-	bar.Done()
-	if err := cmp.Or(work.Wait(), whole.Err()); err != nil {
+	d.bar.Done()
+	if gone != nil {
+		stop()
+		gone = errors.Join(gone, d.ledger.Judge(time.Now().Add(-later)).Err())
+	}
+	failed := work.Wait()
+	if err := cmp.Or(whole.Err(), gone, failed); err != nil {
 		return nil, err
 	}
-	dead, err := d.api.Tasks.Get(whole, doomed)
+	dead, err := d.api.Tasks.Poll(whole, doomed, patience)
 	if err != nil {
 		return nil, err
 	}
-	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(d.runs.Load(), "time"))
-	return d.ledger.Judge(), nil
+	result := d.ledger.Judge(time.Now())
+	result.Runs, result.Doomed = d.runs.Load(), string(dead.State)
+	if ran := result.Runs - d.before; ran == 0 || dead.State != client.Dead {
+		result.Wrong = append(result.Wrong, fmt.Sprintf("%s is %s, and the schedule has run %s after the last kill", doomed, dead.State, wording.Count(ran, "time")))
+	}
+	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(result.Runs, "time"))
+	return result, nil
+}
+
+// gone returns an error if the server has ended, but the demo has not killed it.
+func (d *demo) gone(ctx context.Context) error {
+	if !d.restarts.TryLock() {
+		return nil
+	}
+	defer d.restarts.Unlock()
+	if err := d.server.failure(); err != nil && console.Pause(ctx, redraw) { // Ctrl-C ends both
+		return err
+	}
+	return nil
+}
+
+// awaited asks the server why timers have not come. It reports whether one of them
+// can still come.
+func (d *demo) awaited(ctx context.Context) (can bool) {
+	asked := 0 // all of them would take too long
+	for i := 0; i < d.Timers && asked < 20; i++ {
+		t := d.ledger.At(i)
+		if !t.Created || t.Cancelled || t.Arrived() {
+			continue
+		}
+		asked++
+		o := delivery.FindObstacle(ctx, d.api, t.Name, t.Due)
+		can = can || !o.Ended
+		d.ledger.Confirm(i, func(t *delivery.Timer) { t.Why = ": " + o.Why })
+	}
+	return can
 }
 
 // extras makes a timer that dies, and a schedule.
 func (d *demo) extras(ctx context.Context) error {
-	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.calls}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
+	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.calls + "/doomed"}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
 		return err
 	}
-	_, err := d.api.Schedules.Put(ctx, "demo-each-second", client.ScheduleSpec{Every: time.Second, Task: client.Spec{HTTP: client.HTTP{URL: d.calls}}})
+	_, err := d.api.Schedules.Put(ctx, "demo-each-second", client.ScheduleSpec{Every: time.Second, Task: client.Spec{HTTP: client.HTTP{URL: d.calls + "/schedule"}}})
 	return err
 }
 
@@ -279,13 +353,13 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 	return err
 }
 
-// killAmidst creates timers one by one, in several goroutines, and kills the
-// server among them. So there is an answer at each instant, and a server that
+// killAmidst creates and changes timers one by one, in several goroutines, and
+// kills the server among them. So there is an answer at each instant, and a server that
 // answers before it has written is likely found out, most of all if it is killed
 // several times. On a Redis, the next server waits for the lease of the one before.
 func (d *demo) killAmidst(ctx context.Context, first, next int) error {
 	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(8)
+	work.SetLimit(workers)
 	kills := 4
 	if d.store != "" {
 		kills = 1
@@ -296,11 +370,11 @@ func (d *demo) killAmidst(ctx context.Context, first, next int) error {
 			work.Go(func() error { return d.restart(ctx) })
 		}
 		work.Go(func() error {
-			err := insist(ctx, func() error { _, err := d.api.Tasks.Put(ctx, d.spec(i)); return err })
-			if err == nil {
-				d.created(i)
+			if err := insist(ctx, func() error { _, err := d.api.Tasks.PutOnce(ctx, d.ledger.At(i).Name, d.spec(i)); return err }); err != nil {
+				return err
 			}
-			return err
+			d.created(i)
+			return d.change(ctx, i)
 		})
 	}
 	return work.Wait()
@@ -314,69 +388,81 @@ func (d *demo) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.ledger.Killed(time.Now())
+	killed := time.Now()
+	d.bar.Notef("kill -9 of the server, process %d", d.server.process.Process.Pid)
+	d.ledger.Killed(killed)
 	d.server.kill()
-	err = d.server.start(ctx)
-	if err == nil {
+	if err = d.server.start(ctx); err == nil {
+		d.before = d.runs.Load()
 		d.ledger.Ready()
+		d.bar.Notef("after %s the server is ready again, as process %d", wording.Millis(time.Since(killed)), d.server.process.Process.Pid)
+	} else if ctx.Err() == nil && d.store == "" { // all that it had answered is lost
+		err = errors.Join(err, d.ledger.Judge(time.Now().Add(time.Hour)).Err())
 	}
 	return err
 }
 
-// cancel cancels a tenth of the timers.
-func (d *demo) cancel(ctx context.Context) error {
-	return d.each(ctx, 3, func(i int, t delivery.Timer) error {
-		var underWay bool
-		err := insist(ctx, func() (err error) { _, underWay, err = d.api.Tasks.Cancel(ctx, t.Name); return err })
-		if err == nil && !underWay {
-			d.ledger.Confirm(i, func(t *delivery.Timer) { t.Cancelled = true })
+// changeAll changes timers, each some seconds before it is due.
+func (d *demo) changeAll(ctx context.Context) error {
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(workers)
+	for i := 0; i < d.Timers && ctx.Err() == nil; i++ {
+		if t := d.ledger.At(i); !t.Asked {
+			console.Pause(ctx, time.Until(t.Due.Add(-changeFor)))
 		}
-		return err
-	})
+		for !d.ledger.At(i).Created && console.Pause(ctx, step) {
+		}
+		work.Go(func() error { return d.change(ctx, i) })
+	}
+	return work.Wait()
 }
 
-// move moves a tenth of the timers.
-func (d *demo) move(ctx context.Context) error {
-	return d.each(ctx, 7, func(i int, t delivery.Timer) error {
-		var moved *client.Task
-		err := insist(ctx, func() (err error) {
-			moved, err = d.api.Tasks.Patch(ctx, t.Name, client.Patch{At: client.Set(t.Due.Add(later))})
+// change cancels a tenth of the timers, half of them after a move, and moves a
+// tenth, half of them to an earlier time. It changes each timer only once.
+func (d *demo) change(ctx context.Context, i int) (err error) {
+	var t delivery.Timer
+	d.ledger.Confirm(i, func(p *delivery.Timer) { t, p.Asked = *p, true })
+	cancels, moves := i%10 == 3, i%10 == 7 || i%20 == 13
+	if !t.Asked && moves {
+		at := t.Due.Add([]time.Duration{later, -earlier}[i/10%2])
+		move := func() error { _, err := d.api.Tasks.Patch(ctx, t.Name, client.Patch{At: client.Set(at)}); return err }
+		err = d.ask(ctx, i, at, move, func(t *delivery.Timer) { t.Moved, t.Due = true, at })
+	}
+	if !t.Asked && cancels && err == nil {
+		err = d.ask(ctx, i, d.ledger.At(i).Due, func() error {
+			_, underWay, err := d.api.Tasks.Cancel(ctx, t.Name)
+			if underWay {
+				return client.ErrConflict
+			}
 			return err
-		})
-		if err == nil {
-			d.ledger.Confirm(i, func(t *delivery.Timer) { t.Moved, t.Due = true, moved.DueAt })
-		}
-		return err
-	})
+		}, func(t *delivery.Timer) { t.Cancelled = !t.Arrived() }) // an attempt can arrive before an outage, and the repeated call after it
+	}
+	return err
 }
 
-// insist repeats a call while the server is away. All calls of the demo may be
-// repeated, because each names its timer and an absolute time.
+// ask asks for a change. A refusal is no failure: after an outage, a change can
+// come too late.
+func (d *demo) ask(ctx context.Context, i int, at time.Time, call func() error, confirm func(*delivery.Timer)) error {
+	err := insist(ctx, call)
+	if errors.Is(err, client.ErrConflict) || errors.Is(err, client.ErrNotFound) {
+		d.ledger.Refuse(i, at, time.Now())
+		return nil
+	}
+	if err == nil {
+		d.ledger.Confirm(i, confirm)
+	}
+	return err
+}
+
+// insist repeats a call while the server or its store is away. All calls of the
+// demo may be repeated, because each names its timer and an absolute time.
 func insist(ctx context.Context, call func() error) error {
 	for began := time.Now(); ; {
 		err := call()
 		var away *client.TransportError
-		if !errors.As(err, &away) && !errors.Is(err, client.ErrUnavailable) || time.Since(began) > startTime || !console.Pause(ctx, step) {
+		again := errors.As(err, &away) || errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrFull)
+		if !again || time.Since(began) > awayTime || !console.Pause(ctx, step) {
 			return err
 		}
 	}
-}
-
-// each calls change for every tenth timer, some seconds before it is due.
-func (d *demo) each(ctx context.Context, digit int, change func(int, delivery.Timer) error) error {
-	for i := digit; i < d.Timers; i += 10 {
-		t := d.ledger.At(i)
-		if wait := time.Until(t.Due.Add(-changeFor)); wait > 0 && !console.Pause(ctx, wait) {
-			return nil
-		}
-		for !d.ledger.At(i).Created {
-			if !console.Pause(ctx, step) {
-				return nil
-			}
-		}
-		if err := change(i, t); err != nil {
-			return err
-		}
-	}
-	return nil
 }

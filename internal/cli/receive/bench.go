@@ -129,7 +129,7 @@ func (c *Bench) measure(ctx context.Context, con *console.Console, api *client.C
 		seen = n
 	}
 	bar.Done()
-	r := ledger.Judge()
+	r := ledger.Judge(time.Now())
 	report.Arrived, report.Lost, report.Early, report.Duplicates = ledger.Arrived(), r.Lost, r.Early, r.Twice
 	report.LateP50MS, report.LateP99MS, report.LateMaxMS = r.LateP50, r.LateP99, r.LateMax
 	return report.print(con)
