@@ -250,13 +250,10 @@ func thousands(n int) string {
 	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
-// named is how many timers are named.
-const named = 20
-
-// Err returns an error with the broken promises, or nil.
+// Err returns an error with the first broken promises, or nil.
 func (r *Result) Err() error {
 	if len(r.Wrong) == 0 {
 		return nil
 	}
-	return exit.With(exit.Undelivered, fmt.Errorf("the server broke %s: %s", wording.Count(len(r.Wrong), "promise"), strings.Join(r.Wrong[:min(len(r.Wrong), named)], ", ")))
+	return exit.With(exit.Undelivered, fmt.Errorf("the server broke %s: %s", wording.Count(len(r.Wrong), "promise"), strings.Join(r.Wrong[:min(len(r.Wrong), 20)], ", ")))
 }

@@ -151,8 +151,7 @@ func (d *demo) clean() (err error) {
 		err = errors.Join(err, os.RemoveAll(d.dir))
 	}
 	if d.store != "" {
-		slow := time.AfterFunc(time.Second, func() { d.con.Notef("removing the timers from the Redis") })
-		defer slow.Stop()
+		defer time.AfterFunc(time.Second, func() { d.con.Notef("removing the timers from the Redis") }).Stop()
 		ctx, stop := context.WithTimeout(context.Background(), patience)
 		defer stop()
 		if failed := d.Remove(ctx, d.store); failed != nil {
@@ -279,16 +278,18 @@ func (d *demo) gone(ctx context.Context) error {
 // awaited asks the server why timers have not come. It reports whether one of them
 // can still come.
 func (d *demo) awaited(ctx context.Context) (can bool) {
-	asked := 0 // all of them would take too long
-	for i := 0; i < d.Timers && asked < 20; i++ {
+	for i, left := 0, 20; i < d.Timers && left > 0; i++ { // all of them would take too long
 		t := d.ledger.At(i)
 		if !t.Created || t.Cancelled || t.Arrived() {
 			continue
 		}
-		asked++
-		o := delivery.FindObstacle(ctx, d.api, t.Name, t.Due)
-		can = can || !o.Ended
-		d.ledger.Confirm(i, func(t *delivery.Timer) { t.Why = ": " + o.Why })
+		left--
+		found, err := d.api.Tasks.Get(ctx, t.Name)
+		why := fmt.Sprint(err)
+		if err == nil {
+			why, can = "it is "+delivery.StateOf(found), can || !found.State.Ended()
+		}
+		d.ledger.Confirm(i, func(t *delivery.Timer) { t.Why = ": " + why })
 	}
 	return can
 }
