@@ -180,9 +180,6 @@ type Result struct {
 	Wrong []string `json:"wrong,omitempty"` // a sentence about each broken promise
 }
 
-// inFlight is how long before a kill an attempt may have begun.
-const inFlight = time.Second
-
 // Judge compares the callbacks with the confirmed changes. Timers that are not due
 // before now are not lost.
 func (l *Ledger) Judge(now time.Time) *Result {
@@ -216,7 +213,7 @@ func (l *Ledger) Judge(now time.Time) *Result {
 		case by < 0:
 			r.Early++
 			r.Wrong = append(r.Wrong, fmt.Sprintf("%s was %s early", t.Name, wording.Millis(-by)))
-		case t.Due.Before(l.back) && t.Due.After(l.killed.Add(-inFlight)) && t.arrivals[0].After(l.killed):
+		case t.Due.Before(l.back) && t.Due.After(l.killed.Add(-time.Second)) && t.arrivals[0].After(l.killed): // an attempt may take a second
 			r.Delayed++
 			r.DelayedMax = max(r.DelayedMax, seconds(by))
 		default:

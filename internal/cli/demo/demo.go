@@ -64,7 +64,7 @@ const (
 	createFor = 6 * time.Second        // a timer is created this long before it is due
 	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
 	later     = 2 * time.Second        // a timer is moved by this,
-	earlier   = time.Second            // or by this
+	earlier   = lead / 2               // or by this
 	volley    = 200                    // timers that are created around the kill
 	workers   = 8                      // calls at the same time
 	perSecond = 1000                   // timers that a small machine can create, change and call
