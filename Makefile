@@ -58,7 +58,8 @@ AT_ONCE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 .PHONY: test
 test: PACKAGES = $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/))
 test: checked ## gofmt, vet, build, and the tests of all packages in their short form (minutes; make check runs more)
-	@$(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(PACKAGES) | awk '!/no test files/ {print; fflush()}'
+	@$(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(PACKAGES) | \
+	while IFS= read -r line; do case $$line in *'[no test files]') ;; *) printf '%s\n' "$$line"; esac; done # awk would read ahead
 
 .PHONY: check
 check: FLAGS = $(RACE)
@@ -142,7 +143,8 @@ checked: go
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$unformatted" ]; then printf 'make: not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
 	@echo "make: building; with an empty cache, about 600 packages are compiled"
-	@$(GO) build -toolexec '$(COMPILE)' $(FLAGS) -v $(PACKAGES) 2>&1 | awk '/^[^ #:]+$$/ {if (++n % 100 == 0) print "make: " n " are compiled"; fflush(); next} {print}'
+	@$(GO) build -toolexec '$(COMPILE)' $(FLAGS) -v $(PACKAGES) 2>&1 | { n=0; while IFS= read -r line; do \
+		case $$line in *[\ \#:]*) printf '%s\n' "$$line" ;; *) n=$$((n + 1)); if [ $$((n % 50)) = 0 ]; then echo "make: $$n are compiled"; fi; esac; done; }
 	@echo "make: vetting and testing; each package prints its time"
 
 # tooled names each missing tool in one line.
