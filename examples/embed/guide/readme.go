@@ -33,7 +33,7 @@ func (s *shop) run(ctx context.Context) error {
 }
 
 func (s *shop) open(ctx context.Context, timers foliot.Scheduler, id string) error {
-	_, err := closeOrder.In(ctx, timers, "close-"+id, 30*time.Minute, Order{ID: id})
+	_, err := closeOrder.Put(ctx, timers, "close-"+id, foliot.In(30*time.Minute), Order{ID: id})
 	return err // nil: the timer is on the disk. When it is paid: timers.Cancel(ctx, "close-"+id)
 }
 
