@@ -194,7 +194,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	if d.api, err = client.New(d.server.url, client.Options{Retry: client.RetryPolicy{Attempts: 1}}); err != nil {
 		return err
 	}
-	d.con.Notef("web page: %s/ui/", d.server.url)
+	d.con.Notef("web page: %s/ui/ (--stay keeps it at the end)", d.server.url)
 	if d.con.OutTerm {
 		_ = d.Browse(d.server.url + "/ui/") // without a desktop, the URL is enough
 	}
