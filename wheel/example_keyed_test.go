@@ -55,7 +55,7 @@ func ExampleKeyed_SetIfAbsent() {
 
 	due := 0
 	for range 1000 {
-		if set, err := reloads.SetIfAbsent("config.json", 200*time.Millisecond, struct{}{}); err == nil && set {
+		if set, err := reloads.SetIfAbsent("config.json", time.Second, struct{}{}); err == nil && set {
 			due++
 		}
 	}

@@ -16,9 +16,15 @@ func ExampleEveryOptions() {
 		Missed: wheel.SkipMissed, // also the default
 		Jitter: 0.5,
 	}
-	sweeps := make(chan string)
+	sweeps, end := make(chan string), make(chan struct{})
+	defer close(end)
 	for _, cache := range []string{"users", "orders", "prices"} {
-		sweep := timers.Every(10*time.Millisecond, func() { sweeps <- cache }, options)
+		sweep := timers.Every(10*time.Millisecond, func() {
+			select {
+			case sweeps <- cache:
+			case <-end: // nobody reads any more
+			}
+		}, options)
 		defer sweep.Stop()
 	}
 	swept := map[string]bool{}

@@ -43,14 +43,18 @@ func ExampleTimers_WithTimeout() {
 // A poll with a pause after each run, however long the run took.
 func ExampleTimers_Every() {
 	var timers wheel.Timers
-	polls := make(chan int)
+	polls, end := make(chan int), make(chan struct{})
 	n := 0
 	poll := timers.Every(10*time.Millisecond, func() {
 		n++
-		polls <- n
+		select {
+		case polls <- n:
+		case <-end: // nobody reads any more
+		}
 	}, wheel.EveryOptions{Missed: wheel.FixedDelay, Immediately: true})
 	fmt.Println(<-polls, <-polls, <-polls)
 	poll.Stop()
+	close(end)
 	// Output: 1 2 3
 }
 
