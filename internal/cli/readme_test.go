@@ -17,7 +17,7 @@ var (
 	// folded matches the place where a command continues in the next line.
 	folded = regexp.MustCompile(`\\\n +`)
 	// changing matches a command that changes tasks or schedules.
-	changing = regexp.MustCompile(`(?m)^(?:\$ )?(bin/foliot (?:add|move|cancel|touch|cron add|cron set) .*|curl [^']*(?:'[^']*')?.*)$`)
+	changing = regexp.MustCompile(`(?m)^(?:\$ )?(bin/foliot (?:add|move|cancel|touch|cron add|cron set|cron rm) .*|curl [^']*(?:'[^']*')?.*)$`)
 )
 
 // In the second round, the tasks of the first round are finished.
