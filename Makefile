@@ -25,15 +25,12 @@ JOBS     ?= 1
 BENCH    ?= .
 COUNT    ?= 1
 
-# `make build` and `go run ./cmd/foliot` share compiled packages only if both
-# have the same flags. So build has none.
-#
 # With -buildvcs=false, a test does not depend on whether git trusts the owner
-# of the directory. go build uses the flags of the tests that follow, so that each
-# dependency is compiled once. With the tag, Pebble takes zstd from Go: compiling
-# the one in C takes a minute, and stores use neither.
-FLAGS := -buildvcs=false
-RACE  := -race -buildvcs=false -tags pebblegozstd
+# of the directory. With the tag, Pebble takes zstd from Go: compiling the one in C
+# takes a minute of the processor, and stores use neither. go build has the flags of
+# the tests that follow, so that each dependency is compiled once.
+FLAGS := -buildvcs=false -tags pebblegozstd
+RACE  := -race $(FLAGS)
 
 # The compiler runs with a rarer garbage collector, which makes it faster.
 COMPILE := env GOGC=400
