@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/redis/rueidis"
 )
 
 // Join makes this process one of the nodes until Release. After Release, Join
@@ -14,7 +16,10 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.Listen(ctx, o.servers.Keys.Changes, func(string) { o.WakeLoop() }) })
+	// Messages that were sent before a subscription began are lost, so its begin
+	// is news too.
+	listening := rueidis.WithOnSubscriptionHook(ctx, func(rueidis.PubSubSubscription) { o.WakeLoop() })
+	o.listeners.Go(func() { o.Listen(listening, o.servers.Keys.Changes, func(string) { o.WakeLoop() }) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}
