@@ -15,8 +15,7 @@ import (
 
 // HTTP is the kind of the tasks that send a request: HTTP.Put(ctx, node, name,
 // In(time.Hour), Request{URL: url}) calls the URL in an hour. It has no handler.
-// Programs with Options.URLs send the requests, and so does `foliot serve` on
-// the same Redis. Without either, the tasks wait.
+// A program with Options.URLs sends the requests. Until one does, they wait.
 var HTTP Kind[Request]
 
 // Request is the HTTP request of a task.
@@ -49,8 +48,10 @@ type requestSender interface {
 // URLs is the value of Options.URLs with which Run sends the requests of tasks
 // that have a URL, as `foliot serve` does: up to 1024 at once, signed with the
 // secrets of their queue, each receiver behind a circuit breaker. It sends those
-// of all namespaces of the store. A reply of 2xx delivers the task; the page
-// docs/webhooks.md has the other results.
+// of all namespaces of the store. A reply of 2xx delivers the task. 410, or a
+// header Foliot-No-Retry: true, makes it dead. 429 and 503 with Retry-After delay
+// it without using an attempt. After anything else it is retried, as after an
+// error of a handler.
 //
 // Requests reach the public internet only. Each argument opens more addresses:
 // "10.0.0.0/8" a private network, "127.0.0.0/8" programs of this machine.

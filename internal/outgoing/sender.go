@@ -19,7 +19,7 @@ type Sender struct {
 
 // New returns the sender of a node. The signing secrets, the clock and the own
 // addresses of cfg are set by New. fixed and sources are the addresses that
-// tasks must not reach, beside those of the store and of the other nodes; see
+// tasks must not reach, besides those of the store and of the other nodes; see
 // NewOwnAddresses. New resolves the names of sources, until ctx ends.
 func New(ctx context.Context, n *node.Node, cfg webhook.Config, fixed []netip.AddrPort, sources ...func() []string) *Sender {
 	if shared, ok := n.Store.(interface{ Endpoints() []string }); ok {
