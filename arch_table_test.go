@@ -19,8 +19,8 @@ type layer struct {
 var layers = []layer{
 	{
 		path: ".", may: []string{
-			"client", "internal/cron", "internal/dispatch", "internal/medium", "internal/node",
-			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence",
+			"client", "internal/cron", "internal/dispatch", "internal/medium", "internal/node", "internal/outgoing",
+			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence", "internal/webhook",
 		},
 		tests: []string{"dir", "foliottest"}, shipped: true,
 		why: "a program embeds the timers: it links the pure packages, and only the store that it names",
@@ -38,7 +38,7 @@ var layers = []layer{
 		path: "admin", may: []string{
 			".", "internal/api", "internal/buildinfo", "internal/node", "internal/page", "internal/settings",
 		},
-		tests: []string{"client", "foliottest", "internal/task"}, shipped: true,
+		tests: []string{"client", "foliottest", "internal/task", "internal/webhook"}, shipped: true,
 		why: "only a program that serves the API links it",
 	},
 	{
@@ -321,13 +321,18 @@ var layers = []layer{
 		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
 	},
 	{
+		path: "internal/outgoing", may: []string{"internal/node", "internal/task", "internal/webhook"},
+		tests: []string{"internal/settings", "internal/store/memstore"},
+		why:   "the server and programs send with the same secrets and the same closed addresses: neither the API nor a store is known here",
+	},
+	{
 		path: "internal/service",
 		may: []string{
 			"internal/store/redisstore",
 			"internal/store/pebblestore",
 			"internal/settings",
 			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/medium", "internal/node", "internal/store", "internal/task",
-			"internal/telemetry", "internal/maintenance", "internal/sparselog", "internal/webhook", "internal/wire",
+			"internal/telemetry", "internal/maintenance", "internal/outgoing", "internal/sparselog", "internal/webhook", "internal/wire",
 		},
 		why: "what the server adds to a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},
@@ -404,7 +409,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "internal/cli/wording", "internal/fileaccess", "internal/service", "internal/redischeck", "internal/server/config",
+			"client", "internal/cli/wording", "internal/fileaccess", "internal/outgoing", "internal/service", "internal/redischeck", "internal/server/config",
 			"internal/server/redisurl", "internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/webhook", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Kind is a sort of task: a name in the store, and the Go type of the
@@ -109,14 +111,18 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 }
 
 // request returns the task of a call. It returns ErrInvalid if the kind has no
-// name or args cannot be encoded as JSON.
+// name and is not HTTP, or if args cannot be encoded as JSON.
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
 	if k.name == "" {
+		if r, is := any(args).(Request); is {
+			return newRequest(name, r.task(), k.defaults, options), nil
+		}
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}
 	}
 	data, err := json.Marshal(args)
 	if err != nil {
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "cannot encode the arguments as JSON: " + err.Error()}
 	}
-	return newRequest(name, k.name, data, k.defaults, options), nil
+	work := task.Request{Kind: k.name, Body: data, BodySize: len(data), BodyKind: task.JSONBody}
+	return newRequest(name, work, k.defaults, options), nil
 }

@@ -34,6 +34,9 @@ type Options struct {
 	// Concurrency is the maximum number of handlers that run at once in this
 	// process. At most 1,000,000. Default: 128.
 	Concurrency int
+	// URLs is a result of the function URLs: this process sends the requests of
+	// tasks that have a URL. Default: such tasks wait for another process.
+	URLs *URLSender
 	// Grace is how long handlers may keep running after the context of Run has
 	// ended. A negative value means no time at all. Default: 10s.
 	Grace time.Duration
@@ -88,7 +91,8 @@ func (o Options) withDefaults() Options {
 type Node struct {
 	core      *node.Node
 	options   Options
-	handlers  map[string]handler // nil: the Node has no Mux, and only creates tasks
+	handlers  map[string]handler // nil: the Node has no Mux
+	sender    requestSender      // nil: tasks with a URL wait for another process
 	calls     callbacks
 	runs      sync.Mutex // held by Run
 	closeOnce sync.Once
@@ -131,13 +135,20 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if err := n.makeNamespace(ctx); err != nil {
 		return nil, errors.Join(err, core.Store.Close())
 	}
+	slots := -1
+	if o.URLs != nil {
+		if n.sender, err = o.URLs.open(ctx, core); err != nil {
+			return nil, errors.Join(err, core.Store.Close())
+		}
+		slots = 0 // the default of the server
+	}
 	of := o.Namespace
 	if o.AllNamespaces {
 		of = ""
 	}
 	core.Connect(node.Config{
 		Dispatch: dispatch.Config{
-			Slots: -1, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
+			Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
 			LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
 		},
 		Deliver: n.deliver,
@@ -189,8 +200,8 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // returns an error. Run must be called once only: a second call returns an
 // error.
 func (n *Node) Run(ctx context.Context) (err error) {
-	if n.handlers == nil {
-		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open")
+	if n.handlers == nil && n.sender == nil {
+		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open, or Options.URLs to send requests")
 	}
 	if !n.runs.TryLock() {
 		return errors.New("foliot: this Node already runs: call Run once for each Node")
@@ -204,6 +215,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	var blocked error
 	maintained.Go(func() { n.core.Maintain(maintaining) })
 	maintained.Go(func() { blocked = n.calls.run(maintaining) })
+	if n.sender != nil {
+		maintained.Go(func() { n.sender.Run(maintaining) })
+	}
 	defer func() {
 		stopMaintaining()
 		maintained.Wait()
@@ -231,7 +245,12 @@ func (n *Node) Run(ctx context.Context) (err error) {
 // Close closes the store. It must not be called before Run has returned.
 // Further calls return the result of the first.
 func (n *Node) Close() error {
-	n.closeOnce.Do(func() { n.closeErr = n.core.Close() })
+	n.closeOnce.Do(func() {
+		if n.sender != nil {
+			n.sender.Close()
+		}
+		n.closeErr = n.core.Close()
+	})
 	return n.closeErr
 }
 
@@ -273,8 +292,12 @@ func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, erro
 	if err := spec.Validate(now); err != nil {
 		return Info{}, translate(r.name, err)
 	}
-	if len(r.args) > task.MaxBody {
-		return Info{}, translate(r.name, &task.FieldError{Path: "work.args", Code: "too_large", Detail: fmt.Sprintf("must have at most %d bytes as JSON", task.MaxBody)})
+	if r.work.BodySize > task.MaxBody {
+		path, as := "work.args", " as JSON"
+		if r.work.Kind == "" {
+			path, as = "http.body", ""
+		}
+		return Info{}, translate(r.name, &task.FieldError{Path: path, Code: "too_large", Detail: fmt.Sprintf("must have at most %d bytes%s", task.MaxBody, as)})
 	}
 	if replace {
 		return n.apply(ctx, now, task.Replace{Spec: spec})

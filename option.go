@@ -73,8 +73,8 @@ type Default = Option
 // request is a task that a caller wants to create, before the defaults of its
 // queue apply. A nil pointer is a property that no option sets.
 type request struct {
-	name, kind  string
-	args        []byte
+	name        string
+	work        task.Request
 	when        When
 	queue       string
 	priority    task.Priority
@@ -87,8 +87,8 @@ type request struct {
 	maxAge      *time.Duration
 }
 
-func newRequest(name, kind string, args []byte, defaults, options []Option) *request {
-	r := &request{name: name, kind: kind, args: args, queue: task.DefaultQueue, priority: task.Normal}
+func newRequest(name string, work task.Request, defaults, options []Option) *request {
+	r := &request{name: name, work: work, queue: task.DefaultQueue, priority: task.Normal}
 	for _, o := range defaults {
 		o(r)
 	}
@@ -103,8 +103,10 @@ func newRequest(name, kind string, args []byte, defaults, options []Option) *req
 func (r *request) spec(spec task.Spec, namespace string, now task.Millis) task.Spec {
 	spec.Key, spec.ID = task.Key{Namespace: namespace, Name: r.name}, task.NewID(now)
 	spec.Queue, spec.Priority, spec.Labels, spec.When = r.queue, r.priority, r.labels, r.when.task()
-	spec.Request = task.Request{Kind: r.kind, Body: r.args, BodySize: len(r.args), BodyKind: task.JSONBody}
-	spec.OnDead = "" // OnDead is a URL, and this process sends no requests
+	spec.Request = r.work
+	if r.work.Kind != "" {
+		spec.OnDead = "" // OnDead is a URL, and a process with handlers may send no requests
+	}
 	task.Set(&spec.Timeout, r.timeout)
 	task.Set(&spec.ExpireAfter, r.expireAfter)
 	task.Set(&spec.Retry.MaxAttempts, r.maxAttempts)

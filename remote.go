@@ -30,9 +30,12 @@ func (r *request) localSpec(now task.Millis) task.Spec {
 // clientSpec returns the task for the API.
 func (r *request) clientSpec() client.Spec {
 	s := client.Spec{
-		Name: r.name, Queue: r.queue, Labels: r.labels, OnDead: client.NoDeadNotice,
-		Priority: client.Priority(r.priority.String()),
-		Work:     client.Work{Kind: r.kind, Args: client.JSON(json.RawMessage(r.args))},
+		Name: r.name, Queue: r.queue, Labels: r.labels, Priority: client.Priority(r.priority.String()),
+	}
+	if r.work.Kind == "" {
+		s.HTTP = httpOf(r.work)
+	} else {
+		s.Work, s.OnDead = client.Work{Kind: r.work.Kind, Args: client.JSON(json.RawMessage(r.work.Body))}, client.NoDeadNotice
 	}
 	if w := r.when.task(); w.Relative {
 		s.Delay = w.Delay

@@ -63,9 +63,12 @@ func call(ctx context.Context, run Handler, c *Call) ending {
 	})
 }
 
-// deliver runs the handler of a task. It is a dispatch.Deliver.
+// deliver runs the handler of a task, or sends its request. It is a dispatch.Deliver.
 func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	t := d.Task
+	if t.Request.Kind == "" && n.sender != nil {
+		return n.sender.Deliver(attempt, d)
+	}
 	h, ok := n.handlers[t.Request.Kind]
 	if !ok { // does not happen: the dispatcher claims no task without a handler
 		return task.Outcome{Verdict: task.Unsent, Error: fmt.Sprintf("this process has no handler for the kind %q", t.Request.Kind)}

@@ -18,6 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/medium/memory"
 	"github.com/foliot/foliot/internal/medium/redis"
 	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/outgoing"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
@@ -72,9 +73,8 @@ type Service struct {
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	tracer   *tracing.Tracer // nil means no tracing
-	own      *OwnAddresses
 	refusals refusals
-	sender   *webhook.Sender
+	sender   *outgoing.Sender
 }
 
 // Open opens the store. If a Redis is still loading its file, Open waits for it
@@ -126,19 +126,14 @@ func (s *Service) reaped(left []*task.Task) {
 func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 	cfg := s.cfg
 	s.tracer = tracer
-	s.own = NewOwnAddresses(s.log, []netip.AddrPort{cfg.Listen}, cfg.Collector, s.storeEndpoints)
-	s.own.Refresh(ctx, time.Now())
-	s.sender = webhook.New(webhook.Config{
+	s.sender = outgoing.New(ctx, s.Node, webhook.Config{
 		Allow:         cfg.Allow,
 		Deny:          cfg.Deny,
 		Authorities:   cfg.Receivers,
 		AllowLoopback: s.LoopbackOpen,
-		Secrets:       s.signingKeys,
-		Now:           s.Now,
-		Own:           s.own.Set.Load,
 		MaxIdle:       cfg.MaxIdle,
 		Trace:         s.tracer.Attempt,
-	})
+	}, []netip.AddrPort{cfg.Listen}, cfg.Collector)
 	s.API = api.New(api.Config{
 		BodyLimit:     cfg.BodyLimit,
 		AllowedHosts:  cfg.Hosts,
@@ -193,18 +188,14 @@ func unlessZero[T int | time.Duration](v T) T {
 func (s *Service) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
-	working.Go(func() { s.own.run(ctx) })
+	working.Go(func() { s.sender.Run(ctx) })
 	working.Wait()
 }
 
-// storeEndpoints returns host:port of the servers of the store and of the APIs
-// of the other nodes. It returns nil if the store has no servers.
-func (s *Service) storeEndpoints() []string {
-	if shared, ok := s.Store.(interface{ Endpoints() []string }); ok {
-		return shared.Endpoints()
-	}
-	return nil
-}
+// LoopbackOpen reports whether tasks are allowed to call loopback addresses.
+// They are allowed only while every client that can create tasks could also
+// call these addresses without Foliot.
+func (s *Service) LoopbackOpen() bool { return s.cfg.Private && !s.Store.Settings().Secured() }
 
 // Close closes the sender, the tracer and the store. It must not be called
 // before Deliver and Maintain have returned.

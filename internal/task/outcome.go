@@ -91,7 +91,7 @@ const ReasonNoRetry = "no_retry"
 // names one after another.
 const (
 	ReasonEgressDenied = "egress_denied"
-	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow, except those that are always closed"
+	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow (in a Go program, foliot.URLs), except those that are always closed"
 )
 
 // UnreadableReply begins the error of an attempt whose reply was no valid HTTP.

@@ -21,6 +21,9 @@ type Config struct {
 	// closes IPv6 addresses that carry an IPv4 address of such a prefix.
 	Deny []netip.Prefix
 
+	// Opener names the way to add to Allow in error messages. Default: Flag.
+	Opener string
+
 	// Authorities sign the certificates of receivers. Default: those of the
 	// system.
 	Authorities *x509.CertPool

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -36,11 +37,12 @@ type Guard struct {
 	loopback func() bool    // reports whether loopback is open
 	machine  *machine
 	guardian *ssrf.Guardian
+	opener   string // for error messages
 }
 
 // NewGuard returns the guard for cfg.
 func NewGuard(cfg Config) *Guard {
-	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
+	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny), opener: cmp.Or(cfg.Opener, Flag)}
 	if g.loopback = cfg.AllowLoopback; g.loopback == nil {
 		g.loopback = func() bool { return false }
 	}
@@ -66,6 +68,7 @@ type EgressDenied struct {
 	Is     string       // the kind of the address: "a private address"
 	Opener netip.Prefix // the value of Flag that opens the address; not valid: Flag does not open it
 	Closer netip.Prefix // the value of DenyFlag that closes it; not valid: DenyFlag does not close it
+	By     string       // what takes Opener: Flag, or the name of a function
 }
 
 // Error returns a sentence with the address and the flag. Only operators may
@@ -82,9 +85,9 @@ func (e *EgressDenied) remedy() string {
 	case e.Closer.IsValid():
 		return fmt.Sprintf(", and %s %s closes it", DenyFlag, e.Closer)
 	case e.Opener.IsValid():
-		return fmt.Sprintf("; %s %s opens it", Flag, e.Opener)
+		return fmt.Sprintf("; %s %s opens it", e.By, e.Opener)
 	}
-	return fmt.Sprintf(", which %s does not open", Flag)
+	return fmt.Sprintf(", which %s does not open", e.By)
 }
 
 // Verdict returns nil if a request may be sent to addr, and otherwise an
@@ -94,17 +97,17 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	a := plain(addr.Addr())
 	switch {
 	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a == broadcast:
-		return &EgressDenied{Addr: addr, Is: "not a valid destination"}
+		return &EgressDenied{Addr: addr, Is: "not a valid destination", By: g.opener}
 	case g.isOwn(a, addr.Port()):
-		return &EgressDenied{Addr: addr, Is: ownKind}
+		return &EgressDenied{Addr: addr, Is: ownKind, By: g.opener}
 	case isMetadata(a):
-		return &EgressDenied{Addr: addr, Is: "a cloud metadata address"}
+		return &EgressDenied{Addr: addr, Is: "a cloud metadata address", By: g.opener}
 	}
 	if p, closed := containing(g.deny, a); closed {
 		return &EgressDenied{Addr: addr, Is: g.kind(a), Closer: p}
 	}
 	if !g.isOpen(a) {
-		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
+		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen()), By: g.opener}
 	}
 	// An operator who opens a translator's prefix opens a way to the addresses
 	// behind it. Those addresses must be open by themselves.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/outgoing"
 	"github.com/foliot/foliot/internal/server/config"
-	"github.com/foliot/foliot/internal/service"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 )
@@ -33,7 +33,7 @@ func Guard(ctx context.Context, settings config.Config, openLoopback bool) (*web
 	for _, a := range own {
 		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
 	}
-	parts := service.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, settings.CollectorAddr, settings.StoreAddrs)
+	parts := outgoing.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, settings.CollectorAddr, settings.StoreAddrs)
 	parts.Refresh(ctx, time.Now())
 	return webhook.NewGuard(webhook.Config{
 		Allow: settings.Allow, Deny: settings.Deny,

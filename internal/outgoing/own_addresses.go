@@ -1,4 +1,4 @@
-package service
+package outgoing
 
 import (
 	"context"
@@ -137,7 +137,7 @@ func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	return all
 }
 
-// resolve looks up the names whose last lookup is older than ownNameEvery. It
+// resolve looks up the names with a last lookup older than ownNameEvery. It
 // reports whether it looked up any. If the lookup of a name fails, the name
 // keeps its addresses.
 func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {

@@ -1,8 +1,7 @@
-package service
+package outgoing
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 
 func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 	now := time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
-	n := &Service{Node: &node.Node{Store: memstore.New(memstore.Config{}), Clock: func() time.Time { return now }}, log: slog.New(slog.DiscardHandler)}
+	n := &node.Node{Store: memstore.New(memstore.Config{}), Clock: func() time.Time { return now }}
 	for _, overlap := range []time.Duration{0, time.Hour} {
 		at := task.CeilMillis(now)
 		e := settings.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: settings.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}
@@ -24,11 +23,11 @@ func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Hour - time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 2 {
+	if keys := signingKeys(n, task.DefaultNamespace, ""); len(keys) != 2 {
 		t.Errorf("during the rotation %d secrets sign, want 2", len(keys))
 	}
 	now = now.Add(time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 1 {
+	if keys := signingKeys(n, task.DefaultNamespace, ""); len(keys) != 1 {
 		t.Errorf("after the rotation %d secrets sign, want 1", len(keys))
 	}
 }

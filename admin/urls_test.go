@@ -1,0 +1,74 @@
+package admin_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/admin"
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// received is a request as a receiver got it.
+type received struct {
+	method, name, body, contentType, color string
+	signed                                 error // nil: the signature is right
+}
+
+func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
+	keys, got := make([][]byte, 1), make(chan received, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- received{
+			r.Method, r.Header.Get("Foliot-Task"), string(body), r.Header.Get("Content-Type"), r.Header.Get("X-Color"),
+			webhook.Verify(keys, r.Header, body, time.Now()),
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	n := foliottest.StartWith(t, nil, foliot.Options{URLs: foliot.URLs("127.0.0.0/8"), Grace: -1})
+	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := c.Secrets.Create(t.Context(), client.SecretSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys[0], err = webhook.ParseSecret(secret.Secret); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)} {
+		for _, r := range []struct {
+			request foliot.Request
+			want    received
+		}{
+			{foliot.Request{URL: receiver.URL}, received{method: "POST"}},
+			{foliot.Request{URL: receiver.URL, Method: "PUT", Body: []byte(`{"order": 42}`), Headers: map[string]string{"X-Color": "red"}}, received{method: "PUT", body: `{"order": 42}`, contentType: "application/json", color: "red"}},
+			{foliot.Request{URL: receiver.URL, Body: []byte{0xff, 0}}, received{method: "POST", body: "\xff\x00", contentType: "application/octet-stream"}},
+		} {
+			if _, err := foliot.HTTP.Put(t.Context(), s, name, foliot.In(0), r.request); err != nil {
+				t.Fatal(err)
+			}
+			r.want.name = name
+			if have := <-got; have != r.want {
+				t.Errorf("%s: %+v arrived, want %+v", name, have, r.want)
+			}
+		}
+		if err := foliot.HTTP.Schedule(t.Context(), s, name+"-each", foliot.Every(time.Hour), foliot.Request{URL: receiver.URL}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Schedules.Trigger(t.Context(), name+"-each"); err != nil {
+			t.Fatal(err)
+		}
+		if have := <-got; have.signed != nil || have.method != "POST" {
+			t.Errorf("%s: the schedule sent %+v", name, have)
+		}
+	}
+}

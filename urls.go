@@ -1,0 +1,100 @@
+package foliot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/outgoing"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// HTTP is the kind of the tasks that send a request: HTTP.Put(ctx, node, name,
+// In(time.Hour), Request{URL: url}) calls the URL in an hour. It has no handler.
+// A program with Options.URLs sends the requests. Until one does, they wait.
+var HTTP Kind[Request]
+
+// Request is the HTTP request of a task.
+type Request struct {
+	// URL begins with http:// or https://.
+	URL string
+	// Method is GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. Default: POST.
+	Method string
+	// Headers are sent as they are. Headers of the connection, Foliot-… and
+	// webhook-… are refused.
+	Headers map[string]string
+	// Body is sent as it is. Without a Content-Type in Headers, its type is
+	// application/json if it is valid JSON, otherwise application/octet-stream.
+	Body []byte
+}
+
+// URLSender is a result of URLs.
+type URLSender struct {
+	// open is a closure, so that only programs that call URLs link the sender.
+	open func(context.Context, *node.Node) (requestSender, error)
+}
+
+// requestSender is an *outgoing.Sender.
+type requestSender interface {
+	Deliver(context.Context, task.Delivery) task.Outcome
+	Run(context.Context)
+	Close()
+}
+
+// URLs is the value of Options.URLs with which Run sends the requests of tasks
+// that have a URL, as `foliot serve` does: up to 1024 at once, signed with the
+// secrets of their queue, each receiver behind a circuit breaker. It sends those
+// of all namespaces of the store. A reply of 2xx delivers the task. 410, or a
+// header Foliot-No-Retry: true, makes it dead. 429 and 503 with Retry-After delay
+// it without using an attempt. After anything else it is retried, as after an
+// error of a handler.
+//
+// Requests reach the public internet only. Each argument opens more addresses:
+// "10.0.0.0/8" a private network, "127.0.0.0/8" programs of this machine.
+// Nothing opens the metadata service of a cloud, and the store. If an argument
+// is no prefix, Open returns an error.
+func URLs(allow ...string) *URLSender {
+	return &URLSender{func(ctx context.Context, n *node.Node) (requestSender, error) {
+		cfg := webhook.Config{Opener: "foliot.URLs"}
+		for _, text := range allow {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				return nil, fmt.Errorf("foliot: the argument %q of URLs is no prefix of addresses, such as 10.0.0.0/8", text)
+			}
+			cfg.Allow = append(cfg.Allow, p.Masked())
+		}
+		return outgoing.New(ctx, n, cfg, nil), nil
+	}}
+}
+
+// task returns the request as the store keeps it.
+func (r Request) task() task.Request {
+	q := task.Request{URL: r.URL, Method: r.Method, Headers: r.Headers, Body: r.Body, BodySize: len(r.Body)}
+	if q.Method == "" {
+		q.Method = "POST"
+	}
+	switch {
+	case len(r.Body) == 0:
+	case json.Valid(r.Body):
+		q.BodyKind = task.JSONBody
+	default:
+		q.BodyKind = task.BinaryBody
+	}
+	return q
+}
+
+// httpOf returns a request for the API.
+func httpOf(q task.Request) client.HTTP {
+	h := client.HTTP{URL: q.URL, Method: q.Method, Headers: q.Headers}
+	switch q.BodyKind {
+	case task.JSONBody:
+		h.Body = client.JSON(json.RawMessage(q.Body))
+	case task.BinaryBody:
+		h.Body = client.Bytes(q.Body)
+	}
+	return h
+}

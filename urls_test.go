@@ -1,0 +1,66 @@
+package foliot_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/foliottest"
+)
+
+func TestARequestReachesOnlyWhatURLsOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // nothing is sent, so time can be fake
+		var log bytes.Buffer
+		n := foliottest.StartWith(t, nil, foliot.Options{URLs: foliot.URLs("10.0.0.0/8"), Grace: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for url, want := range map[string]string{
+			"http://127.0.0.1:9/":       "foliot.URLs 127.0.0.1/32 opens it",
+			"http://192.168.3.4/":       "foliot.URLs 192.168.3.4/32 opens it",
+			"http://169.254.169.254/me": "which foliot.URLs does not open",
+		} {
+			if _, err := foliot.HTTP.Put(t.Context(), n, "call", foliot.In(0), foliot.Request{URL: url}); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+			if i := get(t, n, "call"); i.State != foliot.StateDead || !strings.Contains(i.LastError, "foliot.URLs") || !strings.Contains(log.String(), want) {
+				t.Errorf("%s: %s, %q, %s", url, i.State, i.LastError, &log)
+			}
+		}
+	})
+}
+
+func TestWithoutURLsARequestWaitsAndTheNodeSaysSo(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
+		if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Second, foliot.Request{URL: "https://shop.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if i := get(t, n, "call"); i.State != foliot.StateScheduled || i.Kind != "" || i.WaitsFor.Reason != "runner" {
+			t.Errorf("it is %+v", i)
+		}
+	})
+}
+
+func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
+	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
+		for want, r := range map[string]foliot.Request{
+			"the URL to call":    {},
+			"http":               {URL: "ftp://shop.example/"},
+			"must be one of GET": {URL: "https://shop.example/", Method: "TRACE"},
+			"http.body":          {URL: "https://shop.example/", Body: bytes.Repeat([]byte("x"), 1<<20+1)},
+			"webhook-id":         {URL: "https://shop.example/", Headers: map[string]string{"webhook-id": "1"}},
+		} {
+			if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Second, r); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q: %v", want, err)
+			}
+		}
+	})
+	_, err := foliot.Open(t.Context(), foliottest.Store(), nil, foliot.Options{URLs: foliot.URLs("intranet")})
+	if err == nil || !strings.Contains(err.Error(), `"intranet" of URLs`) {
+		t.Error(err)
+	}
+}
