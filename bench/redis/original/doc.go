@@ -1,5 +1,5 @@
 // Package original is the design from which Foliot's store in Redis grew. It
-// does what the article's program does, in code of its own. It has a sorted set
+// behaves like the article's program, in code of its own. It has a sorted set
 // for each minute. Once a second, a scanner on every node takes tasks from it,
 // and calls their URLs.
 //

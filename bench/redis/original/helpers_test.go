@@ -32,12 +32,12 @@ func TestMain(m *testing.M) {
 // time as an argument, and so do the stores of these tests, so no test waits.
 var instant = time.Date(2026, 11, 22, 3, 4, 30, 0, time.UTC)
 
-// after is the due time of the task that ends a test of Foliot: what is due at
-// instant was called before it, because its lane has an order.
+// after is the due time of the task that ends a test of Foliot. A task that is
+// due at instant was called before it, because its lane has an order.
 var after = instant.Add(time.Millisecond)
 
-// saw logs what a test saw, and compares it with what the page says. It is the
-// last statement of each test.
+// saw logs the result of a test, and compares it with that on the page. It is
+// the last statement of each test.
 func saw(t *testing.T, got, page string) {
 	t.Helper()
 	if t.Log(got); got != page {

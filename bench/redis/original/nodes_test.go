@@ -14,14 +14,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// nobody is a receiver that is never called.
-var nobody = &receiver{url: "http://receiver.example/"}
+// unused is a receiver that is never called.
+var unused = &receiver{url: "http://receiver.example/"}
 
 func TestTheOriginalPutsAMinuteOnOneMaster(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
-	w := wheel(t, nobody, c.Addrs()...)
+	w := wheel(t, unused, c.Addrs()...)
 	for i, name := range names(3000) {
-		add(t, w, nobody.task(name), instant.Truncate(time.Minute).Add(time.Duration(i)*20*time.Millisecond))
+		add(t, w, unused.task(name), instant.Truncate(time.Minute).Add(time.Duration(i)*20*time.Millisecond))
 	}
 	saw(t, shares(t, c, "wheel_task_*", "ZCARD"), "masters: 3000, 0, 0 tasks")
 }
@@ -31,7 +31,7 @@ func TestAMinuteIsSpreadEvenlyOverTheMasters(t *testing.T) {
 	s := openStore(t, c.Addrs()...)
 	var specs []task.Spec
 	for i, name := range names(3000) {
-		specs = append(specs, nobody.spec(name, instant.Truncate(time.Minute).Add(time.Duration(i)*20*time.Millisecond)))
+		specs = append(specs, unused.spec(name, instant.Truncate(time.Minute).Add(time.Duration(i)*20*time.Millisecond)))
 	}
 	create(t, s, specs...)
 	// Each shard with tasks has a key of its records.
@@ -56,7 +56,7 @@ func shares(t *testing.T, c *redistest.Cluster, pattern, count string) string {
 func TestInTheOriginalEveryNodeScansEverySecond(t *testing.T) {
 	addr := redistest.New(t).Addr
 	for range 3 {
-		nobody.runs(t, wheel(t, nobody, addr), instant, instant.Add(59*time.Second)) // no task is due
+		unused.runs(t, wheel(t, unused, addr), instant, instant.Add(59*time.Second)) // no task is due
 	}
 	saw(t, fmt.Sprint(calledTimes(t, addr, "smembers"), " scans in an empty minute"), "180 scans in an empty minute")
 }
@@ -78,7 +78,7 @@ func TestEachTaskIsWatchedByOneNode(t *testing.T) {
 	queues := names(96)
 	var changes []task.Change
 	for _, name := range queues {
-		one := nobody.spec(name, due)
+		one := unused.spec(name, due)
 		one.Queue = name // a lane for each
 		changes = append(changes, task.Create{Spec: one})
 	}

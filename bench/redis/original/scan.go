@@ -91,7 +91,7 @@ func (w *Wheel) call(ctx context.Context, t *Task) error {
 	if err != nil {
 		return fmt.Errorf("call %s: %w", t.Key, err)
 	}
-	defer func() { _ = reply.Body.Close() }() // nobody reads it
+	defer func() { _ = reply.Body.Close() }() // it is not read
 	if reply.StatusCode != http.StatusOK {
 		return fmt.Errorf("call %s: the reply is %s", t.Key, reply.Status)
 	}
