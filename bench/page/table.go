@@ -18,7 +18,7 @@ type Better int
 // The best values.
 const (
 	None Better = iota // the column is not compared
-	Less              // nearer to zero: a negative lateness is no gain
+	Less               // nearer to zero: a negative lateness is no gain
 	More
 )
 

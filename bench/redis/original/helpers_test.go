@@ -58,9 +58,9 @@ type receiver struct {
 }
 
 type called struct {
-	what  string // the task's key, and its body in parentheses
-	at    time.Time
-	error bool
+	what   string // the task's key, and its body in parentheses
+	at     time.Time
+	failed bool
 }
 
 func receive(t *testing.T) *receiver {
@@ -79,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if len(body) > 0 {
 		one.what += "(" + string(body) + ")"
 	}
-	if r.calls = append(r.calls, one); one.error {
+	if r.calls = append(r.calls, one); one.failed {
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 	select {
@@ -110,7 +110,7 @@ func (r *receiver) list(show func(called) string) string {
 
 func (r *receiver) String() string {
 	return r.list(func(c called) string {
-		if c.error {
+		if c.failed {
 			return c.what + " (replied 500)"
 		}
 		return c.what
