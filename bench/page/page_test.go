@@ -38,6 +38,9 @@ func TestATableSaysWhereOthersAreBetter(t *testing.T) {
 	if got := Losses([]value{5, 2}, columns[1]); len(got) != 1 || got[0] != "more: 5.0 50; 2.0 20" {
 		t.Errorf("losses are %q", got)
 	}
+	if got := Losses([]value{-5, 2}, columns[0]); got != nil {
+		t.Errorf("five early are better than two late: %q", got)
+	}
 	if got := Table(rows[:0], columns...); got != NotMeasured {
 		t.Errorf("without rows: %s", got)
 	}

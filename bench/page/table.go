@@ -18,7 +18,7 @@ type Better int
 // The best values.
 const (
 	None Better = iota // the column is not compared
-	Less
+	Less               // nearer to zero: a negative lateness is no gain
 	More
 )
 
@@ -76,7 +76,7 @@ func Losses[T Contestant](rows []T, columns ...Column[T]) (list []string) {
 			if c.Better == More {
 				return -c.Value(row)
 			}
-			return c.Value(row)
+			return math.Abs(c.Value(row))
 		}
 		for _, row := range rows {
 			if x := badness(row); row.Ours() && x < best {

@@ -2,6 +2,8 @@ package contender
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -18,10 +20,10 @@ func openOriginal(_ context.Context, redis string, _ *Environment) (*Running, er
 	if err != nil {
 		return nil, err
 	}
-	wheel := original.New(c, nil)
+	wheel := original.New(c, nil) // it only adds
 	create := func(ctx context.Context, w *Work, from, to int) error {
 		for i := from; i < to; i++ {
-			t := original.Task{Key: w.Name(i), URL: w.Target(i), Body: w.Body()}
+			t := original.Task{Key: w.Name(i), URL: w.Target(i), Method: http.MethodPost, Body: json.RawMessage(w.Body())}
 			if err := wheel.Add(ctx, t, w.Due(i)); err != nil {
 				return err
 			}
@@ -32,19 +34,19 @@ func openOriginal(_ context.Context, redis string, _ *Environment) (*Running, er
 }
 
 // runOriginal starts the scanner that delivers. Its ticks come at whole
-// seconds: later ticks would make calls late as well as early.
+// seconds. Later ticks would make calls less early, but those of the first
+// second of a minute late.
 func runOriginal(c NodeConfig) error {
 	client, err := originalClient(c.Redis)
 	if err != nil {
 		return err
 	}
-	caller := newHTTP()
-	wheel := original.New(client, func(ctx context.Context, t original.Task) {
-		_ = call(ctx, caller, t.URL, t.Body) // this design does not retry
-	})
+	wheel := original.New(client, newHTTP())
 	go func() {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-		wheel.Run(context.Background(), time.NewTicker(time.Second).C)
+		for range time.Tick(time.Second) {
+			go wheel.Scan(context.Background(), time.Now())
+		}
 	}()
 	return nil
 }

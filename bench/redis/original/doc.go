@@ -1,7 +1,7 @@
-// Package original is the design from which Foliot's store in Redis grew, in
-// its smallest form and as the first articles described it. It has a sorted set
-// for each minute. A scanner on every node takes the tasks of each second from
-// it, and then calls their URLs.
+// Package original is the design from which Foliot's store in Redis grew. It
+// behaves like the article's program, in code of its own. It has a sorted set
+// for each minute. Once a second, a scanner on every node takes tasks from it,
+// and calls their URLs.
 //
 // It loses tasks, calls early, and calls cancelled tasks. It is here to show
 // these faults. For each fault, tests show the original failing and redisstore

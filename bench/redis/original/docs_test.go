@@ -1,34 +1,32 @@
 package original
 
 import (
+	"maps"
 	"os"
 	"regexp"
-	"slices"
 	"testing"
 )
 
-func TestThePageNamesTheTestsThatThereAre(t *testing.T) {
-	var there []string
-	for _, file := range []string{"faults_test.go", "nodes_test.go"} {
-		there = append(there, found(t, file, `(?m)^func (Test\w+)`)...)
-	}
-	named := found(t, "../../../docs/redis-original-design.md", "`(Test\\w+)`")
-	slices.Sort(there)
-	slices.Sort(named)
-	if len(named) != 14 || !slices.Equal(there, named) {
-		t.Errorf("docs/redis-original-design.md names\n%q\nand there are\n%q", named, there)
+func TestThePageShowsWhatTheTestsSaw(t *testing.T) {
+	const test = `(?s)\nfunc (Test\w+)\(.*?saw\(t, [^\n]*, "([^"\n]*)"\)`
+	there := found(t, "faults_test.go", test, 1, 2)
+	maps.Copy(there, found(t, "nodes_test.go", test, 1, 2))
+	shown := found(t, "../../../docs/redis-original-design.md", "\\| `([^`]+)`[^|]*\\| `(Test\\w+)`", 2, 1)
+	if len(shown) != 28 || !maps.Equal(there, shown) {
+		t.Errorf("docs/redis-original-design.md shows\n%q\nand the tests saw\n%q", shown, there)
 	}
 }
 
-// found returns the matches of the first group of a pattern in a file.
-func found(t *testing.T, file, pattern string) (all []string) {
+// found returns two groups of each match of a pattern in a file.
+func found(t *testing.T, file, pattern string, key, value int) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := map[string]string{}
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
-		all = append(all, m[1])
+		all[m[key]] = m[value]
 	}
 	return all
 }

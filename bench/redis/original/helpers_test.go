@@ -3,6 +3,9 @@ package original
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
 )
 
 func TestMain(m *testing.M) {
@@ -28,60 +32,191 @@ func TestMain(m *testing.M) {
 // time as an argument, and so do the stores of these tests, so no test waits.
 var instant = time.Date(2026, 11, 22, 3, 4, 30, 0, time.UTC)
 
+// after is the due time of the task that ends a test of Foliot. A task that is
+// due at instant was called before it, because its lane has an order.
+var after = instant.Add(time.Millisecond)
+
+// saw logs the result of a test, and compares it with that on the page. It is
+// the last statement of each test.
+func saw(t *testing.T, got, page string) {
+	t.Helper()
+	if t.Log(got); got != page {
+		t.Errorf("the page says %s", page)
+	}
+}
+
+// receiver is a server that is called by the original and by Foliot.
+type receiver struct {
+	url   string
+	http  *http.Client
+	fails int // the number of first calls that get the status 500
+
+	mu    sync.Mutex
+	now   time.Time // as the test passed it
+	calls []called
+	more  chan struct{} // has a value after a call
+}
+
+type called struct {
+	what   string // the task's key, and its body in parentheses
+	at     time.Time
+	failed bool
+}
+
+func receive(t *testing.T) *receiver {
+	r := &receiver{more: make(chan struct{}, 1)}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url, r.http = server.URL+"/", server.Client()
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := called{strings.TrimPrefix(request.URL.Path, "/"), r.now, len(r.calls) < r.fails}
+	if len(body) > 0 {
+		one.what += "(" + string(body) + ")"
+	}
+	if r.calls = append(r.calls, one); one.failed {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+func (r *receiver) setNow(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = now
+}
+
+// list returns the calls, sorted, as the page shows them.
+func (r *receiver) list(show func(called) string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.calls) == 0 {
+		return "called: nothing"
+	}
+	var texts []string
+	for _, one := range slices.SortedStableFunc(slices.Values(r.calls), func(a, b called) int { return strings.Compare(a.what, b.what) }) {
+		texts = append(texts, show(one))
+	}
+	return "called: " + strings.Join(texts, ", ")
+}
+
+func (r *receiver) String() string {
+	return r.list(func(c called) string {
+		if c.failed {
+			return c.what + " (replied 500)"
+		}
+		return c.what
+	})
+}
+
+// early is String with the time from each call to the due time of its task.
+func (r *receiver) early(due map[string]time.Time) string {
+	return r.list(func(c called) string {
+		switch d := due[c.what].Sub(c.at); {
+		case d > 0:
+			return fmt.Sprintf("%s %v early", c.what, d)
+		case d < 0:
+			return fmt.Sprintf("%s %v late", c.what, -d)
+		}
+		return c.what + " on time"
+	})
+}
+
+// task returns a task of the original that calls r.
+func (r *receiver) task(key string, body ...any) Task {
+	one := Task{Key: key, URL: r.url + key, Method: http.MethodGet}
+	if body != nil {
+		one.Method, one.Body = http.MethodPost, body[0]
+	}
+	return one
+}
+
+// spec returns a task of Foliot that calls r.
+func (r *receiver) spec(name string, due time.Time, body ...byte) task.Spec {
+	s := task.DefaultSpec()
+	s.Name, s.ID, s.When = name, "id-"+name, task.When{At: task.CeilMillis(due)}
+	s.Request.URL, s.Request.Body = r.url+name, body
+	return s
+}
+
+// runs makes the scans of a node in the seconds from first to last.
+func (r *receiver) runs(t *testing.T, w *Wheel, first, last time.Time) {
+	t.Helper()
+	for at := first; !at.After(last); at = at.Add(time.Second) {
+		r.setNow(at)
+		w.Scan(t.Context(), at)
+	}
+}
+
+// dispatches runs Foliot's dispatcher at the time now until last was called.
+func (r *receiver) dispatches(t *testing.T, s *redisstore.Store, now time.Time, last string) {
+	t.Helper()
+	r.setNow(now)
+	clock := func() time.Time { return now }
+	sender := webhook.New(webhook.Config{Now: clock, AllowLoopback: func() bool { return true }})
+	defer sender.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	d := dispatch.New(dispatch.Config{Slots: 1, Now: clock}, s, sender.Deliver)
+	var one sync.WaitGroup
+	defer one.Wait()
+	defer stop() // the attempt under way has time to end
+	one.Go(func() {
+		if err := d.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	for !r.called(last, now) {
+		select {
+		case <-r.more:
+		case <-ctx.Done():
+			t.Errorf("%s was not called at %v, only: %v", last, now, r)
+			return
+		}
+	}
+}
+
+func (r *receiver) called(what string, at time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.calls, func(c called) bool { return c.what == what && c.at.Equal(at) })
+}
+
 func options(addrs ...string) rueidis.ClientOption {
 	return rueidis.ClientOption{InitAddress: addrs, DisableCache: true}
 }
 
-// called keeps the keys that were called.
-type called struct {
-	mu   sync.Mutex
-	keys []string
-}
-
-func (c *called) add(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keys = append(c.keys, key)
-}
-
-// list returns the keys in their order.
-func (c *called) list() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strings.Join(slices.Sorted(slices.Values(c.keys)), " ")
-}
-
-// wheel returns a node of the original on the Redis at addrs, and its calls.
-func wheel(t *testing.T, addrs ...string) (*Wheel, *called) {
+// wheel returns a node of the original on the Redis at addrs.
+func wheel(t *testing.T, r *receiver, addrs ...string) *Wheel {
 	t.Helper()
 	client, err := rueidis.NewClient(options(addrs...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	got := new(called)
-	return New(client, func(_ context.Context, one Task) { got.add(one.Key) }), got
+	return New(client, r.http)
 }
 
-func add(t *testing.T, w *Wheel, key string, due time.Time) {
+func add(t *testing.T, w *Wheel, one Task, due time.Time) {
 	t.Helper()
-	if err := w.Add(t.Context(), Task{Key: key, URL: "http://receiver.example/"}, due); err != nil {
+	if err := w.Add(t.Context(), one, due); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// runs passes a node the ticks of the seconds from first to last, and waits for
-// its calls.
-func runs(t *testing.T, w *Wheel, first, last time.Time) {
+func cancel(t *testing.T, w *Wheel, key string, due time.Time) {
 	t.Helper()
-	ticks := make(chan time.Time)
-	var one sync.WaitGroup
-	one.Go(func() { w.Run(t.Context(), ticks) })
-	for at := first; !at.After(last); at = at.Add(time.Second) {
-		ticks <- at
+	if err := w.Cancel(t.Context(), key, due); err != nil {
+		t.Fatal(err)
 	}
-	close(ticks)
-	one.Wait()
 }
 
 // openStore returns a Foliot node that uses the time of its callers.
@@ -95,13 +230,6 @@ func openStore(t *testing.T, addrs ...string) *redisstore.Store {
 	return s
 }
 
-func spec(name string, due time.Time) task.Spec {
-	s := task.DefaultSpec()
-	s.Name, s.ID = name, "id-"+name
-	s.Request.URL, s.When = "http://receiver.example/", task.When{At: task.CeilMillis(due)}
-	return s
-}
-
 // create creates tasks long before they are due.
 func create(t *testing.T, s *redisstore.Store, specs ...task.Spec) {
 	t.Helper()
@@ -109,7 +237,7 @@ func create(t *testing.T, s *redisstore.Store, specs ...task.Spec) {
 	for i, one := range specs {
 		changes[i] = task.Create{Spec: one}
 	}
-	apply(t, s, instant.Add(-time.Hour), changes...)
+	apply(t, s, specs[0].When.At.Time().Add(-time.Hour), changes...)
 }
 
 func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Change) {
@@ -125,10 +253,22 @@ func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Cha
 	}
 }
 
+// refused returns the error of a change.
+func refused(t *testing.T, s *redisstore.Store, now time.Time, c task.Change) error {
+	t.Helper()
+	replies, err := s.Apply(t.Context(), task.CeilMillis(now), []task.Change{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replies[0].Err
+}
+
+func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
+
 // claim claims a task for the node with this name.
 func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) store.Reply {
 	t.Helper()
-	one, err := s.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+	one, err := s.Get(t.Context(), key(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,35 +278,6 @@ func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) 
 		t.Fatal(err)
 	}
 	return replies[0]
-}
-
-// dispatches runs Foliot's dispatcher at the time now until the task named last
-// was delivered. It returns all tasks that were delivered.
-func dispatches(t *testing.T, s *redisstore.Store, now time.Time, last string) string {
-	t.Helper()
-	got, done := new(called), make(chan struct{})
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-	defer stop()
-	d := dispatch.New(dispatch.Config{Slots: 1, Now: func() time.Time { return now }}, s, func(_ context.Context, d task.Delivery) task.Outcome {
-		if got.add(d.Task.Name); d.Task.Name == last {
-			close(done)
-		}
-		return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: task.FloorMillis(now)}
-	})
-	var one sync.WaitGroup
-	one.Go(func() {
-		if err := d.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	select {
-	case <-done:
-	case <-ctx.Done():
-		t.Errorf("%s was not delivered, only %s", last, got.list())
-	}
-	stop()
-	one.Wait()
-	return got.list()
 }
 
 // command sends a command to a server.

@@ -68,12 +68,25 @@ func (r *Run) columns() []column {
 		of("late p50, ms", Late, page.None, func(x *Result) float64 { return x.Calls.P50 }),
 		of("late p99, ms", Late, page.Less, func(x *Result) float64 { return x.Calls.P99 }),
 		of("early", Late, page.Less, func(x *Result) float64 { return float64(x.Calls.Early) }),
-		of("lost or twice", Late, page.Less, func(x *Result) float64 { return float64(x.Calls.Lost + x.Calls.Doubled) }),
+		{Head: "lost or twice", Better: page.Less, Value: func(x row) float64 { return r.wrong(x.info.Name) }},
 		of("Redis, µs", Late, page.Less, func(x *Result) float64 { return x.Life }),
 		of("its server, µs", Late, page.Less, func(x *Result) float64 { return x.LifeNode }),
 		of("backlog, calls a second", Drain, page.More, func(x *Result) float64 { return float64(x.Calls.Came-1) / x.Calls.Seconds }),
 		of("idle: Redis, ms a second", Idle, page.Less, func(x *Result) float64 { return x.IdleRedis }),
 	}
+}
+
+// wrong returns how many tasks were not called once, one by one or in a backlog.
+func (r *Run) wrong(name string) float64 {
+	list := append(r.find(name, Late), r.find(name, Drain)...)
+	if len(list) == 0 {
+		return math.NaN()
+	}
+	sum := 0
+	for _, x := range list {
+		sum += x.Calls.Lost + x.Calls.Doubled
+	}
+	return float64(sum)
 }
 
 // Summary is the table of the page.
