@@ -57,6 +57,7 @@ test: PACKAGES = $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/)
 test: checked ## gofmt, vet, build, and the tests of all packages in their short form (minutes; make check runs more)
 	@$(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(PACKAGES) | \
 	while IFS= read -r line; do case $$line in *'[no test files]') ;; *) printf '%s\n' "$$line"; esac; done # awk would read ahead
+	@echo "make: all tests pass"
 
 .PHONY: check
 check: FLAGS = $(RACE)

@@ -73,7 +73,11 @@ func messageOf(err error, command *kong.Node) string {
 	return clean(rewordRefusal(err, command))
 }
 
+// maxLine bounds a message. The longest one of ours, with its remedy at the end,
+// has about 700 bytes. A server that is not ours could send any.
+const maxLine = 2000
+
 // clean returns untrusted text as one short line without secrets.
 func clean(text string) string {
-	return wording.Printable(wording.Shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
+	return wording.Printable(wording.ShortenTo(redact.Text(strings.Join(strings.Fields(text), " ")), maxLine))
 }

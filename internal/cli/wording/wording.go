@@ -47,11 +47,14 @@ func PrintableLines(s string) string {
 const MaxShown = 500
 
 // Shorten cuts s to MaxShown bytes.
-func Shorten(s string) string {
-	if len(s) <= MaxShown {
+func Shorten(s string) string { return ShortenTo(s, MaxShown) }
+
+// ShortenTo cuts s to n bytes.
+func ShortenTo(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:MaxShown], "") + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // Instant formats t as the API does.
