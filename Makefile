@@ -189,6 +189,11 @@ bench-idle: ## measure package idle next to others, with real and virtual connec
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
 	@exec bin/foliot-bench-idle $(ARGS)
 
+.PHONY: bench-heartbeat
+bench-heartbeat: ## measure the timeouts of 100,000 connections with heartbeats, into docs/heartbeat-benchmarks.md (5 minutes; ARGS=-quick, -help)
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-heartbeat ./heartbeat
+	@exec bin/foliot-bench-heartbeat $(ARGS)
+
 .PHONY: bench-redis
 bench-redis: build ## measure Foliot on Redis next to asynq and the original design, into docs/redis-benchmarks.md (6 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-redis ./redis

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	embedreport "github.com/foliot/foliot/bench/embed/report"
+	heartbeatreport "github.com/foliot/foliot/bench/heartbeat/report"
 	idlereport "github.com/foliot/foliot/bench/idle/report"
 	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/record"
@@ -22,6 +23,7 @@ func TestTheCommittedPagesAreThoseOfTheCommittedResults(t *testing.T) {
 	}{
 		{"bench", "wheel", "benchmarks.md", new(report.Run)},
 		{"bench-idle", "idle", "idle-benchmarks.md", new(idlereport.Run)},
+		{"bench-heartbeat", "heartbeat", "heartbeat-benchmarks.md", new(heartbeatreport.Run)},
 		{"bench-redis", "redis", "redis-benchmarks.md", new(redisreport.Run)},
 		{"bench-embed", "embed", "embed-benchmarks.md", new(embedreport.Run)},
 	} {

@@ -115,7 +115,7 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	defer sh.mu.Unlock()
 	const hash = 0xABCDEF << 32
 	for key := range 100 {
-		if err := k.addLocked(sh, hash, now, time.Hour, pair[int, int]{key, -key}); err != nil {
+		if err := k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}); err != nil {
 			t.Fatal(err)
 		}
 	}

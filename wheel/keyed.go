@@ -40,9 +40,10 @@ type Keyed[K comparable, V any] struct {
 	indexes []keyIndex // one for each shard, guarded by its lock
 }
 
+// pair has the value first: at the end, a struct{} would take room.
 type pair[K comparable, V any] struct {
-	key   K
 	value V
+	key   K
 }
 
 // NewKeyed returns a Keyed. When a timer is due, the Keyed passes a call of
@@ -74,11 +75,11 @@ func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error
 	case sh.closed.Load():
 		return false, sh.refuse()
 	case found:
-		*sh.values.at(index) = pair[K, V]{key, v}
+		*sh.values.at(index) = pair[K, V]{v, key}
 		sh.resetLocked(index, sh.nodes.at(index), now, d, true)
 		return true, nil
 	}
-	return false, k.addLocked(sh, hash, now, d, pair[K, V]{key, v})
+	return false, k.addLocked(sh, hash, now, d, pair[K, V]{v, key})
 }
 
 // SetIfAbsent is Set for a key that has no timer. If the key has one,
@@ -95,7 +96,7 @@ func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err er
 	if _, found := k.findLocked(sh, hash, key); found {
 		return false, nil
 	}
-	err = k.addLocked(sh, hash, now, d, pair[K, V]{key, v})
+	err = k.addLocked(sh, hash, now, d, pair[K, V]{v, key})
 	return err == nil, err
 }
 

@@ -4,7 +4,14 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 )
+
+func TestAKeyWithAStructOfNoSizeTakesTheSizeOfTheKey(t *testing.T) {
+	if got, want := unsafe.Sizeof(pair[string, struct{}]{}), unsafe.Sizeof(""); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
 
 func TestNoOperationOnAKeyAllocates(t *testing.T) {
 	if raceEnabled {

@@ -67,8 +67,8 @@ func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 		})
 		defer group.Close()
 	}
-	round := rounds{n: c.Connections, every: c.Every, start: time.Now()}
-	err := round.until(c.Every, func(i int) error {
+	round := Rounds{N: c.Connections, Every: c.Every, Nap: 10 * time.Millisecond, Start: time.Now()}
+	err := round.Until(c.Every, func(i int) error {
 		if group == nil {
 			return nil
 		}
@@ -81,56 +81,69 @@ func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 		all[i].TouchRead()
 		return nil
 	}
-	_ = round.until(2*c.Every, touch)
+	_ = round.Until(2*c.Every, touch)
 	out.Bytes = float64(usage.Live()-before) / float64(c.Connections)
-	begin, touched := usage.Now(), round.done
-	_ = round.until(2*c.Every+c.Window, touch)
+	begin, touched := usage.Now(), round.Done
+	_ = round.Until(2*c.Every+c.Window, touch)
 	end := usage.Now()
 	out.CPU, out.Switches = end.CPU-begin.CPU, end.Switches-begin.Switches
-	out.Touches = round.done - touched
+	out.Touches = round.Done - touched
 	out.Asked = asked.Load()
 	out.GC = usage.Collection()
 	runtime.KeepAlive(all)
 	return nil
 }
 
-// rounds visits each of n connections once in each round.
-type rounds struct {
-	n     int
-	every time.Duration // duration of a round
-	start time.Time
-	done  int64 // visits
+// Rounds visits each of N connections once in each round.
+type Rounds struct {
+	N     int
+	Every time.Duration // duration of a round
+	Nap   time.Duration // time between two groups of visits
+	Start time.Time
+	Done  int64 // visits
+
+	length, stride int // of the part of a round that was visited last
 }
 
-// until makes the visits that are due until a time after the start.
-func (r *rounds) until(end time.Duration, visit func(i int) error) error {
-	const nap = 10 * time.Millisecond
-	for elapsed := time.Since(r.start); ; elapsed = time.Since(r.start) {
-		for due := r.due(min(elapsed, end)); r.done < due; r.done++ {
-			if err := visit(r.place(r.done)); err != nil {
-				return err
-			}
+// Until makes the visits that are due until a time after the start.
+func (r *Rounds) Until(end time.Duration, visit func(i int) error) error {
+	for elapsed := time.Since(r.Start); ; elapsed = time.Since(r.Start) {
+		if err := r.Visits(int(r.due(min(elapsed, end))-r.Done), visit); err != nil {
+			return err
 		}
 		if elapsed >= end {
 			return nil
 		}
-		time.Sleep(nap)
+		time.Sleep(r.Nap)
 	}
 }
 
-func (r *rounds) due(elapsed time.Duration) int64 {
-	return int64(float64(r.n) * float64(elapsed) / float64(r.every))
+// Visits makes n visits at once.
+func (r *Rounds) Visits(n int, visit func(i int) error) error {
+	for range n {
+		if err := visit(r.place(r.Done)); err != nil {
+			return err
+		}
+		r.Done++
+	}
+	return nil
+}
+
+func (r *Rounds) due(elapsed time.Duration) int64 {
+	return int64(float64(r.N) * float64(elapsed) / float64(r.Every))
 }
 
 // place returns the connection for a visit. Each third of the connections has
 // its third of a round, in another order each time. So the time between two
 // visits is two thirds to four thirds of a round.
-func (r *rounds) place(visit int64) int {
-	round, at := int(visit/int64(r.n)), int(visit%int64(r.n))
-	third := r.n/3 + 1
+func (r *Rounds) place(visit int64) int {
+	round, at := int(visit/int64(r.N)), int(visit%int64(r.N))
+	third := r.N/3 + 1
 	first := at - at%third
-	length := min(third, r.n-first)
-	return first + ((at-first)*stride(length)+round*7919)%length
+	if length := min(third, r.N-first); length != r.length {
+		r.length, r.stride = length, stride(length)
+	}
+	return first + ((at-first)*r.stride+round*7919)%r.length
 }
 
 // stride returns a number that shares no factor with n, so that its multiples

@@ -8,7 +8,7 @@ import (
 
 func TestEachRoundVisitsEveryoneOnceAndNoOneWaitsLong(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 1000, 3001} {
-		r := rounds{n: n}
+		r := Rounds{N: n}
 		last := make([]int64, n)
 		for round := range int64(5) {
 			seen := make([]bool, n)
