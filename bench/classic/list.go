@@ -1,20 +1,19 @@
 package classic
 
-// Timer is a timer of one of the wheels: Rounds, Hands or Buckets.
-type Timer struct {
-	next, prev *Timer
-	list       *list // the slot of the timer; nil means that it fired or was removed
+// BucketTimer is a timer of Buckets.
+type BucketTimer struct {
+	next, prev *BucketTimer
+	list       *list // the bucket of the timer; nil means that it fired or was removed
 	f          func()
-	when       int64 // the deadline: in ticks, or in nanoseconds in Buckets
-	rounds     int64 // turns of the wheel that it still has to wait; only Rounds uses it
+	when       int64 // the deadline, in nanoseconds
 }
 
-// list is a slot: a doubly linked list of timers. The zero list is empty.
+// list is a bucket: a doubly linked list of timers. The zero list is empty.
 type list struct {
-	first *Timer
+	first *BucketTimer
 }
 
-func (l *list) push(t *Timer) {
+func (l *list) push(t *BucketTimer) {
 	t.list, t.prev, t.next = l, nil, l.first
 	if l.first != nil {
 		l.first.prev = t
@@ -22,7 +21,7 @@ func (l *list) push(t *Timer) {
 	l.first = t
 }
 
-func (t *Timer) unlink() {
+func (t *BucketTimer) unlink() {
 	if t.prev != nil {
 		t.prev.next = t.next
 	} else {
@@ -37,11 +36,11 @@ func (t *Timer) unlink() {
 // chain is a queue of timers that were taken out. Their list is nil, so no
 // other code follows their links.
 type chain struct {
-	first, last *Timer
+	first, last *BucketTimer
 	n           int
 }
 
-func (c *chain) add(t *Timer) {
+func (c *chain) add(t *BucketTimer) {
 	if c.last == nil {
 		c.first = t
 	} else {
