@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,6 +117,15 @@ func scenes() map[string]scene {
 				w.Reset(kept[2], 50*ms)
 			},
 		},
+		"cascade": { // of DESIGN.md, as the next one
+			set:      add(3*ms, 70*ms, 71*ms, 5000*ms),
+			advances: []time.Duration{64 * ms, 7 * ms},
+		},
+		"extend": {
+			set:      func(w *Wheel[int]) { kept = []ID{w.Add(20*ms, 0)} },
+			advances: []time.Duration{10 * ms, 9 * ms, ms, 20 * ms},
+			then:     func(w *Wheel[int]) { w.Extend(kept[0], 30*ms) },
+		},
 		"stall": {
 			set: func(w *Wheel[int]) {
 				w.Add(10*ms, stalls)
@@ -146,6 +156,32 @@ func TestPicturesOfTheWheel(t *testing.T) {
 				t.Errorf("%s (-want +got); UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff)
 			}
 		})
+	}
+}
+
+// shown is a block of a page, below the line with the name of its scene.
+var shown = regexp.MustCompile("(?s)<!-- picture: (cascade|extend) -->\n```\n(.*?)```\n")
+
+func TestTheDesignShowsWhatTheCodeDraws(t *testing.T) {
+	page, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := shown.ReplaceAllFunc(page, func(block []byte) []byte {
+		name := string(shown.FindSubmatch(block)[1])
+		return fmt.Appendf(nil, "<!-- picture: %s -->\n```\n%s```\n", name, play(t, scenes()[name]))
+	})
+	if len(shown.FindAll(page, -1)) != 2 {
+		t.Error("DESIGN.md does not have both pictures")
+	}
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile("DESIGN.md", drawn, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(page), string(drawn)); diff != "" {
+		t.Errorf("DESIGN.md (-is +should be); UPDATE_GOLDEN=1 rewrites it:\n%s", diff)
 	}
 }
 
