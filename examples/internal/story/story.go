@@ -1,5 +1,4 @@
-// Package story prints what happens in an example, with the time since its
-// start.
+// Package story prints the events of an example, with the time since its start.
 package story
 
 import (

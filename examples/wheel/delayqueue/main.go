@@ -1,5 +1,5 @@
-// Command delayqueue has takers that block until an element is due. It is for
-// readers who know DelayQueue in Java, which Kafka's timer also uses:
+// Command delayqueue has takers that block until an element is due. The left
+// side is DelayQueue in Java, which Kafka's timer also uses:
 //
 //	put(element)                     Put(delay, element)
 //	take()                           Take(ctx)

@@ -1,6 +1,6 @@
 // Command eventloop is a loop on one goroutine that waits for events and timers
-// together, as a loop around epoll_wait does. It is for readers who drive a
-// wheel by the tick of their own loop, with the four operations of the paper:
+// together, as a loop around epoll_wait does. It drives a wheel by its own tick.
+// The left side is the four operations of the paper by Varghese and Lauck:
 //
 //	START_TIMER              Core.Add, with a tick
 //	STOP_TIMER               Core.Remove; Core.Reset moves a timer

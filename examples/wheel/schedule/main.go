@@ -1,6 +1,6 @@
 // Command schedule shows the rules for runs that cannot begin on time, side by
 // side: once because the run before is slow, once because the process stands
-// still. It is for readers who know these:
+// still. The left side is Java and package time:
 //
 //	scheduleAtFixedRate (Timer, ScheduledThreadPool)    Every with wheel.CatchUp
 //	scheduleWithFixedDelay                              Every with wheel.FixedDelay

@@ -1,6 +1,6 @@
-// Command sessions closes connections that were silent for two seconds. It is
-// for readers who know a TimingWheel<E> in Java with one timeout for all
-// elements, which are the connections themselves:
+// Command sessions closes connections that were silent for two seconds. The
+// left side is a TimingWheel<E> in Java, with one timeout for all elements,
+// which are the connections themselves:
 //
 //	new TimingWheel(1, 2, SECONDS)     wheel.NewKeyed(wheel.Config{}, closeIdle)
 //	addExpirationListener(listener)    the function closeIdle

@@ -1,5 +1,5 @@
-// Command tasks runs functions at a time, with a string as key. It is for
-// readers who know a wheel in Go with such keys, or the TimingWheel of go-zero:
+// Command tasks runs functions at a time, with a string as key. The left side
+// is a wheel in Go with such keys, and the TimingWheel of go-zero:
 //
 //	AddTask(key, f, executeAt)      Set(key, time.Until(executeAt), f)
 //	SetTimer(key, value, delay)     Set(key, delay, value)
