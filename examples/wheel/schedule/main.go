@@ -8,9 +8,13 @@
 //	a cron expression                                   ScheduleFunc
 //
 // Two runs of a series never overlap. A slow run delays no other series, because
-// each run has a goroutine. (One thread of Timer serves all tasks.) After a
-// panic, the program ends. With wheel.Config.OnPanic it continues, and so does
-// the series. (In Java the series ends, or the whole Timer.)
+// each run has a goroutine, unless wheel.Config.Run says otherwise. (In Java, one
+// thread of Timer serves all tasks.) A panic ends the program. With
+// wheel.Config.OnPanic the program continues, and so does the series. (In Java
+// the series ends, or the whole Timer.)
+//
+// Timer.schedule counts from the begin of the late run, so its later runs are
+// off the grid. SkipMissed returns to the grid.
 //
 //	go run -C examples ./wheel/schedule
 package main
