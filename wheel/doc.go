@@ -10,13 +10,14 @@
 //	w.Remove(id)                 // the session ended
 //
 // [NewBatch] makes a Wheel that hands over due timers in batches. There are
-// four other types:
+// five other types:
 //
 //   - [Timers] offers the functions of package time, and WithTimeout and
 //     WithDeadline of package context, as methods. Its documentation lists the
 //     differences. It adds periods that do not drift, a Stop that waits, and a
 //     limit;
 //   - [Keyed] has one timer for each key: set, move, remove;
+//   - [DelayQueue] has elements that goroutines take when they are due;
 //   - [Core] is the wheel without a lock and a clock, for event loops and
 //     simulations;
 //   - [Pool] runs callbacks on a limited number of goroutines.
