@@ -14,9 +14,10 @@ import (
 //
 // No element is taken early. Delays are rounded up to 1 ms. Elements are taken
 // in the order of their deadlines, and those of the same tick in no particular
-// order. Put, Take and Remove take O(1) time and one lock. An element costs 24
-// bytes and its value. Memory for values is allocated for 2,048 elements at a
-// time: if T is large, use a pointer.
+// order. Put, Take and Remove take one lock and O(1) time, Take on average: it
+// may have to move elements between slots first. An element costs 24 bytes and
+// its value. Memory for values is allocated for 2,048 elements at a time: if T
+// is large, use a pointer.
 //
 // A DelayQueue has no goroutine and needs no Close. It belongs to the
 // testing/synctest bubble in which it was made. NewDelayQueue makes a
