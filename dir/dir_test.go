@@ -10,7 +10,7 @@ import (
 // modules has the modules that a program with a directory links. A new module
 // costs each user of this package a download, and makes each program larger.
 var modules = []string{
-	"github.com/DataDog/zstd", "github.com/RaduBerinde/axisds", "github.com/RaduBerinde/btreemap", "github.com/beorn7/perks",
+	"code.dny.dev/ssrf", "github.com/DataDog/zstd", "github.com/RaduBerinde/axisds", "github.com/RaduBerinde/btreemap", "github.com/beorn7/perks",
 	"github.com/cespare/xxhash/v2", "github.com/cockroachdb/crlib", "github.com/cockroachdb/errors", "github.com/cockroachdb/logtags",
 	"github.com/cockroachdb/pebble/v2", "github.com/cockroachdb/redact", "github.com/cockroachdb/swiss", "github.com/cockroachdb/tokenbucket",
 	"github.com/foliot/foliot", "github.com/getsentry/sentry-go", "github.com/gogo/protobuf", "github.com/golang/snappy",
