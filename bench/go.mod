@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/foliot/foliot v0.0.0
-	github.com/foliot/foliot/examples v0.0.0 // only package textbook, which imports nothing
 	github.com/hibiken/asynq v0.26.0
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/redis/rueidis v1.0.79
@@ -81,7 +80,4 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace (
-	github.com/foliot/foliot => ../
-	github.com/foliot/foliot/examples => ../examples
-)
+replace github.com/foliot/foliot => ../

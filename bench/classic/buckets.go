@@ -57,8 +57,8 @@ func NewBuckets(tick time.Duration) *Buckets {
 }
 
 // Add calls f after d.
-func (b *Buckets) Add(d time.Duration, f func()) *BucketTimer {
-	t := &BucketTimer{f: f, when: int64(after(b.now(), d))}
+func (b *Buckets) Add(d time.Duration, f func()) *Timer {
+	t := &Timer{f: f, when: int64(after(b.now(), d))}
 	b.mu.Lock()
 	b.n++
 	earlier := b.placeLocked(t)
@@ -70,7 +70,7 @@ func (b *Buckets) Add(d time.Duration, f func()) *BucketTimer {
 }
 
 // Remove removes t, and reports whether it was pending.
-func (b *Buckets) Remove(t *BucketTimer) bool {
+func (b *Buckets) Remove(t *Timer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t.list == nil {
@@ -83,7 +83,7 @@ func (b *Buckets) Remove(t *BucketTimer) bool {
 
 // Reset makes t fire after d from now if it is pending. It reports whether t
 // was pending.
-func (b *Buckets) Reset(t *BucketTimer, d time.Duration) bool {
+func (b *Buckets) Reset(t *Timer, d time.Duration) bool {
 	when := int64(after(b.now(), d))
 	b.mu.Lock()
 	if t.list == nil {
@@ -109,7 +109,7 @@ func (b *Buckets) Len() int {
 
 // placeLocked puts t into a bucket, or into due. It reports whether the
 // goroutine must wake up earlier.
-func (b *Buckets) placeLocked(t *BucketTimer) (earlier bool) {
+func (b *Buckets) placeLocked(t *Timer) (earlier bool) {
 	for r := b.fine; ; r = r.overflow() {
 		switch {
 		case t.when < b.fine.now+b.fine.tick:

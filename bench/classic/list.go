@@ -1,19 +1,20 @@
 package classic
 
-// BucketTimer is a timer of Buckets.
-type BucketTimer struct {
-	next, prev *BucketTimer
-	list       *list // the bucket of the timer; nil means that it fired or was removed
+// Timer is a timer of one of the wheels: Rounds, Hands or Buckets.
+type Timer struct {
+	next, prev *Timer
+	list       *list // the slot of the timer; nil means that it fired or was removed
 	f          func()
-	when       int64 // the deadline, in nanoseconds
+	when       int64 // the deadline: in ticks, or in nanoseconds in Buckets
+	rounds     int64 // turns of the wheel that it still has to wait; only Rounds uses it
 }
 
-// list is a bucket: a doubly linked list of timers. The zero list is empty.
+// list is a slot: a doubly linked list of timers. The zero list is empty.
 type list struct {
-	first *BucketTimer
+	first *Timer
 }
 
-func (l *list) push(t *BucketTimer) {
+func (l *list) push(t *Timer) {
 	t.list, t.prev, t.next = l, nil, l.first
 	if l.first != nil {
 		l.first.prev = t
@@ -21,7 +22,7 @@ func (l *list) push(t *BucketTimer) {
 	l.first = t
 }
 
-func (t *BucketTimer) unlink() {
+func (t *Timer) unlink() {
 	if t.prev != nil {
 		t.prev.next = t.next
 	} else {
@@ -36,11 +37,11 @@ func (t *BucketTimer) unlink() {
 // chain is a queue of timers that were taken out. Their list is nil, so no
 // other code follows their links.
 type chain struct {
-	first, last *BucketTimer
+	first, last *Timer
 	n           int
 }
 
-func (c *chain) add(t *BucketTimer) {
+func (c *chain) add(t *Timer) {
 	if c.last == nil {
 		c.first = t
 	} else {

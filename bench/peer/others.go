@@ -71,6 +71,6 @@ func OpenHands(s Sink) Timers[*classic.Timer] {
 }
 
 // OpenBuckets returns the hierarchy with a delay queue of buckets.
-func OpenBuckets(s Sink) Timers[*classic.BucketTimer] {
-	return ofClassic[*classic.BucketTimer](s, classic.NewBuckets(time.Millisecond))
+func OpenBuckets(s Sink) Timers[*classic.Timer] {
+	return ofClassic[*classic.Timer](s, classic.NewBuckets(time.Millisecond))
 }
