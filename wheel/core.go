@@ -6,7 +6,7 @@ package wheel
 //
 // A tick is any unit that the owner counts in. Timers for ticks from 2^48 - 1
 // on never fire. Adding, moving and removing a timer is O(1). A timer moves at
-// most eight times between slots before it fires. A Core allocates memory in
+// most seven times between slots before it fires. A Core allocates memory in
 // chunks, not for each timer. A timer that is added for a tick at or before
 // now, and then removed, leaves up to 16 bytes until the next Advance.
 //
