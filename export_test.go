@@ -17,6 +17,16 @@ func StoredSchedule(t *testing.T, n *Node, name string) *task.Task {
 	return got
 }
 
+// StoredRequest returns the request of a task as the store has it.
+func StoredRequest(t *testing.T, n *Node, name string) task.Request {
+	t.Helper()
+	got, err := n.core.Store.Get(t.Context(), n.key(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Request
+}
+
 // Known returns the number of tasks that n knows to be due now or soon.
 func Known(n *Node) int { return n.core.Stats().Known }
 

@@ -115,7 +115,11 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
 	if k.name == "" {
 		if r, is := any(args).(Request); is {
-			return newRequest(name, r.task(), k.defaults, options), nil
+			work, err := r.task()
+			if err != nil {
+				return nil, &Error{Task: name, kind: ErrInvalid, detail: err.Error()}
+			}
+			return newRequest(name, work, k.defaults, options), nil
 		}
 		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}
 	}

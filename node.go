@@ -37,7 +37,7 @@ type Options struct {
 	// URLs is a result of the function URLs: this process sends the requests of
 	// tasks that have a URL. Default: such tasks wait for another process.
 	URLs *URLSender
-	// Grace is how long handlers may keep running after the context of Run has
+	// Grace is how long handlers and requests may keep running after the context of Run has
 	// ended. A negative value means no time at all. Default: 10s.
 	Grace time.Duration
 	// Lease is how long a task stays with a process that has died, on a store
@@ -116,6 +116,9 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.Concurrency > maxConcurrency {
 		return nil, fmt.Errorf("foliot: Options.Concurrency is %d, but can be at most %d", o.Concurrency, maxConcurrency)
 	}
+	if o.URLs != nil && o.URLs.wrong != nil {
+		return nil, o.URLs.wrong
+	}
 	kinds, limited := map[string]int{}, 0
 	for kind, h := range n.handlers {
 		if kinds[kind] = h.atOnce; h.atOnce > 0 {
@@ -137,10 +140,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	}
 	slots := -1
 	if o.URLs != nil {
-		if n.sender, err = o.URLs.open(ctx, core); err != nil {
-			return nil, errors.Join(err, core.Store.Close())
-		}
-		slots = 0 // the default of the server
+		n.sender, slots = o.URLs.open(ctx, core), 0 // the default of the server
 	}
 	of := o.Namespace
 	if o.AllNamespaces {

@@ -1,9 +1,14 @@
 package foliot
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/netip"
 
 	"github.com/foliot/foliot/client"
@@ -15,7 +20,9 @@ import (
 
 // HTTP is the kind of the tasks that send a request: HTTP.Put(ctx, node, name,
 // In(time.Hour), Request{URL: url}) calls the URL in an hour. It has no handler.
-// A program with Options.URLs sends the requests. Until one does, they wait.
+// A program with Options.URLs sends the requests. Until one does, they wait. On
+// a Redis, all processes that call Run must have Options.URLs: each runs only the
+// tasks that it owns.
 var HTTP Kind[Request]
 
 // Request is the HTTP request of a task.
@@ -27,15 +34,17 @@ type Request struct {
 	// Headers are sent as they are. Headers of the connection, Foliot-… and
 	// webhook-… are refused.
 	Headers map[string]string
-	// Body is sent as it is. Without a Content-Type in Headers, its type is
-	// application/json if it is valid JSON, otherwise application/octet-stream.
+	// JSON is encoded as the body. Body is sent as it is, by default with the
+	// Content-Type application/octet-stream. At most one of them can be set.
+	JSON any
 	Body []byte
 }
 
 // URLSender is a result of URLs.
 type URLSender struct {
+	wrong error // of the arguments of URLs
 	// open is a closure, so that only programs that call URLs link the sender.
-	open func(context.Context, *node.Node) (requestSender, error)
+	open func(context.Context, *node.Node) requestSender
 }
 
 // requestSender is an *outgoing.Sender.
@@ -51,40 +60,44 @@ type requestSender interface {
 // of all namespaces of the store. A reply of 2xx delivers the task. 410, or a
 // header Foliot-No-Retry: true, makes it dead. 429 and 503 with Retry-After delay
 // it without using an attempt. After anything else it is retried, as after an
-// error of a handler.
+// error of a handler; but a task with a refused address is dead at once.
 //
 // Requests reach the public internet only. Each argument opens more addresses:
-// "10.0.0.0/8" a private network, "127.0.0.0/8" programs of this machine.
-// Nothing opens the metadata service of a cloud, and the store. If an argument
-// is no prefix, Open returns an error.
+// "10.0.0.0/8" a private network, "127.0.0.0/8" programs of this machine, also
+// this program. Nothing opens the metadata service of a cloud, and the store. If
+// an argument is no prefix and no address, Open returns an error.
 func URLs(allow ...string) *URLSender {
-	return &URLSender{func(ctx context.Context, n *node.Node) (requestSender, error) {
-		cfg := webhook.Config{Opener: "foliot.URLs"}
-		for _, text := range allow {
-			p, err := netip.ParsePrefix(text)
-			if err != nil {
-				return nil, fmt.Errorf("foliot: the argument %q of URLs is no prefix of addresses, such as 10.0.0.0/8", text)
-			}
-			cfg.Allow = append(cfg.Allow, p.Masked())
+	cfg := webhook.Config{Opener: "foliot.URLs"}
+	for _, text := range allow {
+		p, err := netip.ParsePrefix(text)
+		if a, single := netip.ParseAddr(text); single == nil {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
-		return outgoing.New(ctx, n, cfg, nil), nil
-	}}
+		if err != nil {
+			return &URLSender{wrong: fmt.Errorf("foliot: the argument %q of URLs is no prefix of addresses, such as 10.0.0.0/8", text)}
+		}
+		cfg.Allow = append(cfg.Allow, p.Masked())
+	}
+	return &URLSender{open: func(ctx context.Context, n *node.Node) requestSender { return outgoing.New(ctx, n, cfg, nil) }}
 }
 
-// task returns the request as the store keeps it.
-func (r Request) task() task.Request {
-	q := task.Request{URL: r.URL, Method: r.Method, Headers: r.Headers, Body: r.Body, BodySize: len(r.Body)}
-	if q.Method == "" {
-		q.Method = "POST"
-	}
+// task returns the request as the store keeps it. It is a copy.
+func (r Request) task() (task.Request, error) {
+	q := task.Request{URL: r.URL, Method: cmp.Or(r.Method, http.MethodPost), Headers: maps.Clone(r.Headers), Body: bytes.Clone(r.Body)}
 	switch {
-	case len(r.Body) == 0:
-	case json.Valid(r.Body):
+	case r.JSON != nil && len(r.Body) > 0:
+		return q, errors.New("the request has both JSON and Body: set one of them")
+	case r.JSON != nil:
+		var err error
+		if q.Body, err = json.Marshal(r.JSON); err != nil {
+			return q, fmt.Errorf("cannot encode the body as JSON: %w", err)
+		}
 		q.BodyKind = task.JSONBody
-	default:
+	case len(r.Body) > 0:
 		q.BodyKind = task.BinaryBody
 	}
-	return q
+	q.BodySize = len(q.Body)
+	return q, nil
 }
 
 // httpOf returns a request for the API.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
 )
 
@@ -45,6 +47,21 @@ func TestWithoutURLsARequestWaitsAndTheNodeSaysSo(t *testing.T) {
 	})
 }
 
+func TestARequestIsACopyOfTheCallersBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := foliottest.StartWith(t, nil, foliot.Options{Grace: -1, URLs: foliot.URLs()})
+		body, headers := []byte("before"), map[string]string{"X-Color": "red"}
+		if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Hour, foliot.Request{URL: "https://shop.example/", Body: body, Headers: headers}); err != nil {
+			t.Fatal(err)
+		}
+		copy(body, "AFTER!")
+		headers["X-Color"] = "blue"
+		if r := foliot.StoredRequest(t, n, "call"); string(r.Body) != "before" || r.Headers["X-Color"] != "red" {
+			t.Errorf("the store has %q and %v", r.Body, r.Headers)
+		}
+	})
+}
+
 func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
 		for want, r := range map[string]foliot.Request{
@@ -52,6 +69,8 @@ func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
 			"http":               {URL: "ftp://shop.example/"},
 			"must be one of GET": {URL: "https://shop.example/", Method: "TRACE"},
 			"http.body":          {URL: "https://shop.example/", Body: bytes.Repeat([]byte("x"), 1<<20+1)},
+			"both JSON and Body": {URL: "https://shop.example/", JSON: 1, Body: []byte("1")},
+			"cannot encode":      {URL: "https://shop.example/", JSON: func() {}},
 			"webhook-id":         {URL: "https://shop.example/", Headers: map[string]string{"webhook-id": "1"}},
 		} {
 			if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Second, r); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), want) {
@@ -59,8 +78,12 @@ func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
 			}
 		}
 	})
-	_, err := foliot.Open(t.Context(), foliottest.Store(), nil, foliot.Options{URLs: foliot.URLs("intranet")})
+	path := t.TempDir() + "/timers"
+	_, err := foliot.Open(t.Context(), dir.Store(path), nil, foliot.Options{URLs: foliot.URLs("intranet")})
 	if err == nil || !strings.Contains(err.Error(), `"intranet" of URLs`) {
 		t.Error(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it made the directory")
 	}
 }

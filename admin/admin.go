@@ -35,8 +35,9 @@ const (
 // the OpenAPI document, the documentation and the files of the page need no
 // rights. Access tokens of the store have no effect here.
 //
-// Do not create tasks with a URL through the API: a Node sends no requests, so
-// such tasks wait.
+// Tasks with a URL wait, unless the Node has Options.URLs. With it, an Access that
+// may create tasks makes this program send requests, to each address that URLs
+// opens.
 func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	core := node.Of(n)
 	server := api.New(api.Config{

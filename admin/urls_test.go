@@ -50,8 +50,9 @@ func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
 			want    received
 		}{
 			{foliot.Request{URL: receiver.URL}, received{method: "POST"}},
-			{foliot.Request{URL: receiver.URL, Method: "PUT", Body: []byte(`{"order": 42}`), Headers: map[string]string{"X-Color": "red"}}, received{method: "PUT", body: `{"order": 42}`, contentType: "application/json", color: "red"}},
+			{foliot.Request{URL: receiver.URL, Method: "PUT", JSON: map[string]int{"order": 42}, Headers: map[string]string{"X-Color": "red"}}, received{method: "PUT", body: `{"order":42}`, contentType: "application/json", color: "red"}},
 			{foliot.Request{URL: receiver.URL, Body: []byte{0xff, 0}}, received{method: "POST", body: "\xff\x00", contentType: "application/octet-stream"}},
+			{foliot.Request{URL: receiver.URL, Body: []byte(` {"a": 1, "a": 2}\n`)}, received{method: "POST", body: ` {"a": 1, "a": 2}\n`, contentType: "application/octet-stream"}},
 		} {
 			if _, err := foliot.HTTP.Put(t.Context(), s, name, foliot.In(0), r.request); err != nil {
 				t.Fatal(err)

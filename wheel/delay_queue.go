@@ -62,7 +62,8 @@ func (q *DelayQueue[T]) Put(d time.Duration, v T) ID {
 }
 
 // Take waits until an element is due, and takes the first one. If ctx is done
-// before, even before the call, Take returns ctx.Err() and takes nothing.
+// before the call, or before an element is due, Take returns ctx.Err() and takes
+// nothing. If both happen at about the same time, Take may do either.
 func (q *DelayQueue[T]) Take(ctx context.Context) (v T, err error) {
 	if err := ctx.Err(); err != nil {
 		return v, err

@@ -53,7 +53,7 @@ func (n *Node) watchMissing(ctx context.Context) {
 			case logged[kind]:
 				continue
 			case kind == "":
-				n.log.Warn("due tasks with a URL wait because this process, which owns them, sends no requests: keep them in a store of their own, or cancel them")
+				n.log.Warn("due tasks with a URL wait because this process, which owns them, sends no requests: set Options.URLs in each process of the store, keep the tasks in a store of their own, or cancel them")
 			default:
 				n.log.Warn("due tasks wait because this process, which owns them, has no handler for their kind: handle the kind in each process of the store, or cancel the tasks", "kind", kind)
 			}

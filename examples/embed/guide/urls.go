@@ -14,7 +14,7 @@ func openWithCallbacks(ctx context.Context, store foliot.Store, mux *foliot.Mux)
 }
 
 func callBack(ctx context.Context, timers foliot.Scheduler, url string) error {
-	request := foliot.Request{URL: url, Body: []byte(`{"order": 42}`)}
+	request := foliot.Request{URL: url, JSON: Order{ID: "42"}}
 	_, err := foliot.HTTP.Put(ctx, timers, "call-shop", foliot.In(time.Hour), request)
 	return err
 }
