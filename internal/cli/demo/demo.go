@@ -184,11 +184,11 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 			sign = "&"
 		}
 		store := d.Store + sign + "prefix=demo-" + d.run
-		d.server.args = append(d.server.args, "--redis-unsafe-persistence") // any Redis is good enough for half a minute
-		if err := d.Remove(ctx, store); err != nil {                        // before keys are written that cannot be removed
+		if err := d.Remove(ctx, store); err != nil { // before keys are written that cannot be removed
 			return err
 		}
-		d.store, d.server.args = store, append(d.server.args, "--store", store)
+		// For half a minute, a Redis that keeps nothing is good enough.
+		d.store, d.server.args = store, append(d.server.args, "--store", store, "--redis-unsafe-persistence")
 	}
 	if err := d.server.start(ctx); err != nil {
 		return err
