@@ -18,8 +18,7 @@ func TestAKeyMovedAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 	delays := []time.Duration{1, 2, 31, 62, 63, 64, 65, 100, 127, 128, 129, 4095, 4096, 4097, 5000}
 	synctest.Test(t, func(t *testing.T) {
 		start, fired := time.Now(), 0
-		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(_, v int) {
-			want := time.Duration(v)
+		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(_ int, want time.Duration) {
 			if fired++; time.Since(start) != want {
 				t.Errorf("fired at %v, want %v", time.Since(start), want)
 			}
@@ -28,7 +27,7 @@ func TestAKeyMovedAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 		for phase := range 40 {
 			for _, from := range delays {
 				for _, to := range delays {
-					if _, err := k.Set(n, from*tick, int(time.Since(start)+to*tick)); err != nil || !k.Move(n, to*tick) {
+					if _, err := k.Set(n, from*tick, time.Since(start)+to*tick); err != nil || !k.Move(n, to*tick) {
 						t.Fatal("a pending key was not moved", err)
 					}
 					n++
