@@ -190,7 +190,7 @@ bench-idle: ## measure package idle next to others, with real and virtual connec
 	@exec bin/foliot-bench-idle $(ARGS)
 
 .PHONY: bench-heartbeat
-bench-heartbeat: ## measure the timeouts of 100,000 connections with heartbeats, into docs/heartbeat-benchmarks.md (5 minutes; ARGS=-quick, -help)
+bench-heartbeat: ## measure the timeouts of 100,000 connections with heartbeats, into docs/heartbeat-benchmarks.md (11 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-heartbeat ./heartbeat
 	@exec bin/foliot-bench-heartbeat $(ARGS)
 

@@ -22,7 +22,8 @@ type series struct {
 
 // whole lists the implementations without the variants of Foliot.
 var whole = []string{
-	peer.Time, peer.GoZero, peer.Heap, peer.Rounds, peer.Hands, peer.Buckets, peer.Foliot, peer.FoliotTimers,
+	peer.Time, peer.GoZero, peer.Heap, peer.Rounds, peer.Hands, peer.Buckets, peer.Foliot, peer.FoliotKeyed,
+	peer.FoliotTimers,
 }
 
 func and(names ...string) []string { return append(slices.Clone(whole), names...) }

@@ -46,8 +46,9 @@ const (
 
 	// Close makes the group forget the connection. If the connection is an
 	// io.Closer, the group also closes it, without holding any lock. If
-	// something was read, or a pong came, since the callback was called, the
-	// connection stays, unless the reason is Age, Ping or Evicted.
+	// something was read, a pong came, or the process stalled, since the
+	// callback was called, the connection stays, unless the reason is Age, Ping
+	// or Evicted.
 	Close Verdict = -1
 )
 

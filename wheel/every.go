@@ -30,7 +30,9 @@ type EveryOptions struct {
 type MissedRuns int
 
 const (
-	// SkipMissed skips missed runs. The next run is on the grid again.
+	// SkipMissed skips the runs that would have begun during a slow run: the
+	// next run is on the grid. After a stall of the process one missed run is
+	// late, the others are skipped, and the run after it is on the grid.
 	SkipMissed MissedRuns = iota
 
 	// CatchUp makes up for every missed run, one right after the other, until

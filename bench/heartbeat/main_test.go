@@ -5,11 +5,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foliot/foliot/bench/child"
-	"github.com/foliot/foliot/bench/heartbeat/contender"
 	"github.com/foliot/foliot/bench/heartbeat/report"
+	"github.com/foliot/foliot/bench/program"
 )
 
 // TestMain lets the test binary run as a child process of the program.
@@ -21,43 +20,39 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAContenderIsMeasuredInItsOwnProcess(t *testing.T) {
+func TestEachContenderIsMeasuredInItsOwnProcess(t *testing.T) {
 	t.Parallel()
-	s, err := parse([]string{"-quick", "-contender", "extend"})
+	s, err := parse([]string{"-quick", "-contender", "extend,heap"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := new(report.Run)
-	if err := measureAll(t.Context(), &s, r, new(bytes.Buffer)); err != nil || len(r.Results) != 1 {
+	if err := measureAll(t.Context(), &s, r, new(bytes.Buffer)); err != nil || len(r.Results) != 2 {
 		t.Fatalf("%+v, %v", r.Results, err)
 	}
-	if x := r.Results[0]; x.Failed != "" || x.Heartbeats != 1000 || x.CPU <= 0 || x.CallsCPU <= 0 || x.Bytes <= 0 {
-		t.Errorf("%+v", x)
+	for _, x := range r.Results {
+		if x.Failed != "" || x.Heartbeats != 2000 || x.CPU <= 0 || x.CallsCPU <= 0 || x.Bytes <= 0 {
+			t.Errorf("%+v", x)
+		}
 	}
 }
 
 func TestAFailureIsReportedAndTheRestGoesOn(t *testing.T) {
+	t.Parallel()
 	r := new(report.Run)
-	s := &settings{contenders: []string{"x", "y"}}
-	if err := measureAll(t.Context(), s, r, new(bytes.Buffer)); err != nil || len(r.Failures()) != 6 {
-		t.Errorf("%v, %q", err, r.Failures())
+	s := &settings{Settings: program.Settings{Quick: true}, contenders: []string{"x", "heap"}}
+	if err := measureAll(t.Context(), s, r, new(bytes.Buffer)); err != nil || len(r.Failures()) != 1 || len(r.Results) != 2 {
+		t.Errorf("%v, %+v", err, r.Results)
 	}
 }
 
-func TestOnlyTheWholeSetIsPublishedAndTakesFiveMinutes(t *testing.T) {
+func TestOnlyTheWholeSetIsPublished(t *testing.T) {
 	for args, docs := range map[string]string{"": "docs", "-quick": "bin/bench-heartbeat", "-contender heap": "bin/bench-heartbeat"} {
-		s, err := parse(strings.Fields(args))
-		if err != nil || s.Docs != docs {
+		if s, err := parse(strings.Fields(args)); err != nil || s.Docs != docs {
 			t.Errorf("%q: %+v, %v", args, s, err)
-		}
-		if all := expected(plan(&s)); all > 5*time.Minute {
-			t.Errorf("%q takes %v", args, all)
 		}
 	}
 	if s, err := parse([]string{"-contender", "unknown"}); err == nil {
 		t.Errorf("%+v", s)
-	}
-	if n := len(plan(&settings{contenders: names()})); n != 3*len(contender.All) {
-		t.Errorf("%d measurements", n)
 	}
 }

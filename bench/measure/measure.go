@@ -44,6 +44,7 @@ var peers = map[string]func(record.Job) (record.Values, error){
 	peer.Hands:         with(peer.OpenHands),
 	peer.Buckets:       with(peer.OpenBuckets),
 	peer.Foliot:        with(func(s peer.Sink) peer.Timers[wheel.ID] { return peer.OpenFoliot(s, nil) }),
+	peer.FoliotKeyed:   with(peer.OpenFoliotKeyed),
 	peer.FoliotTimers:  with(peer.OpenFoliotTimers),
 	peer.FoliotInline:  with(func(s peer.Sink) peer.Timers[wheel.ID] { return peer.OpenFoliot(s, wheel.Inline) }),
 	peer.FoliotReset:   with(peer.OpenFoliotReset),

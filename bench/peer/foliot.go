@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/wheel"
@@ -106,4 +107,31 @@ func OpenFoliotTimers(s Sink) Timers[*wheel.Timer] {
 		count:  timers.Len,
 		close:  timers.Close,
 	}
+}
+
+// keyed is a wheel.Keyed. Its keys are numbers from 0 for Set, and numbers
+// below 0 for Nop.
+type keyed struct {
+	*wheel.Keyed[int, struct{}]
+	nops atomic.Int64
+}
+
+// OpenFoliotKeyed returns a wheel.Keyed.
+func OpenFoliotKeyed(s Sink) Timers[int] {
+	return &keyed{Keyed: wheel.NewKeyed(wheel.Config{}, func(key int, _ struct{}) { fire(s, value(max(key, noNumber))) })}
+}
+
+func (k *keyed) Nop(d time.Duration) int              { return k.Set(d, int(-k.nops.Add(1))) }
+func (k *keyed) Pending() (int, bool)                 { return k.Len(), true }
+func (k *keyed) Reset(key int, d time.Duration) bool  { return k.Move(key, d) }
+func (k *keyed) Extend(key int, d time.Duration) bool { return k.Move(key, d) }
+
+func (k *keyed) Set(d time.Duration, key int) int {
+	_, _ = k.Keyed.Set(key, d, struct{}{}) // it is neither full nor closed
+	return key
+}
+
+func (k *keyed) Remove(key int) bool {
+	_, ok := k.Keyed.Remove(key)
+	return ok
 }

@@ -18,6 +18,7 @@ const (
 	Hands         = "hands"
 	Buckets       = "buckets"
 	Foliot        = "foliot"
+	FoliotKeyed   = "foliot-keyed"
 	FoliotTimers  = "foliot-timers"
 	FoliotReset   = "foliot-reset"
 	FoliotPointer = "foliot-pointer"
@@ -54,6 +55,10 @@ var All = []Info{
 	{
 		Name: Foliot, Title: "Foliot", Ours: true,
 		What: "`wheel.New` with the zero `Config` and an 8-byte value; a heartbeat is `Extend`.",
+	},
+	{
+		Name: FoliotKeyed, Title: "Foliot, Keyed", Ours: true,
+		What: "`wheel.Keyed`: `Set`, `Remove`, and `Move` as a heartbeat.",
 	},
 	{
 		Name: FoliotTimers, Title: "Foliot, Timers", Ours: true,

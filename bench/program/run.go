@@ -79,6 +79,9 @@ func (p *Program) publish(s *Settings, r Report) error {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	fmt.Print(page.Tables(text))
+	if !r.About().Complete {
+		fmt.Fprintln(os.Stderr, "this run is not complete: it shows that the program works; do not quote its figures")
+	}
 	fmt.Fprintf(os.Stderr, "written: %s\n", path)
 	return nil
 }

@@ -97,6 +97,7 @@ var compared = []struct{ workload, value, what, unit string }{
 	{measure.Standing, record.Bytes, "", "bytes"},
 	{measure.Standing, record.GCMs, "", "ms of a collection"},
 	{measure.Idle, record.CPUMs, "", "ms CPU"},
+	{measure.Million, record.FireMs, "", "ms CPU to fire"},
 	{measure.Million, record.P50Ms, ", late p50", "ms"},
 	{measure.Million, record.P99Ms, ", late p99", "ms"},
 	{measure.Accuracy, record.P50Ms, ", late p50", "ms"},

@@ -16,32 +16,32 @@ type Timeouts interface {
 	Close()
 }
 
-// An hour passes in two minutes: all times are those of the server, divided by
-// speed.
-const (
-	speed   = 30
-	Every   = 30 * time.Second / speed // between two heartbeats of a connection, on average
-	timeout = 60 * time.Second / speed
+// BeatsInAnHour is the number of heartbeats of a connection that sends one
+// every 30 s.
+const BeatsInAnHour = 120
 
-	// BeatsInAnHour is the number of heartbeats of a connection.
-	BeatsInAnHour = float64(time.Hour / speed / Every)
-)
+// server has the connections of a contender.
+type server struct {
+	timeout time.Duration
+	conns   []conn
+}
 
-// conns count how often each connection has ended.
-type conns []conn
+// second returns the accuracy of the timeouts: a second if they are a minute.
+func (s *server) second() time.Duration { return s.timeout / 60 }
 
+func (s *server) end(i uint32) { s.conns[i].end() }
+
+// conn counts how often a connection has ended.
 type conn struct{ ended atomic.Int32 }
 
 func (c *conn) end() { c.ended.Add(1) }
-
-func (c conns) end(i uint32) { c[i].end() }
 
 // Info describes a contender.
 type Info struct {
 	Name, Title, What string
 	Ours              bool
 
-	open func(conns) Timeouts
+	open func(*server) Timeouts
 }
 
 // Names that the report needs.
@@ -54,7 +54,7 @@ const (
 var All = []Info{
 	{
 		Name: None, Title: "harness alone",
-		open: func(conns) Timeouts { return none{} },
+		open: func(*server) Timeouts { return none{} },
 	},
 	{
 		Name: Heap, Title: "heap: remove and add",
@@ -67,9 +67,19 @@ var All = []Info{
 		open: openInside,
 	},
 	{
-		Name: "ring", Title: "wheel of lists: remove and add",
-		What: "the wheel of the articles: 64 lists of a second, a map from keys to elements, and a goroutine behind channels",
+		Name: "scan", Title: "a time stamp and a scan",
+		What: "a heartbeat stores the time, and a goroutine looks at all connections each second",
+		open: openScan,
+	},
+	{
+		Name: "ring", Title: "wheel of lists behind channels",
+		What: "the wheel of the articles: 64 lists of a second, a map from keys to elements, and a goroutine; a heartbeat removes and adds",
 		open: openRing,
+	},
+	{
+		Name: "ring-locked", Title: "wheel of lists under a lock",
+		What: "the same lists and map, without the channels",
+		open: openLockedRing,
 	},
 	{
 		Name: "time-add", Title: "package time: Stop and AfterFunc",
@@ -90,6 +100,11 @@ var All = []Info{
 	{
 		Name: "extend", Title: "wheel: Extend", Ours: true,
 		open: openExtend,
+	},
+	{
+		Name: "extend-1ms", Title: "wheel: Extend, Tick of 1 ms", Ours: true,
+		What: "the default of `wheel.Config.Tick`; the other wheels have ticks of a second",
+		open: openExtend1ms,
 	},
 	{
 		Name: "idle", Title: "idle: TouchRead", Ours: true,

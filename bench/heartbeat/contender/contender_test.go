@@ -3,19 +3,22 @@ package contender
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
-// Measure fails unless each connection lives as long as it sends heartbeats,
-// and then ends once.
 func TestEachContenderEndsSilentConnectionsOnce(t *testing.T) {
 	for i := range All {
 		t.Run(All[i].Name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				x, c := new(Child), Config{Contender: All[i].Name, Connections: 300, Timeout: time.Minute}
 				var got Result
-				if err := new(Child).Measure(Config{Contender: All[i].Name, Connections: 300, Rounds: 3}, &got); err != nil {
-					t.Fatal(err)
+				for _, err := range []error{x.Beat(c, &got), x.Calls(1000, &got), x.Silence(2*time.Minute, &got)} {
+					if err != nil {
+						t.Fatal(err)
+					}
 				}
-				if got.Heartbeats != 900 {
+				if got.Heartbeats != 600 || got.Calls != 1000 {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -24,7 +27,7 @@ func TestEachContenderEndsSilentConnectionsOnce(t *testing.T) {
 }
 
 func TestAnUnknownContenderIsNamed(t *testing.T) {
-	if err := new(Child).Measure(Config{Contender: "x"}, new(Result)); err == nil || err.Error() != `there is no contender "x"` {
+	if err := new(Child).Beat(Config{Contender: "x"}, new(Result)); err == nil || err.Error() != `there is no contender "x"` {
 		t.Errorf("got %v", err)
 	}
 }

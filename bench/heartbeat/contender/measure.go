@@ -8,14 +8,20 @@ import (
 	"github.com/foliot/foliot/bench/usage"
 )
 
-// Child is a child process. Its methods are those of package rpc.
-type Child struct{}
+// Child is a child process. Its methods are those of package rpc. They are
+// called in their order, and each returns the result so far.
+type Child struct {
+	server
+	timeouts Timeouts
+	load     virtual.Rounds
+	result   Result
+}
 
 // Config describes a measurement.
 type Config struct {
 	Contender   string
 	Connections int
-	Rounds      int // heartbeats of each connection that are measured
+	Timeout     time.Duration // each connection sends a heartbeat every half of it, on average
 }
 
 // Result is its outcome.
@@ -36,48 +42,67 @@ func (r *Result) Each() float64 { return float64(r.CPU) / float64(r.Heartbeats) 
 // Call returns the nanoseconds of CPU for the call alone.
 func (r *Result) Call() float64 { return float64(r.CallsCPU) / float64(r.Calls) }
 
-// opening is the time before the measurement: connections open during a round,
-// and send heartbeats for the timeout.
-const opening = Every + timeout
+func (c *Config) every() time.Duration { return c.Timeout / 2 }
+
+// opening is the time before the measurement: connections open for as long as
+// lies between two heartbeats, and send heartbeats for the timeout.
+func (c *Config) opening() time.Duration { return c.every() + c.Timeout }
 
 // Took returns the approximate duration of a measurement.
-func (c *Config) Took() time.Duration {
-	return opening + time.Duration(c.Rounds)*Every + timeout + Every
-}
+func (c *Config) Took() time.Duration { return c.opening() + c.Timeout + c.Timeout + 5*time.Second }
 
-// Measure opens the connections, and lets them send heartbeats. During these no
-// connection may end. Then all fall silent, and each must end once.
-func (*Child) Measure(c Config, out *Result) error {
-	*out = Result{Contender: c.Contender, Connections: c.Connections}
+// Beat opens the connections, and lets them send heartbeats. It measures their
+// cost for the timeout. No connection may end.
+func (x *Child) Beat(c Config, out *Result) error {
+	x.result = Result{Contender: c.Contender, Connections: c.Connections}
 	info, err := Find(c.Contender)
 	if err != nil {
 		return err
 	}
-	all := make(conns, c.Connections)
+	x.server = server{c.Timeout, make([]conn, c.Connections)}
 	before := usage.Live()
-	t := info.open(all)
-	defer t.Close()
-	load := virtual.Rounds{N: c.Connections, Every: Every, Nap: Every / 20, Start: time.Now()}
-	open, heartbeat := visit(t.Open), visit(t.Heartbeat)
-	_ = load.Until(Every, open)
-	_ = load.Until(opening, heartbeat)
-	start, done := usage.Now(), load.Done
-	_ = load.Until(opening+time.Duration(c.Rounds)*Every, heartbeat)
-	out.CPU, out.Heartbeats = usage.Now().CPU-start.CPU, int(load.Done-done)
-	out.Bytes = float64(usage.Live()-before) / float64(c.Connections)
+	x.timeouts = info.open(&x.server)
+	x.load = virtual.Rounds{N: c.Connections, Every: c.every(), Nap: 5 * time.Millisecond, Start: time.Now()}
+	_ = x.load.Until(c.every(), visit(x.timeouts.Open))
+	_ = x.load.Until(c.opening(), x.heartbeat)
+	start, done := usage.Now(), x.load.Done
+	_ = x.load.Until(c.opening()+c.Timeout, x.heartbeat)
+	x.result.CPU, x.result.Heartbeats = usage.Now().CPU-start.CPU, int(x.load.Done-done)
+	x.result.Bytes = float64(usage.Live()-before) / float64(c.Connections)
+	*out = x.result
+	return x.noneEnded()
+}
 
-	out.Calls = 2 * out.Heartbeats
-	start = usage.Now()
-	_ = load.Visits(out.Calls, heartbeat)
-	out.CallsCPU = usage.Now().CPU - start.CPU
-	if n := all.ended(); n > 0 {
-		return fmt.Errorf("%d connections ended in spite of their heartbeats", n)
-	}
-	if c.Contender == None {
+// Calls measures n heartbeats that come one right after the other.
+func (x *Child) Calls(n int, out *Result) error {
+	start := usage.Now()
+	_ = x.load.Visits(n, x.heartbeat)
+	x.result.Calls, x.result.CallsCPU = n, usage.Now().CPU-start.CPU
+	*out = x.result
+	return x.noneEnded()
+}
+
+// Silence waits until each connection has ended for its silence, once.
+func (x *Child) Silence(patience time.Duration, out *Result) error {
+	*out = x.result
+	defer x.timeouts.Close()
+	if x.result.Contender == None {
 		return nil
 	}
-	return all.allEnd()
+	for begin := time.Now(); x.ended() < len(x.conns); time.Sleep(x.timeout / 10) {
+		if time.Since(begin) > patience {
+			return fmt.Errorf("%d of %d silent connections ended", x.ended(), len(x.conns))
+		}
+	}
+	for i := range x.conns {
+		if n := x.conns[i].ended.Load(); n != 1 {
+			return fmt.Errorf("connection %d ended %d times", i, n)
+		}
+	}
+	return nil
 }
+
+func (x *Child) heartbeat(i int) error { return visit(x.timeouts.Heartbeat)(i) }
 
 func visit(f func(uint32)) func(int) error {
 	return func(i int) error {
@@ -86,26 +111,17 @@ func visit(f func(uint32)) func(int) error {
 	}
 }
 
-// allEnd waits until all silent connections have ended, and checks that each
-// ended once.
-func (c conns) allEnd() error {
-	for silent := time.Now(); c.ended() < len(c); time.Sleep(timeout / 10) {
-		if time.Since(silent) > 10*timeout {
-			return fmt.Errorf("%d of %d silent connections ended", c.ended(), len(c))
-		}
-	}
-	for i := range c {
-		if n := c[i].ended.Load(); n != 1 {
-			return fmt.Errorf("connection %d ended %d times", i, n)
-		}
+func (x *Child) noneEnded() error {
+	if n := x.ended(); n > 0 {
+		return fmt.Errorf("%d connections ended in spite of their heartbeats", n)
 	}
 	return nil
 }
 
 // ended returns the number of connections that have ended.
-func (c conns) ended() (n int) {
-	for i := range c {
-		if c[i].ended.Load() > 0 {
+func (x *Child) ended() (n int) {
+	for i := range x.conns {
+		if x.conns[i].ended.Load() > 0 {
 			n++
 		}
 	}

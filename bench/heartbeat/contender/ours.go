@@ -1,30 +1,36 @@
 package contender
 
 import (
+	"time"
+
 	"github.com/foliot/foliot/idle"
 	"github.com/foliot/foliot/wheel"
 )
 
-func openWheel(c conns) Timeouts {
-	w := wheel.New(wheel.Config{}, c.end)
+func openWheel(s *server) Timeouts {
+	w := wheel.New(wheel.Config{Tick: s.second()}, s.end)
 	return &handles[wheel.ID]{
-		kept: make([]wheel.ID, len(c)),
-		add:  func(i uint32) wheel.ID { return w.Add(timeout, i) },
+		kept: make([]wheel.ID, len(s.conns)),
+		add:  func(i uint32) wheel.ID { return w.Add(s.timeout, i) },
 		beat: func(id wheel.ID, i uint32) wheel.ID {
 			w.Remove(id)
-			return w.Add(timeout, i)
+			return w.Add(s.timeout, i)
 		},
 		close: w.Close,
 	}
 }
 
-func openExtend(c conns) Timeouts {
-	w := wheel.New(wheel.Config{}, c.end)
+func openExtend(s *server) Timeouts { return extend(s, s.second()) }
+
+func openExtend1ms(s *server) Timeouts { return extend(s, time.Millisecond) }
+
+func extend(s *server, tick time.Duration) Timeouts {
+	w := wheel.New(wheel.Config{Tick: tick}, s.end)
 	return &handles[wheel.ID]{
-		kept: make([]wheel.ID, len(c)),
-		add:  func(i uint32) wheel.ID { return w.Add(timeout, i) },
+		kept: make([]wheel.ID, len(s.conns)),
+		add:  func(i uint32) wheel.ID { return w.Add(s.timeout, i) },
 		beat: func(id wheel.ID, _ uint32) wheel.ID {
-			w.Extend(id, timeout)
+			w.Extend(id, s.timeout)
 			return id
 		},
 		close: w.Close,
@@ -34,13 +40,14 @@ func openExtend(c conns) Timeouts {
 // keyed needs no handles: a key is the number of its connection.
 type keyed struct {
 	*wheel.Keyed[uint32, struct{}]
+	timeout time.Duration
 }
 
-func openKeyed(c conns) Timeouts {
-	return keyed{wheel.NewKeyed(wheel.Config{}, func(i uint32, _ struct{}) { c.end(i) })}
+func openKeyed(s *server) Timeouts {
+	return keyed{wheel.NewKeyed(wheel.Config{Tick: s.second()}, func(i uint32, _ struct{}) { s.end(i) }), s.timeout}
 }
 
-func (k keyed) Open(i uint32)      { _, _ = k.Set(i, timeout, struct{}{}) } // it is neither full nor closed
+func (k keyed) Open(i uint32)      { _, _ = k.Set(i, k.timeout, struct{}{}) } // it is neither full nor closed
 func (k keyed) Heartbeat(i uint32) { k.Open(i) }
 
 // touched has an entry in each connection.
@@ -49,14 +56,13 @@ type touched struct {
 	entries []idle.Entry
 }
 
-func openIdle(c conns) Timeouts {
-	config := idle.Config{ReadIdle: timeout, Resolution: timeout / 64} // the default resolution of a minute, divided by speed
+func openIdle(s *server) Timeouts {
 	return touched{
-		idle.New(config, func(i uint32, _ idle.Reason) idle.Verdict {
-			c.end(i)
+		idle.New(idle.Config{ReadIdle: s.timeout, Resolution: s.second()}, func(i uint32, _ idle.Reason) idle.Verdict {
+			s.end(i)
 			return idle.Close
 		}),
-		make([]idle.Entry, len(c)),
+		make([]idle.Entry, len(s.conns)),
 	}
 }
 

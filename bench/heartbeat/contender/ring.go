@@ -2,25 +2,22 @@ package contender
 
 import (
 	"container/list"
+	"sync"
 	"time"
 )
 
-// ring is the wheel of the articles: a ring of lists, a map from keys to
-// elements, and a goroutine that owns both. openRing starts it; Close stops it
-// and waits. Here keys are numbers. With strings it would cost more.
+// ring is the wheel of the articles: a ring of lists, and a map from keys to
+// elements. Here keys are numbers. With strings it would cost more.
 type ring struct {
-	add    chan *task
-	remove chan uint32
-	quit   chan struct{}
-	gone   chan struct{}
-
-	// The goroutine has the fields below.
-	slots    []*list.List
+	*server
+	slots    [ringSlots]*list.List
 	now      int // the slot of the next tick
 	elements map[uint32]*list.Element
-
-	conns conns
 }
+
+// ringSlots is the next power of two above the seconds of a timeout, so that no
+// task waits for a turn.
+const ringSlots = 64
 
 type task struct {
 	key    uint32
@@ -30,55 +27,19 @@ type task struct {
 	call   func()
 }
 
-const (
-	ringSlots = 64 // the next power of two above the timeout, so no task has to wait for a turn
-	ringTick  = time.Second / speed
-)
-
-func openRing(c conns) Timeouts {
-	r := &ring{
-		add: make(chan *task), remove: make(chan uint32), quit: make(chan struct{}), gone: make(chan struct{}),
-		elements: map[uint32]*list.Element{}, conns: c,
+func newRing(s *server) *ring {
+	r := &ring{server: s, elements: map[uint32]*list.Element{}}
+	for i := range r.slots {
+		r.slots[i] = list.New()
 	}
-	for range ringSlots {
-		r.slots = append(r.slots, list.New())
-	}
-	go r.run()
 	return r
 }
 
-func (r *ring) Open(i uint32) { r.add <- &task{key: i, delay: timeout, call: r.conns[i].end} }
-
-func (r *ring) Heartbeat(i uint32) {
-	r.remove <- i
-	r.Open(i)
-}
-
-func (r *ring) Close() {
-	close(r.quit)
-	<-r.gone
-}
-
-func (r *ring) run() {
-	defer close(r.gone)
-	tick := time.NewTicker(ringTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.tick()
-		case t := <-r.add:
-			r.put(t)
-		case key := <-r.remove:
-			r.take(key)
-		case <-r.quit:
-			return
-		}
-	}
-}
+// task returns the task that ends a connection.
+func (r *ring) task(i uint32) *task { return &task{key: i, delay: r.timeout, call: r.conns[i].end} }
 
 func (r *ring) put(t *task) {
-	ticks := int(t.delay / ringTick)
+	ticks := int(t.delay / r.second())
 	t.slot, t.rounds = (r.now+ticks)%ringSlots, ticks/ringSlots
 	r.elements[t.key] = r.slots[t.slot].PushBack(t)
 }
@@ -103,4 +64,101 @@ func (r *ring) tick() {
 		go t.call()
 	}
 	r.now = (r.now + 1) % ringSlots
+}
+
+// sentRing is a ring that belongs to a goroutine. openRing starts it; Close
+// stops it and waits.
+type sentRing struct {
+	*ring
+	add    chan *task
+	remove chan uint32
+	quit   chan struct{}
+	gone   chan struct{}
+}
+
+func openRing(s *server) Timeouts {
+	r := &sentRing{newRing(s), make(chan *task), make(chan uint32), make(chan struct{}), make(chan struct{})}
+	go r.run()
+	return r
+}
+
+func (r *sentRing) Open(i uint32) { r.add <- r.task(i) }
+
+func (r *sentRing) Heartbeat(i uint32) {
+	r.remove <- i
+	r.Open(i)
+}
+
+func (r *sentRing) Close() {
+	close(r.quit)
+	<-r.gone
+}
+
+func (r *sentRing) run() {
+	defer close(r.gone)
+	tick := time.NewTicker(r.second())
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.tick()
+		case t := <-r.add:
+			r.put(t)
+		case key := <-r.remove:
+			r.take(key)
+		case <-r.quit:
+			return
+		}
+	}
+}
+
+// lockedRing is a ring under a lock. openLockedRing starts its goroutine; Close
+// stops it and waits.
+type lockedRing struct {
+	mu sync.Mutex // guards the ring
+	*ring
+	quit chan struct{}
+	gone chan struct{}
+}
+
+func openLockedRing(s *server) Timeouts {
+	r := &lockedRing{ring: newRing(s), quit: make(chan struct{}), gone: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+func (r *lockedRing) Open(i uint32) {
+	t := r.task(i)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(t)
+}
+
+func (r *lockedRing) Heartbeat(i uint32) {
+	t := r.task(i)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.take(i)
+	r.put(t)
+}
+
+func (r *lockedRing) Close() {
+	close(r.quit)
+	<-r.gone
+}
+
+func (r *lockedRing) run() {
+	defer close(r.gone)
+	tick := time.NewTicker(r.second())
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.mu.Lock()
+			r.tick()
+			r.mu.Unlock()
+		case <-r.quit:
+			return
+		}
+	}
 }

@@ -4,7 +4,7 @@
 //
 //	scheduleAtFixedRate (Timer, ScheduledThreadPool)    Every with wheel.CatchUp
 //	scheduleWithFixedDelay                              Every with wheel.FixedDelay
-//	Timer.schedule with a period, time.Ticker           Every with wheel.SkipMissed, the default
+//	Timer.schedule with a period                        Every with wheel.SkipMissed, the default
 //	a cron expression                                   ScheduleFunc
 //
 // Two runs of a series never overlap. A slow run delays no other series, because
@@ -13,8 +13,9 @@
 // wheel.Config.OnPanic the program continues, and so does the series. (In Java
 // the series ends, or the whole Timer.)
 //
-// Timer.schedule counts from the begin of the late run, so its later runs are
-// off the grid. SkipMissed returns to the grid.
+// After a slow run, Timer.schedule runs at once, and counts from the begin of
+// this run. SkipMissed waits for the grid. After a stall it runs once late, and
+// then on the grid.
 //
 //	go run -C examples ./wheel/schedule
 package main
@@ -63,7 +64,7 @@ func run(out io.Writer) {
 		all.Go(func() { still[i] = begins(r, 0, 2700*time.Millisecond) })
 	}
 	all.Wait()
-	fmt.Fprintf(out, "%-14s%-34s%s\n", "runs at", "the first run takes 2.5 s", "no CPU from 1.5 s to 4.2 s")
+	fmt.Fprintf(out, "%-14s%-34s%s\n", "runs at", "the first run takes 2.5 s", "stalled from 1.5 s to 4.2 s")
 	for i, r := range rules {
 		fmt.Fprintf(out, "%-14s%-34s%s\n", r.name, slow[i], still[i])
 	}

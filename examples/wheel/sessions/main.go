@@ -9,8 +9,7 @@
 //	remove(connection)                 Remove(connection)
 //	stop()                             Close
 //
-// There is no size to choose, and a connection is closed at most 1 ms late
-// instead of 1 s. For real connections, package idle does all this: see
+// There is no size to choose, and a tick takes 1 ms instead of 1 s. For real connections, package idle does all this: see
 // ../../echo.
 //
 //	go run -C examples ./wheel/sessions
