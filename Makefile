@@ -32,6 +32,10 @@ COUNT    ?= 1
 FLAGS := -buildvcs=false -tags pebblegozstd
 RACE  := -race $(FLAGS)
 
+# Programs that tests build have these flags too, so that they are not compiled
+# once more.
+test check: export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false -tags=pebblegozstd)
+
 # The compiler runs with a rarer garbage collector, which makes it faster.
 COMPILE := env GOGC=400
 
