@@ -61,7 +61,7 @@ var layers = []layer{
 	},
 	{
 		path: "client", may: []string{"internal/wire"}, shipped: true,
-		tests: []string{"internal/activity", "internal/api", "internal/task", "internal/store/memstore"}, // against the server as it is
+		tests: []string{"internal/activity", "internal/api", "internal/task", "internal/store", "internal/store/memstore"}, // against the server as it is
 		why:   "the client is a library: it uses the wire format, and knows no other part of the server",
 		size:  "users import one package: a file for each noun of the API, and its types",
 	},
@@ -189,13 +189,17 @@ var layers = []layer{
 		why: "bytes are a pure function of the record: the same in each store that keeps some",
 	},
 	{
+		path: "internal/store/kernel", may: []string{"internal/task", "internal/store", "internal/settings"},
+		why: "the rules of a step are pure, and know no medium: two stores must not decide differently",
+	},
+	{
 		path: "internal/store/lowwater", may: []string{"internal/task"},
 		why: "marks are arithmetic under a lock: the store decides where the index is",
 	},
 	{
-		path: "internal/store/pebblestore", may: []string{"internal/bytesize", "internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/pebblestore/marker"},
+		path: "internal/store/pebblestore", may: []string{"internal/bytesize", "internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/pebblestore/marker"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
-		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
 	},
 	{
@@ -244,9 +248,9 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and lowwater",
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
@@ -339,8 +343,8 @@ var layers = []layer{
 	{
 		path:  "internal/server/httpserver",
 		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/tokenbucket", "internal/usage"},
-		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
-		tests: []string{"internal/api", "internal/task"}, // a reply of the API that no client takes
+		tech:  []string{"golang.org/x/net/http2"},                          // its tests speak in frames, as hostile clients do
+		tests: []string{"internal/api", "internal/store", "internal/task"}, // a reply of the API that no client takes
 		why:   "clients are served and bounded here, for any handler",
 	},
 	{
@@ -572,7 +576,7 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
-var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}

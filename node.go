@@ -323,7 +323,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 
 // applied applies one change. Its error is the error of the store.
 func (n *Node) applied(ctx context.Context, now task.Millis, c task.Change) (store.Reply, error) {
-	replies, err := n.core.Store.Apply(n.asActor(ctx), now, []task.Change{c})
+	replies, err := n.core.Store.Transit(n.asActor(ctx), now, store.Changes([]task.Change{c}))
 	if err != nil {
 		return store.Reply{}, err
 	}

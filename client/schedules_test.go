@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -101,7 +102,7 @@ func TestTheLifeOfASchedule(t *testing.T) {
 	}
 	fires := []task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, "a")}}
 	at := task.FloorMillis(made.NextAt.Add(24 * time.Hour)) // a day late
-	if replies, err := s.store.Fire(t.Context(), at, fires); err != nil || replies[0].Err != nil {
+	if replies, err := s.store.Transit(t.Context(), at, store.Fires(fires)); err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
 	if got := ok(c.Schedules.Get(t.Context(), "a")); got.Runs != 1 || got.LastAt.IsZero() || got.LastSkipped == nil || got.LastSkipped.Why == "" || !got.LastSkipped.Until.Before(got.LastAt) {

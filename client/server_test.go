@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -84,13 +85,13 @@ func (s *server) claim(name string) (settle func(task.Verdict)) {
 		s.Fatal(err)
 	}
 	token := task.Token("token-" + task.NewID(at))
-	replies, err := s.store.Claim(ctx, at, []task.Claim{{Key: key, Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}})
+	replies, err := s.store.Transit(ctx, at, store.Claims([]task.Claim{{Key: key, Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies)
 	}
 	return func(v task.Verdict) {
 		o := task.Outcome{Verdict: v, StartedAt: at, Status: 204, Reason: "gone"}
-		replies, err := s.store.Settle(ctx, at, []task.Settlement{{Key: key, Token: token, Outcome: o}})
+		replies, err := s.store.Transit(ctx, at, store.Settlements([]task.Settlement{{Key: key, Token: token, Outcome: o}}))
 		if err != nil || replies[0].Err != nil {
 			s.Error(err, replies)
 		}

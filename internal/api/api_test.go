@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -143,7 +144,7 @@ func (s *service) claim(name string) (settle func(task.Verdict)) {
 	at := task.FloorMillis(time.Now())
 	t := s.record(name)
 	token := task.Token("token-" + task.NewID(at))
-	replies, err := s.store.Claim(s.Context(), at, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}})
+	replies, err := s.store.Transit(s.Context(), at, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies)
 	}
@@ -153,7 +154,7 @@ func (s *service) claim(name string) (settle func(task.Verdict)) {
 		if v != task.Success {
 			o.Error = `hush, an error that quotes the reply`
 		}
-		replies, err := s.store.Settle(s.Context(), task.FloorMillis(time.Now()), []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
+		replies, err := s.store.Transit(s.Context(), task.FloorMillis(time.Now()), store.Settlements([]task.Settlement{{Key: t.Key(), Token: token, Outcome: o}}))
 		if err != nil || replies[0].Err != nil {
 			s.Fatal(err, replies)
 		}

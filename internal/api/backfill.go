@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
@@ -101,7 +102,7 @@ func (s *Server) backfill(r *request, t *task.Task, span recurrence.Span, instan
 		spec.Trace = trace
 		changes[i] = task.Create{Spec: spec}
 	}
-	replies, err := s.store.Apply(r.Context(), now, changes)
+	replies, err := s.store.Transit(r.Context(), now, store.Changes(changes))
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	b.checkRate()
-	replies, err := s.store.Apply(r.Context(), b.now, b.changes)
+	replies, err := s.store.Transit(r.Context(), b.now, store.Changes(b.changes))
 	if err != nil {
 		return err
 	}

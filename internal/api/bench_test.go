@@ -20,10 +20,10 @@ type devNull struct{ settings *settings.Settings }
 func (devNull) Durability() string { return "none" }
 func (devNull) Err() error         { return nil }
 
-func (devNull) Apply(_ context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
-	replies := make([]store.Reply, len(changes))
-	for i, c := range changes {
-		replies[i].Result, replies[i].Err = c.Apply(now, nil, task.Facts{})
+func (devNull) Transit(_ context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	replies := make([]store.Reply, len(steps))
+	for i, st := range steps {
+		replies[i].Result, replies[i].Err = st.Transition.Apply(now, nil, task.Facts{})
 	}
 	return replies, nil
 }

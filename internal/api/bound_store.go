@@ -35,9 +35,9 @@ func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err e
 	return t, err
 }
 
-// Apply implements Store.
-func (l *boundStore) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []store.Reply, err error) {
-	outside(ctx, func() { replies, err = l.Store.Apply(ctx, now, changes) })
+// Transit implements Store.
+func (l *boundStore) Transit(ctx context.Context, now task.Millis, steps []store.Step) (replies []store.Reply, err error) {
+	outside(ctx, func() { replies, err = l.Store.Transit(ctx, now, steps) })
 	return replies, err
 }
 

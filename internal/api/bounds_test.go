@@ -162,10 +162,10 @@ func (b *busy) Audit(ctx context.Context, f settings.AuditFilter, before uint64,
 	return b.Store.Audit(ctx, f, before, limit)
 }
 
-func (b *busy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+func (b *busy) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	b.steps.Add(1)
-	b.inStep.Store(max(b.inStep.Load(), int64(len(changes))))
-	return b.Store.Apply(ctx, now, changes)
+	b.inStep.Store(max(b.inStep.Load(), int64(len(steps))))
+	return b.Store.Transit(ctx, now, steps)
 }
 
 func serveBusy(t *testing.T, b *busy, configure ...func(*api.Config)) *service {

@@ -194,7 +194,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 	for step := range slices.Chunk(changes, bulkStep) {
 		var replies []store.Reply
 		err := inTurn(r.Context(), func() (err error) {
-			replies, err = s.store.Apply(r.Context(), s.now(), step) // each step reads the clock
+			replies, err = s.store.Transit(r.Context(), s.now(), store.Changes(step)) // each step reads the clock
 			return err
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -171,7 +172,7 @@ func TestAPublishedBodyOutsideUTF8IsShownAsBytes(t *testing.T) {
 			spec := task.DefaultSpec()
 			spec.Namespace, spec.Name, spec.ID = task.DefaultNamespace, "a", task.NewID(1)
 			spec.Request = task.Request{URL: "http://example.com/", Method: "POST", BodyKind: task.JSONBody, BodySize: len(body), Body: []byte(body)}
-			if replies, err := s.store.Apply(s.Context(), 1, []task.Change{task.Create{Spec: spec}}); err != nil || replies[0].Err != nil {
+			if replies, err := s.store.Transit(s.Context(), 1, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil || replies[0].Err != nil {
 				s.Fatal(err, replies)
 			}
 		},

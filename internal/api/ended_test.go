@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -86,7 +87,7 @@ func TestASmallNamespaceListsItsEndedTasksBesideALargeOne(t *testing.T) {
 		spec.Name, spec.ID, spec.Request.URL = fmt.Sprint("t", i), fmt.Sprint(i), "http://example.com/"
 		changes[i] = task.Create{Spec: spec}
 	}
-	if _, err := st.Apply(t.Context(), task.CeilMillis(time.Now()), changes); err != nil {
+	if _, err := st.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes)); err != nil {
 		t.Fatal(err)
 	}
 	if got, list := s.ended(""); got != "" || !list.More || list.CompleteSince == "" {

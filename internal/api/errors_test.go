@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -22,11 +23,11 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 	} {
 		at := task.FloorMillis(time.Now().Add(time.Second)) // the task is due then
 		r := s.record(name)
-		if replies, err := s.store.Claim(t.Context(), at, []task.Claim{{Key: r.Key(), Lane: r.Lane(), Token: "token", Until: at.Add(time.Minute)}}); err != nil || replies[0].Err != nil {
+		if replies, err := s.store.Transit(t.Context(), at, store.Claims([]task.Claim{{Key: r.Key(), Lane: r.Lane(), Token: "token", Until: at.Add(time.Minute)}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
 		o.Verdict, o.Reason, o.StartedAt = task.Refusal, task.ReasonEgressDenied, at
-		if replies, err := s.store.Settle(t.Context(), at, []task.Settlement{{Key: r.Key(), Token: "token", Outcome: o}}); err != nil || replies[0].Err != nil {
+		if replies, err := s.store.Transit(t.Context(), at, store.Settlements([]task.Settlement{{Key: r.Key(), Token: "token", Outcome: o}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
 	}

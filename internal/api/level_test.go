@@ -25,13 +25,13 @@ func (w *weak) Durability() string { return "default" }
 
 func (w *weak) Err() error { return w.err }
 
-func (w *weak) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+func (w *weak) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if w.short {
 		return nil, task.ErrNotDurable
 	}
-	replies, err := w.Store.Apply(ctx, now, changes)
+	replies, err := w.Store.Transit(ctx, now, steps)
 	for i := range replies {
-		if changes[i].Target().Name == "weak" || changes[i].Target().Name == "@weak" {
+		if steps[i].Key.Name == "weak" || steps[i].Key.Name == "@weak" {
 			replies[i].Durability = "async"
 		}
 	}

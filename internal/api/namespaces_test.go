@@ -47,11 +47,11 @@ func (s *spy) ask(namespace string) {
 	s.asked[namespace] = true
 }
 
-func (s *spy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
-	for _, c := range changes {
-		s.ask(c.Target().Namespace)
+func (s *spy) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	for _, st := range steps {
+		s.ask(st.Key.Namespace)
 	}
-	return s.Store.Apply(ctx, now, changes)
+	return s.Store.Transit(ctx, now, steps)
 }
 
 func (s *spy) Get(ctx context.Context, key task.Key) (*task.Task, error) {

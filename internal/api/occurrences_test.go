@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
@@ -327,7 +328,7 @@ func TestAScheduleWithAnUnknownZoneReportsIt(t *testing.T) {
 	s := serve(t)
 	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: recurrence.Rule{Cron: "0 21 * * *", Zone: "Europe/Atlantis", CatchupWindow: time.Hour, CatchupLimit: 1}}
 	spec.Name, spec.ID, spec.Request.URL = "a", "1", "http://example.com/"
-	if replies, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{task.PutSchedule{Spec: spec}}); err != nil || replies[0].Err != nil {
+	if replies, err := s.store.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{task.PutSchedule{Spec: spec}})); err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
 	if got := s.do("GET", "/v1/schedules/a", "").schedule(200); got.State != "active" || !strings.Contains(got.Problem, "Atlantis") || got.Words != "at 21:00 every day" || got.NextAt != "" {

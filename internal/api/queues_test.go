@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -217,7 +218,7 @@ func TestAQueuesEntityTagGuardsPauseResumeAndPurge(t *testing.T) {
 func TestAPurgedTaskThatRunsHasNoReasonYet(t *testing.T) {
 	s := serve(t)
 	settle := s.reach("running")
-	if r, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{task.Cancel{Key: s.record("a").Key(), Reason: task.ReasonPurged}}); err != nil || r[0].Err != nil {
+	if r, err := s.store.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Cancel{Key: s.record("a").Key(), Reason: task.ReasonPurged}})); err != nil || r[0].Err != nil {
 		t.Fatal(err, r)
 	}
 	found := func() int {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/wire"
@@ -70,7 +71,7 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 		spec.Name, spec.ID, spec.Request.URL = fmt.Sprintf("s%05d", i), fmt.Sprint(i), "http://example.com/"
 		changes[i] = task.PutSchedule{Spec: spec}
 	}
-	if _, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), changes); err != nil {
+	if _, err := s.store.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"0", "1", "x", "y"} {

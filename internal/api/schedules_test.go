@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -32,7 +33,7 @@ func (r reply) schedule(status int) (s wire.Schedule) {
 // fire fires a schedule at an instant, and returns the created tasks.
 func (s *service) fire(name string, now time.Time) *task.Task {
 	s.Helper()
-	replies, err := s.store.Fire(s.Context(), task.FloorMillis(now), []task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, name)}})
+	replies, err := s.store.Transit(s.Context(), task.FloorMillis(now), store.Fires([]task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, name)}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -298,7 +299,7 @@ func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, 
 	if err := s.revalidate(&r.caller); err != nil {
 		return task.Result{}, err
 	}
-	replies, err := s.store.Apply(r.Context(), at, []task.Change{c})
+	replies, err := s.store.Transit(r.Context(), at, store.Changes([]task.Change{c}))
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -85,8 +85,8 @@ func TestAFullStoreIsLoggedSparsely(t *testing.T) {
 // unsure is a store that makes changes and cannot confirm their durability.
 type unsure struct{ Store }
 
-func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
-	if _, err := l.Store.Apply(ctx, now, changes); err != nil {
+func (l unsure) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if _, err := l.Store.Transit(ctx, now, steps); err != nil {
 		return nil, err
 	}
 	return nil, &task.ShortError{Wanted: 1, Within: time.Second}

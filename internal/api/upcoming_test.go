@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -95,20 +96,20 @@ func TestUpcomingShowsOverdueAndRetriedTasksFirst(t *testing.T) {
 	claimed := s.record("b")
 	lane := claimed.Lane()
 	now := claimed.Due
-	replies, err := s.store.Claim(t.Context(), now, []task.Claim{{Key: claimed.Key(), Lane: lane, Token: "token", Until: now + 1000}})
+	replies, err := s.store.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: claimed.Key(), Lane: lane, Token: "token", Until: now + 1000}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
 	if got := dues(s.upcoming("?until=48h")); got != "" {
 		t.Errorf("a task that runs is upcoming: %s", got)
 	}
-	if _, err := s.store.Settle(t.Context(), now, []task.Settlement{{Key: claimed.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Failure}}}); err != nil {
+	if _, err := s.store.Transit(t.Context(), now, store.Settlements([]task.Settlement{{Key: claimed.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Failure}}})); err != nil {
 		t.Fatal(err)
 	}
 	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "start": "2030-01-02T03:00:00Z", "task": {"http": {"url": "http://example.com/s"}}}`).want(201, nil)
 	spec := task.DefaultSpec()
 	spec.Name, spec.ID, spec.Request.URL, spec.When = "overdue", "x", "http://example.com/", task.When{At: task.CeilMillis(upcomingNow.Add(-time.Minute))}
-	if _, err := s.store.Apply(t.Context(), task.CeilMillis(upcomingNow), []task.Change{task.Create{Spec: spec}}); err != nil {
+	if _, err := s.store.Transit(t.Context(), task.CeilMillis(upcomingNow), store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil {
 		t.Fatal(err)
 	}
 	if got := dues(s.upcoming("?until=2h")); !strings.HasPrefix(got, "-60 overdue, 3355 @s, 36") || !strings.Contains(got, " b attempt 2") {
@@ -123,7 +124,7 @@ func TestUpcomingFromATimeLeavesOutWhatIsDueBefore(t *testing.T) {
 	create := func(name string, after time.Duration) {
 		spec := task.DefaultSpec()
 		spec.Name, spec.ID, spec.Request.URL, spec.When = name, name, "http://example.com/", task.When{At: task.CeilMillis(upcomingNow.Add(after))}
-		if replies, err := s.store.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}}); err != nil || replies[0].Err != nil {
+		if replies, err := s.store.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
 	}

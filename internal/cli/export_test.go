@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -154,11 +155,11 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "dead", "delay": "0s", "expire_after": "1ms", "http": {"url": "http://example.com/"}}`)
 	for name, verdict := range map[string]task.Verdict{"a": task.Failure, "dead": task.Refusal} {
 		made := m.load(m.source, keyOf(name))
-		replies, err := m.source.Claim(t.Context(), made.Due, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 1000}})
+		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 1000}}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
-		settled, err := m.source.Settle(t.Context(), made.Due, []task.Settlement{{Key: made.Key(), Token: "token", Outcome: task.Outcome{Verdict: verdict, Reason: "gone"}}})
+		settled, err := m.source.Transit(t.Context(), made.Due, store.Settlements([]task.Settlement{{Key: made.Key(), Token: "token", Outcome: task.Outcome{Verdict: verdict, Reason: "gone"}}}))
 		if err != nil || settled[0].Err != nil {
 			t.Fatal(err, settled)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -126,7 +127,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 		}
 		now := task.FloorMillis(time.Now())
 		if life == 0 {
-			if _, err := p.Apply(t.Context(), now, []task.Change{task.Create{Spec: s}}); err != nil {
+			if _, err := p.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: s}})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,7 +135,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replies, err := p.Claim(t.Context(), now, []task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}})
+		replies, err := p.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}}))
 		if err = errors.Join(err, replies[0].Err, p.Close()); err != nil {
 			t.Fatal(err)
 		}

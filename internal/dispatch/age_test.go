@@ -64,18 +64,13 @@ func (c *closed) LaneNamespaces(ctx context.Context) ([]string, error) {
 	return c.LeaseStore.LaneNamespaces(ctx)
 }
 
-func (c *closed) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	if err := c.err(); err != nil {
-		return nil, err
+func (c *closed) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if k := steps[0].Kind; k == store.Claim || k == store.Settlement {
+		if err := c.err(); err != nil {
+			return nil, err
+		}
 	}
-	return c.LeaseStore.Claim(ctx, now, claims)
-}
-
-func (c *closed) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]store.Reply, error) {
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	return c.LeaseStore.Settle(ctx, now, all)
+	return c.LeaseStore.Transit(ctx, now, steps)
 }
 
 func (c *closed) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -54,7 +55,7 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for _, batch := range batches {
-		if _, err := s.Apply(b.Context(), task.CeilMillis(time.Now()), batch); err != nil {
+		if _, err := s.Transit(b.Context(), task.CeilMillis(time.Now()), store.Changes(batch)); err != nil {
 			b.Fatal(err)
 		}
 		for d.Stats().Known > 40_000 { // beyond the window a memstore must scan
@@ -84,7 +85,7 @@ func BenchmarkLateness(b *testing.B) {
 				due := at(task.CeilMillis(time.Now().Add(250*time.Millisecond + time.Duration(j)*time.Millisecond)))
 				name := fmt.Sprintf("t%d-%d-%d-%d", n, i, j, time.Now().UnixNano())
 				change := task.Create{Spec: spec(b, name, 0, due, to(fmt.Sprint("host", j)))}
-				if _, err := s.Apply(b.Context(), task.CeilMillis(time.Now()), []task.Change{change}); err != nil {
+				if _, err := s.Transit(b.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{change})); err != nil {
 					b.Fatal(err)
 				}
 			}

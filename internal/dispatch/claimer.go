@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -87,7 +88,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 				claims[i].Holder = d.config.Holder
 			}
 		}
-		replies, err := d.queue.Claim(calls, now, claims)
+		replies, err := d.queue.Transit(calls, now, store.Claims(claims))
 		if err != nil {
 			d.storeAway()
 			return err
@@ -134,7 +135,7 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 		for i, a := range away {
 			settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
 		}
-		replies, err := d.queue.Settle(stopping, d.now(), settlements)
+		replies, err := d.queue.Transit(stopping, d.now(), store.Settlements(settlements))
 		if err != nil {
 			if d.logFailure(stopping, "give back claimed tasks", err) {
 				return
@@ -168,7 +169,7 @@ func (d *Dispatcher) releaseClaims(stopping, calls context.Context, batch []*att
 		return
 	}
 	_ = d.retry(stopping, calls, "give back claimed tasks", func(bool) error {
-		_, err := d.queue.Settle(calls, d.now(), settlements)
+		_, err := d.queue.Transit(calls, d.now(), store.Settlements(settlements))
 		return err
 	})
 }

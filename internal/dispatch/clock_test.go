@@ -51,22 +51,14 @@ func (q *timeRecorder) LanePages(ctx context.Context, until task.Millis, reads [
 	return q.LeaseStore.LanePages(ctx, until, reads)
 }
 
-func (q *timeRecorder) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	q.note("claim", now)
-	for _, c := range claims {
-		q.note("claim until", c.Until)
+func (q *timeRecorder) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	q.note(opOf(steps), now)
+	for _, st := range steps {
+		if c, ok := st.Transition.(task.Claim); ok {
+			q.note("claim until", c.Until)
+		}
 	}
-	return q.LeaseStore.Claim(ctx, now, claims)
-}
-
-func (q *timeRecorder) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
-	q.note("extend", now)
-	return q.LeaseStore.Extend(ctx, now, extensions)
-}
-
-func (q *timeRecorder) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
-	q.note("settle", now)
-	return q.LeaseStore.Settle(ctx, now, settlements)
+	return q.LeaseStore.Transit(ctx, now, steps)
 }
 
 func (q *timeRecorder) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {

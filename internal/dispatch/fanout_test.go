@@ -35,7 +35,7 @@ func TestManyLanesDoNotDelayTheSurvey(t *testing.T) {
 		for i := range changes {
 			changes[i] = task.Create{Spec: spec(t, fmt.Sprint("t", i), 0, to(fmt.Sprint("host", i)))}
 		}
-		if _, err := b.store.Apply(t.Context(), millis(), changes); err != nil {
+		if _, err := b.store.Transit(t.Context(), millis(), store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(takes)

@@ -68,16 +68,25 @@ func (f *faults) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Ent
 	return around(f, "peek", func() ([][]task.Entry, error) { return f.LeaseStore.Peek(ctx, reads) })
 }
 
-func (f *faults) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	return around(f, "claim", func() ([]store.Reply, error) { return f.LeaseStore.Claim(ctx, now-f.slow, claims) })
+func (f *faults) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	op := opOf(steps)
+	if op == "claim" {
+		now -= f.slow
+	}
+	return around(f, op, func() ([]store.Reply, error) { return f.LeaseStore.Transit(ctx, now, steps) })
 }
 
-func (f *faults) Extend(ctx context.Context, now task.Millis, e []task.Extension) ([]error, error) {
-	return around(f, "extend", func() ([]error, error) { return f.LeaseStore.Extend(ctx, now, e) })
-}
-
-func (f *faults) Settle(ctx context.Context, now task.Millis, s []task.Settlement) ([]store.Reply, error) {
-	return around(f, "settle", func() ([]store.Reply, error) { return f.LeaseStore.Settle(ctx, now, s) })
+// opOf returns the word for a call of Transit.
+func opOf(steps []store.Step) string {
+	switch steps[0].Kind {
+	case store.Claim:
+		return "claim"
+	case store.Extension:
+		return "extend"
+	case store.Settlement:
+		return "settle"
+	}
+	return "other"
 }
 
 func (f *faults) Watch(hint func([]task.Entry)) {
@@ -105,15 +114,16 @@ func TestWithoutHintsNoTaskIsLaterThanAPoll(t *testing.T) {
 // task can get.
 type unreadable struct{ store.LeaseStore }
 
-func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	replies, err := u.LeaseStore.Claim(ctx, now, slices.DeleteFunc(slices.Clone(claims), isBad))
-	if i := slices.IndexFunc(claims, isBad); i >= 0 && err == nil {
+func (u *unreadable) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	i := slices.IndexFunc(steps, isBad)
+	replies, err := u.LeaseStore.Transit(ctx, now, slices.DeleteFunc(slices.Clone(steps), isBad))
+	if i >= 0 && err == nil {
 		replies = slices.Insert(replies, i, store.Reply{Err: errBroken})
 	}
 	return replies, err
 }
 
-func isBad(c task.Claim) bool { return c.Key.Name == "bad" }
+func isBad(st store.Step) bool { return st.Kind == store.Claim && st.Key.Name == "bad" }
 
 func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 	var log bytes.Buffer

@@ -43,7 +43,7 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
 	var replies []store.Reply
 	_ = d.retry(stopping, calls, "fire schedules", func(bool) (err error) {
-		replies, err = d.queue.Fire(calls, d.now(), fires)
+		replies, err = d.queue.Transit(calls, d.now(), store.Fires(fires))
 		return err
 	})
 	skipped := skippedBy(replies)

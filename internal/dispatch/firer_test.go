@@ -213,16 +213,19 @@ type failingFires struct {
 	calls int
 }
 
-func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
+func (f *failingFires) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if steps[0].Kind != store.Fire {
+		return f.LeaseStore.Transit(ctx, now, steps)
+	}
 	f.calls++
 	switch f.calls % 3 {
 	case 1:
 		return nil, fmt.Errorf("it did not come to that")
 	case 2:
-		_, _ = f.LeaseStore.Fire(ctx, now, fires)
+		_, _ = f.LeaseStore.Transit(ctx, now, steps)
 		return nil, fmt.Errorf("the answer was lost")
 	}
-	return f.LeaseStore.Fire(ctx, now, fires)
+	return f.LeaseStore.Transit(ctx, now, steps)
 }
 
 // fullQueue has no room for occurrences until room is set.
@@ -232,12 +235,12 @@ type fullQueue struct {
 	fires atomic.Int64
 }
 
-func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	if q.room.Load() {
-		return q.LeaseStore.Fire(ctx, now, fires)
+func (q *fullQueue) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if q.room.Load() || steps[0].Kind != store.Fire {
+		return q.LeaseStore.Transit(ctx, now, steps)
 	}
-	q.fires.Add(int64(len(fires)))
-	replies := make([]store.Reply, len(fires))
+	q.fires.Add(int64(len(steps)))
+	replies := make([]store.Reply, len(steps))
 	for i := range replies {
 		replies[i].Err = task.ErrFull
 	}
@@ -266,12 +269,14 @@ func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
 // slowFires takes a while to fire.
 type slowFires struct{ store.LeaseStore }
 
-func (q slowFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	time.Sleep(3 * time.Second)
+func (q slowFires) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if steps[0].Kind == store.Fire {
+		time.Sleep(3 * time.Second)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return q.LeaseStore.Fire(ctx, now, fires)
+	return q.LeaseStore.Transit(ctx, now, steps)
 }
 
 func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {

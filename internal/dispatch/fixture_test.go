@@ -151,7 +151,7 @@ func (b *bed) apply(changes ...task.Change) {
 			}
 		}
 	}
-	replies, err := b.store.Apply(context.Background(), task.CeilMillis(time.Now()), changes)
+	replies, err := b.store.Transit(context.Background(), task.CeilMillis(time.Now()), store.Changes(changes))
 	if err != nil {
 		b.t.Fatalf("apply: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,7 +20,7 @@ func (b *bed) lose(names ...string) {
 		now := millis()
 		for _, name := range names {
 			t := b.get(name)
-			replies, err := b.store.Claim(ctx, now, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: task.Token(name), Until: now}})
+			replies, err := b.store.Transit(ctx, now, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: task.Token(name), Until: now}}))
 			if err != nil || replies[0].Err != nil {
 				b.t.Fatal(err, replies)
 			}

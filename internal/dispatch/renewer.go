@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -85,20 +86,20 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 	for i, a := range batch {
 		extensions[i] = task.Extension{Key: a.Key, Token: a.token, Until: now.Add(d.config.LeaseFor)}
 	}
-	errs, err := d.queue.Extend(calls, now, extensions)
+	replies, err := d.queue.Transit(calls, now, store.Extensions(extensions))
 	if err != nil {
 		d.logFailure(calls, "extend leases", err)
 		return
 	}
 	for i, a := range batch {
 		switch {
-		case task.Applied(errs[i]):
+		case task.Applied(replies[i].Err):
 			a.extended(start, d.config.LeaseFor)
 			d.leases.Extend(a.timer, a.left(d.monotonic())-d.config.guard())
-			if errs[i] != nil {
+			if replies[i].Err != nil {
 				a.cancelled()
 			}
-		case errors.Is(errs[i], task.ErrStale):
+		case errors.Is(replies[i].Err, task.ErrStale):
 			a.lost.Store(true)
 			a.cancel(ErrLeaseLost)
 		}

@@ -48,7 +48,7 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 		settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: a.outcome}
 	}
 	_ = d.retry(calls, calls, "settle outcomes", func(again bool) error {
-		replies, err := d.queue.Settle(calls, d.now(), settlements)
+		replies, err := d.queue.Transit(calls, d.now(), store.Settlements(settlements))
 		if err != nil {
 			d.storeAway()
 			return err

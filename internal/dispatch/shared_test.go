@@ -142,7 +142,7 @@ func (f *fleet) crowd(queue string, n int, hosts int) {
 		for i := range min(500, n-from) {
 			changes = append(changes, task.Create{Spec: spec(f.t, fmt.Sprint(queue, from+i), 0, due, in(queue), to(fmt.Sprint("host", rand.N(hosts))))})
 		}
-		if _, err := f.stores[0].Apply(f.t.Context(), task.CeilMillis(time.Now()), changes); err != nil {
+		if _, err := f.stores[0].Transit(f.t.Context(), task.CeilMillis(time.Now()), store.Changes(changes)); err != nil {
 			f.t.Fatal(err)
 		}
 	}

@@ -51,12 +51,13 @@ func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]store.Re
 	return replies, err
 }
 
-func (p *partly) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	return of(p, claims, func(c task.Claim) string { return c.Key.Name }, func(c []task.Claim) ([]store.Reply, error) { return p.LeaseStore.Claim(ctx, now, c) })
-}
-
-func (p *partly) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]store.Reply, error) {
-	return of(p, all, func(s task.Settlement) string { return s.Key.Name }, func(s []task.Settlement) ([]store.Reply, error) { return p.LeaseStore.Settle(ctx, now, s) })
+func (p *partly) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if k := steps[0].Kind; k != store.Claim && k != store.Settlement {
+		return p.LeaseStore.Transit(ctx, now, steps)
+	}
+	return of(p, steps, func(st store.Step) string { return st.Key.Name }, func(there []store.Step) ([]store.Reply, error) {
+		return p.LeaseStore.Transit(ctx, now, there)
+	})
 }
 
 func TestAnUnavailableShardDoesNotStopTheTasksOfOthers(t *testing.T) {

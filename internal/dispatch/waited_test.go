@@ -16,9 +16,11 @@ import (
 // away is a store whose claims take long.
 type away struct{ store.LeaseStore }
 
-func (s away) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	time.Sleep(3 * time.Second)
-	return s.LeaseStore.Claim(ctx, now, claims)
+func (s away) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if steps[0].Kind == store.Claim {
+		time.Sleep(3 * time.Second)
+	}
+	return s.LeaseStore.Transit(ctx, now, steps)
 }
 
 // The receiver of the tasks "slow" needs ten seconds for each, and the first eight

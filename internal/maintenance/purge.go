@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -91,7 +92,7 @@ func (w *Worker) cancel(ctx context.Context, still *task.Filter, tasks []*task.T
 	for i, t := range tasks {
 		changes[i] = task.Cancel{Key: t.Key(), Only: still, Reason: task.ReasonPurged}
 	}
-	replies, err := w.store.Apply(ctx, w.now(), changes)
+	replies, err := w.store.Transit(ctx, w.now(), store.Changes(changes))
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -93,7 +94,7 @@ func (w *Worker) check(ctx context.Context, schedules []*task.Task) (moved int, 
 	for i, t := range schedules {
 		changes[i] = task.CheckSchedule{Key: t.Key()}
 	}
-	replies, err := w.store.Apply(ctx, w.now(), changes)
+	replies, err := w.store.Transit(ctx, w.now(), store.Changes(changes))
 	if err != nil {
 		return 0, err
 	}

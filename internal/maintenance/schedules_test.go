@@ -18,6 +18,7 @@ import (
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -84,7 +85,7 @@ func (s *server) schedule(name string, rule recurrence.Rule) {
 	if err := spec.Validate(now); err != nil {
 		s.Fatal(err)
 	}
-	replies, err := s.store.Apply(s.Context(), now, []task.Change{task.PutSchedule{Spec: spec}})
+	replies, err := s.store.Transit(s.Context(), now, store.Changes([]task.Change{task.PutSchedule{Spec: spec}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies[0].Err)
 	}

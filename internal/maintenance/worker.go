@@ -16,7 +16,7 @@ import (
 
 // Store is the part of the store contract that a Worker uses.
 type Store interface {
-	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error)
+	store.Steps
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
 	Settings() *settings.Settings

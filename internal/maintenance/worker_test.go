@@ -53,7 +53,7 @@ func add(t *testing.T, s store.TaskStore, queue string, count int) {
 		}
 		changes[i] = task.Create{Spec: spec}
 	}
-	replies, err := s.Apply(t.Context(), now(), changes)
+	replies, err := s.Transit(t.Context(), now(), store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		young := task.DefaultSpec()
 		young.Name, young.ID, young.Queue, young.Request.URL = "young", "young", "doomed", "https://receiver.example/"
 		young.When = task.When{Relative: true, Delay: time.Hour}
-		if _, err := s.Apply(t.Context(), now().Add(-time.Hour), []task.Change{task.Create{Spec: young}}); err != nil { // the clock was set back
+		if _, err := s.Transit(t.Context(), now().Add(-time.Hour), store.Changes([]task.Change{task.Create{Spec: young}})); err != nil { // the clock was set back
 			t.Fatal(err)
 		}
 		run(t, Config{}, s).Wake()
@@ -144,12 +144,12 @@ type faulty struct {
 	fails int
 }
 
-func (f *faulty) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+func (f *faulty) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if f.fails > 0 {
 		f.fails--
 		return nil, errors.New("the disk is on holiday")
 	}
-	return f.Store.Apply(ctx, now, changes)
+	return f.Store.Transit(ctx, now, steps)
 }
 
 func TestAPurgeThatFailsIsBegunAgain(t *testing.T) {
@@ -174,9 +174,9 @@ type watching struct {
 	ended map[string]int // by queue
 }
 
-func (w *watching) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+func (w *watching) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	w.pages++
-	return w.Store.Apply(ctx, now, changes)
+	return w.Store.Transit(ctx, now, steps)
 }
 
 func (w *watching) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
@@ -313,9 +313,9 @@ type timed struct {
 	times []task.Millis
 }
 
-func (s *timed) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+func (s *timed) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	s.times = append(s.times, now)
-	return s.Store.Apply(ctx, now, changes)
+	return s.Store.Transit(ctx, now, steps)
 }
 
 func (s *timed) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {

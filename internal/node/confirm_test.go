@@ -103,7 +103,7 @@ func fill(t *testing.T, n *Node, namespace string) (number *atomic.Int64, stop f
 				}
 				changes[i] = task.Create{Spec: spec}
 			}
-			_, _ = n.Store.Apply(ctx, now, changes)
+			_, _ = n.Store.Transit(ctx, now, store.Changes(changes))
 		}
 	})
 	return number, func() { cancel(); filling.Wait() }

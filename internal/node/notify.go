@@ -15,25 +15,14 @@ type notifying struct {
 	notify func(keys ...task.Key)
 }
 
-// Settle settles first and notifies afterwards, so that a poll returns only
-// durable outcomes.
-func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
-	replies, err := q.LeaseStore.Settle(ctx, now, settlements)
-	if err == nil {
-		for _, s := range settlements {
-			q.notify(s.Key)
-		}
-	}
-	return replies, err
-}
-
-// Claim claims tasks. It notifies the API of each task that it could not claim,
-// because the task may have expired.
-func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	replies, err := q.LeaseStore.Claim(ctx, now, claims)
-	for i := range replies {
-		if replies[i].Err != nil && i < len(claims) {
-			q.notify(claims[i].Key)
+// Transit makes the steps first and notifies afterwards, so that a poll returns
+// only durable outcomes. It notifies of each settled task, and of each task that
+// could not be claimed, because that may have expired.
+func (q notifying) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	replies, err := q.LeaseStore.Transit(ctx, now, steps)
+	for i, r := range replies {
+		if st := &steps[i]; st.Kind == store.Settlement || st.Kind == store.Claim && r.Err != nil {
+			q.notify(st.Key)
 		}
 	}
 	return replies, err

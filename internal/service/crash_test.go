@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -24,11 +25,11 @@ func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
 	if err := spec.Validate(now); err != nil {
 		t.Fatal(err)
 	}
-	created, err := s.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+	created, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 	if err = errors.Join(err, created[0].Err); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), now, []task.Claim{{Key: spec.Key, Lane: created[0].Task.Lane(), Token: "t", Until: now + 60_000}})
+	claimed, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: spec.Key, Lane: created[0].Task.Lane(), Token: "t", Until: now + 60_000}}))
 	if err = errors.Join(err, claimed[0].Err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -56,7 +57,7 @@ func TestLiveDataHasHeldQueuesWithoutOverdueTasks(t *testing.T) {
 		if err := spec.Validate(now); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Store.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}}); err != nil {
+		if _, err := n.Store.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())

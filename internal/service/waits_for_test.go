@@ -98,7 +98,7 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 					if err := spec.Validate(now); err != nil {
 						t.Fatal(err)
 					}
-					if replies, err := n.Store.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}}); err != nil || replies[0].Err != nil {
+					if replies, err := n.Store.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil || replies[0].Err != nil {
 						t.Fatal(err, replies)
 					}
 				}
@@ -171,7 +171,7 @@ func lose(t *testing.T, s store.Store, names ...string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: task.Token(name), Until: now}})
+			replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: task.Token(name), Until: now}}))
 			if err != nil || replies[0].Err != nil {
 				t.Fatal(err, replies)
 			}

@@ -14,6 +14,8 @@ const ClaimFor = 15 * time.Second
 // LeaseStore is the part of a store that dispatch uses. Its now is the clock
 // rounded down (FloorMillis): no claim is early.
 type LeaseStore interface {
+	Steps
+
 	// Lanes returns the lanes that have, or may have, a scheduled task due at
 	// or before until, the earliest first. It costs O(lanes), no I/O.
 	Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error)
@@ -34,35 +36,8 @@ type LeaseStore interface {
 	// entries in order.
 	Peek(ctx context.Context, reads []LaneRead) ([][]task.Entry, error)
 
-	// Claim, Extend and Settle return ErrUnavailable for single items if only
-	// some shards are unavailable. Such items may or may not have been applied.
-
-	// Claim claims due tasks, each by itself, and returns them with their
-	// bodies. The errors of a reply are those of Claim.Apply. A claim alone
-	// need not be durable: after a crash each claim that was not settled has
-	// been reaped, or is as if never made.
-	Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]Reply, error)
-
-	// Extend extends leases and returns one error for each: nil, ErrStale or
-	// ErrCancelRequested. After ErrCancelRequested the lease was extended too.
-	// An extension is as durable as a claim.
-	Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error)
-
-	// Fire makes schedules create the occurrences of due instants, each by
-	// itself. One step creates the occurrence, unless its name is taken, and
-	// moves the schedule on. Both are durable when Fire returns. A schedule
-	// with more missed instants is due again at once. The errors of a reply are
-	// those of Fire.Apply, ErrFull and, as with claims, ErrUnavailable.
-	Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]Reply, error)
-
-	// Settle ends claims and returns one reply for each. A reply's error is
-	// nil, ErrStale, or the reason why the task's record cannot be read or
-	// written. A Result's Spawned task is created in the same batch, unless its
-	// name is taken.
-	Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]Reply, error)
-
 	// Reap takes back at most limit leases that ended at or before now, and
-	// returns how many. It treats Spawned tasks as Settle does. A store for a
+	// returns how many. A store for a
 	// single process reaps every lease when it is opened; its owner never needs
 	// to call Reap.
 	Reap(ctx context.Context, now task.Millis, limit int) (int, error)

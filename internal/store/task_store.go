@@ -8,21 +8,7 @@ import (
 
 // TaskStore is the part of a store that the API uses.
 type TaskStore interface {
-	// Apply applies changes in their order, each atomic by itself, and
-	// returns one Reply for each. The batch is not atomic: a crash in the
-	// middle leaves a prefix of it. now is the clock rounded up (CeilMillis),
-	// as delays count from it. A reply's error is one of the Change's own
-	// errors or ErrFull. The returned records carry their bodies only if the
-	// change set them.
-	//
-	// A Create or Replace fails with ErrIdempotencyReuse if a kept record of
-	// the same namespace has used its Idempotency key under another name, even
-	// if another record has the requested name. A change that exceeds its
-	// namespace's quotas fails with *QuotaError (Quota.Admit). A
-	// change that makes a record in a missing namespace fails with
-	// *MissingError (Settings.Takes). The audit log records each change
-	// (AuditChange) with the actor ActorOf(ctx).
-	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]Reply, error)
+	Steps
 
 	// Get returns the task with its body. Errors: ErrNotFound.
 	Get(ctx context.Context, key task.Key) (*task.Task, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -43,7 +44,7 @@ func createInStore(ctx context.Context, s *redisstore.Store, w *Work, from, to i
 		}
 		changes = append(changes, task.Create{Spec: spec})
 	}
-	replies, err := s.Apply(ctx, now, changes)
+	replies, err := s.Transit(ctx, now, store.Changes(changes))
 	if err != nil {
 		return err
 	}

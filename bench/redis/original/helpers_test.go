@@ -242,7 +242,7 @@ func create(t *testing.T, s *redisstore.Store, specs ...task.Spec) {
 
 func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Change) {
 	t.Helper()
-	replies, err := s.Apply(t.Context(), task.CeilMillis(now), changes)
+	replies, err := s.Transit(t.Context(), task.CeilMillis(now), store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Cha
 // refused returns the error of a change.
 func refused(t *testing.T, s *redisstore.Store, now time.Time, c task.Change) error {
 	t.Helper()
-	replies, err := s.Apply(t.Context(), task.CeilMillis(now), []task.Change{c})
+	replies, err := s.Transit(t.Context(), task.CeilMillis(now), store.Changes([]task.Change{c}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) 
 		t.Fatal(err)
 	}
 	c := task.Claim{Key: one.Key(), Lane: one.Lane(), Token: task.Token(node), Until: task.FloorMillis(now.Add(15 * time.Second))}
-	replies, err := s.Claim(t.Context(), task.FloorMillis(now), []task.Claim{c})
+	replies, err := s.Transit(t.Context(), task.FloorMillis(now), store.Claims([]task.Claim{c}))
 	if err != nil {
 		t.Fatal(err)
 	}

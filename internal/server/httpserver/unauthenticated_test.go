@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -252,7 +253,7 @@ func TestTheLimitOfOneClientDoesNotHoldForATrustedProxy(t *testing.T) {
 func TestAReplyThatIsNotReadEnds(t *testing.T) {
 	inFakeTime(t, 10, func(t *testing.T, b *testServer) {
 		b.srv.WriteTimeout = replyTimeout
-		store := memstore.New(memstore.Config{})
+		kept := memstore.New(memstore.Config{})
 		var changes []task.Change
 		for i := range 200 {
 			spec := task.DefaultSpec()
@@ -261,7 +262,7 @@ func TestAReplyThatIsNotReadEnds(t *testing.T) {
 			spec.When.Delay, spec.When.Relative = time.Hour, true
 			changes = append(changes, task.Create{Spec: spec})
 		}
-		replies, err := store.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+		replies, err := kept.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes))
 		for _, r := range replies {
 			if err == nil {
 				err = r.Err
@@ -270,7 +271,7 @@ func TestAReplyThatIsNotReadEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.srv.Handler = b.conns.markLastReplies(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+		b.srv.Handler = b.conns.markLastReplies(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, kept))
 		const path = "/v1/tasks?limit=1000&include=body"
 		began := time.Now()
 		two := startHTTP2(t, b.dialFrom("192.0.2.1"), 0)

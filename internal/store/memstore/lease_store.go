@@ -99,39 +99,15 @@ func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcomi
 	return page, nil
 }
 
-// Claim takes due tasks, each by itself.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
+// fireLocked makes a schedule create the occurrences of due instants.
+func (s *Store) fireLocked(now task.Millis, st store.Step) store.Reply {
+	old := s.records[st.Key]
+	facts := s.factsOf(old)
+	facts.Unfinished, facts.Quota = s.unfinishedLocked(st.Key), s.quotaLocked(st.Key.Namespace)
+	if old != nil {
+		old = s.withBodyLocked(old)
 	}
-	defer s.leave()
-	replies := make([]store.Reply, len(claims))
-	for i, c := range claims {
-		replies[i] = s.stepLocked(now, c.Key, c)
-		if t := replies[i].Task; t != nil && replies[i].Err == nil {
-			replies[i].Task = s.withBodyLocked(t)
-		}
-	}
-	return replies, nil
-}
-
-// Fire makes schedules create the occurrences of due instants.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	replies := make([]store.Reply, len(fires))
-	for i, f := range fires {
-		old := s.records[f.Key]
-		facts := s.factsOf(old)
-		facts.Unfinished, facts.Quota = s.unfinishedLocked(f.Key), s.quotaLocked(f.Key.Namespace)
-		if old != nil {
-			old = s.withBodyLocked(old)
-		}
-		replies[i] = s.transitLocked(now, old, f, facts)
-	}
-	return replies, nil
+	return s.transitLocked(now, old, st.Transition, facts)
 }
 
 // unfinishedLocked returns the number of unfinished occurrences of a schedule.
@@ -142,32 +118,6 @@ func (s *Store) unfinishedLocked(schedule task.Key) (n int64) {
 		}
 	}
 	return n
-}
-
-// Extend extends leases.
-func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	errs := make([]error, len(extensions))
-	for i, e := range extensions {
-		errs[i] = s.stepLocked(now, e.Key, e).Err
-	}
-	return errs, nil
-}
-
-// Settle ends claims.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	replies := make([]store.Reply, len(settlements))
-	for i, st := range settlements {
-		replies[i] = s.stepLocked(now, st.Key, st)
-	}
-	return replies, nil
 }
 
 // Reap takes back leases that ended at or before now, the longest ended first.

@@ -97,19 +97,25 @@ func Restore(config Config, now task.Millis, c Contents) *Store {
 	return s
 }
 
-// Apply applies changes, one after the other, in one critical section.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
+// Transit makes steps, one after the other, in one critical section.
+func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	replies := make([]store.Reply, len(changes))
-	for i, c := range changes {
-		if s.reusesKeyLocked(c) {
-			replies[i].Err = task.ErrIdempotencyReuse
-			continue
+	replies := make([]store.Reply, len(steps))
+	for i, st := range steps {
+		switch st.Kind {
+		case store.Change:
+			replies[i] = s.changeLocked(now, settings.ActorOf(ctx), st.Transition.(task.Change))
+		case store.Fire:
+			replies[i] = s.fireLocked(now, st)
+		default:
+			replies[i] = s.stepLocked(now, st.Key, st.Transition)
 		}
-		replies[i] = s.changeLocked(now, settings.ActorOf(ctx), c)
+		if t := replies[i].Task; st.Kind == store.Claim && t != nil && replies[i].Err == nil {
+			replies[i].Task = s.withBodyLocked(t)
+		}
 	}
 	return replies, nil
 }
@@ -117,6 +123,9 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 // changeLocked applies a client's change within its quotas, and records it
 // in the audit log.
 func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change) store.Reply {
+	if s.reusesKeyLocked(c) {
+		return store.Reply{Err: task.ErrIdempotencyReuse}
+	}
 	old := s.records[c.Target()]
 	result, err := c.Apply(now, old, s.factsOf(old))
 	if err == nil && result.Task != old {

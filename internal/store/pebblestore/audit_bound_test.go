@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -26,7 +27,7 @@ func TestTheAuditLogIsCountedAgainAfterACrash(t *testing.T) {
 			spec := task.DefaultSpec()
 			spec.Name, spec.ID, spec.Namespace = "x", task.NewID(now), "acme"
 			spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now}
-			if r, err := s.Apply(t.Context(), now, []task.Change{task.Replace{Spec: spec}}); err != nil || r[0].Err != nil {
+			if r, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Replace{Spec: spec}})); err != nil || r[0].Err != nil {
 				t.Fatal(err, r[0].Err)
 			}
 		}
@@ -100,7 +101,7 @@ func TestTheAuditLogIsBoundedWhileOldEntriesAreRemovedByAge(t *testing.T) {
 		t.Helper()
 		spec := newSpec("x", now)
 		spec.Namespace = namespace
-		if r, err := s.Apply(t.Context(), at, []task.Change{task.Replace{Spec: spec}}); err != nil || r[0].Err != nil {
+		if r, err := s.Transit(t.Context(), at, store.Changes([]task.Change{task.Replace{Spec: spec}})); err != nil || r[0].Err != nil {
 			t.Fatal(err, r)
 		}
 	}

@@ -60,7 +60,7 @@ func openDisk(b testing.TB, dir string) *Store {
 // mustApply applies changes. All of them must succeed.
 func mustApply(b testing.TB, s *Store, changes []task.Change) {
 	b.Helper()
-	replies, err := s.Apply(context.Background(), benchStart, changes)
+	replies, err := s.Transit(context.Background(), benchStart, store.Changes(changes))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -157,9 +157,9 @@ func deliver(b testing.TB, s *Store, n int) int {
 		claims[i] = task.Claim{Key: e.Key(), Lane: e.Lane, Token: token, Until: benchStart + 1000}
 		settlements[i] = task.Settlement{Key: e.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart}}
 	}
-	replies, err := s.Claim(ctx, benchStart, claims)
+	replies, err := s.Transit(ctx, benchStart, store.Claims(claims))
 	mustReplies(b, replies, err)
-	replies, err = s.Settle(ctx, benchStart, settlements)
+	replies, err = s.Transit(ctx, benchStart, store.Settlements(settlements))
 	mustReplies(b, replies, err)
 	return len(claims)
 }
@@ -201,9 +201,9 @@ func BenchmarkClaimLatency(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		began := time.Now()
-		replies, err := s.Claim(context.Background(), benchStart, []task.Claim{{
+		replies, err := s.Transit(context.Background(), benchStart, store.Claims([]task.Claim{{
 			Key: task.Key{Namespace: t.Namespace, Name: newName(int64(i))}, Lane: t.Lane(), Token: "t", Until: benchStart + 1000,
-		}})
+		}}))
 		mustReplies(b, replies, err)
 		worst = max(worst, time.Since(began))
 	}
@@ -226,9 +226,9 @@ func BenchmarkAfterACrash(b *testing.B) {
 				spec := newSpec(newName(1<<32+id), benchStart+1)
 				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
 				t := taskOf(spec)
-				replies, err := s.Claim(context.Background(), benchStart+1, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: "t", Until: benchStart + 1000}})
+				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: "t", Until: benchStart + 1000}}))
 				mustReplies(b, replies, err)
-				replies, err = s.Settle(context.Background(), benchStart+1, []task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}})
+				replies, err = s.Transit(context.Background(), benchStart+1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}}))
 				mustReplies(b, replies, err)
 			}
 		})
@@ -262,7 +262,7 @@ var million = sync.OnceValues(func() (vfs.FS, error) {
 		return nil, err
 	}
 	for first := int64(0); first < 1_000_000; first += 1000 {
-		if _, err := s.Apply(context.Background(), benchStart, creates(first, 1000, later)); err != nil {
+		if _, err := s.Transit(context.Background(), benchStart, store.Changes(creates(first, 1000, later))); err != nil {
 			return nil, err
 		}
 	}

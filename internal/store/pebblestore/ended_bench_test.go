@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkListEnded(b *testing.B) {
 		for i, c := range made {
 			cancels[i] = task.Cancel{Key: c.Target()}
 		}
-		if _, err := s.Apply(ctx, benchStart+task.Millis(first), cancels); err != nil {
+		if _, err := s.Transit(ctx, benchStart+task.Millis(first), store.Changes(cancels)); err != nil {
 			b.Fatal(err)
 		}
 	}

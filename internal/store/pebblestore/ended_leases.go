@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -49,7 +50,7 @@ func (s *endedLeases) find(now task.Millis, t *task.Task) []lost {
 		delete(s.found, t.Key())
 		return nil
 	}
-	this := endedLease{lost: lost{t.Key(), t.Lease.Token, t.Lease.Until}, seen: now, scrub: s.scrubs}
+	this := endedLease{lost: lost{t.Key(), kernel.Reap{Token: t.Lease.Token, Until: t.Lease.Until}}, seen: now, scrub: s.scrubs}
 	if old, again := s.found[this.key]; again && old.lost == this.lost {
 		if now.Sub(old.seen) >= store.AbandonedAfter {
 			delete(s.found, this.key)
@@ -67,15 +68,5 @@ func (s *endedLeases) find(now task.Millis, t *task.Task) []lost {
 // lost is a lease that no process holds.
 type lost struct {
 	key   task.Key
-	token task.Token
-	until task.Millis
-}
-
-// Apply implements task.Transition. It takes the lease back if it has not
-// changed. Errors: task.ErrStale.
-func (l lost) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
-	if old == nil || old.State != task.Running || old.Lease.Token != l.token || old.Lease.Until != l.until {
-		return task.Result{}, task.ErrStale
-	}
-	return old.Reap(now, false, f.Policy), nil
+	lease kernel.Reap
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -73,7 +74,7 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 	s := open(t, fs, Config{OnFatal: func(err error) { called = append(called, err) }})
 	mustApply(t, s, creates(0, 100, later))
 	broken.Store(true)
-	if _, err := s.Apply(t.Context(), benchStart, creates(100, 1, later)); !errors.Is(err, task.ErrClosed) || !errors.Is(err, errInjected) {
+	if _, err := s.Transit(t.Context(), benchStart, store.Changes(creates(100, 1, later))); !errors.Is(err, task.ErrClosed) || !errors.Is(err, errInjected) {
 		t.Errorf("the create that was not synced: %v", err)
 	}
 	broken.Store(false) // a sync that succeeds after a failed one proves nothing
@@ -100,7 +101,7 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 func everyCall(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
-		"Apply": func() error { _, err := s.Apply(ctx, benchStart, creates(200, 1, later)); return err },
+		"Apply": func() error { _, err := s.Transit(ctx, benchStart, store.Changes(creates(200, 1, later))); return err },
 		"Get":   func() error { _, err := s.Get(ctx, clientKey(newName(0))); return err },
 		"List": func() error {
 			_, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1})
@@ -110,9 +111,12 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 		"Peek":   func() error { _, err := s.Peek(ctx, nil); return err },
 		"Claim":  func() error { return claimOne(ctx, s, newName(0)) },
 		"Settle": func() error { return settleOne(ctx, s, newName(0)) },
-		"Extend": func() error { _, err := s.Extend(ctx, benchStart, []task.Extension{{}}); return err },
-		"Reap":   func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
-		"Sweep":  func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
+		"Extend": func() error {
+			_, err := s.Transit(ctx, benchStart, store.Extensions([]task.Extension{{}}))
+			return err
+		},
+		"Reap":  func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
+		"Sweep": func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
 		"Configure": func() error {
 			_, err := s.Configure(ctx, benchStart, []settings.Edit{settings.EndPurge{Namespace: "n", Name: "q"}})
 			return err
@@ -266,7 +270,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply := func(word string, id int64, changes ...task.Change) {
-		if _, err := s.Apply(t.Context(), benchStart, changes); err != nil {
+		if _, err := s.Transit(t.Context(), benchStart, store.Changes(changes)); err != nil {
 			<-t.Context().Done() // OnFatal ends the process
 		}
 		fmt.Println(word, newName(id))

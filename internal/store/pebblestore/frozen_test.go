@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,7 +36,7 @@ func TestAFrozenFileSystemStopsTheStoreInBoundedTime(t *testing.T) {
 		began := time.Now()
 		answered := make(chan error, 1)
 		go func() {
-			_, err := s.Apply(t.Context(), benchStart, creates(0, 1, later))
+			_, err := s.Transit(t.Context(), benchStart, store.Changes(creates(0, 1, later)))
 			answered <- err
 		}()
 		select {

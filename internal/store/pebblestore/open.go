@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -219,7 +220,7 @@ func (s *Store) reapAll() error {
 	if err != nil {
 		return err
 	}
-	left, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, reaping{gone: true, blameless: blameless}, math.MaxInt)
+	left, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, kernel.Reap{Gone: true, Blameless: blameless}, math.MaxInt)
 	if err == nil && blameless {
 		err = errors.Join(s.watermark.setFailed(false), s.watermark.file.Sync())
 	}

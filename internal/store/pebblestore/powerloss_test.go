@@ -361,7 +361,7 @@ func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.C
 		return fmt.Errorf("the test itself is wrong: %T: %w", change, err)
 	}
 	c.expect(e, next.Task)
-	replies, err := s.Apply(ctx, benchStart, []task.Change{change})
+	replies, err := s.Transit(ctx, benchStart, store.Changes([]task.Change{change}))
 	return c.note(e, replies, err)
 }
 
@@ -369,7 +369,7 @@ func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.C
 func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.Task) error {
 	now := max(benchStart, old.Due)
 	token := task.Token(fmt.Sprintf("%s-%d", old.Name, c.rng.Uint64()))
-	replies, err := s.Claim(ctx, now, []task.Claim{{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + 1000}})
+	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + 1000}}))
 	if err != nil || replies[0].Err != nil {
 		return errors.Join(err, firstError(replies))
 	}
@@ -383,7 +383,7 @@ func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.T
 		return err
 	}
 	c.expect(e, next.Task)
-	replies, err = s.Settle(ctx, now, []task.Settlement{settlement})
+	replies, err = s.Transit(ctx, now, store.Settlements([]task.Settlement{settlement}))
 	return c.note(e, replies, err)
 }
 

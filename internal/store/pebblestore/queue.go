@@ -16,7 +16,7 @@ type request struct {
 	ctx     context.Context // a call is not begun if its context has ended
 	now     task.Millis
 	who     settings.Actor // for the audit log
-	steps   []step
+	steps   []store.Step
 	replies []store.Reply // the replies to the steps applied so far
 	urgent  bool          // a call of dispatch: handled before those of clients
 
@@ -32,25 +32,6 @@ type request struct {
 	err  error  // the error of the whole call
 	done chan struct{}
 }
-
-// step is one item of a call.
-type step struct {
-	key        task.Key
-	kind       kind
-	transition task.Transition
-}
-
-// kind is the type of a step, besides its transition.
-type kind uint8
-
-const (
-	change kind = iota
-	claim
-	fire
-	extension
-	settlement
-	reap
-)
 
 // queue holds the requests that the committer has not yet taken.
 type queue struct {

@@ -49,7 +49,7 @@ func (c *committer) repair(r *request) error {
 		}
 	}
 	for _, l := range m.lost {
-		reply, err := c.step(r, &step{key: l.key, kind: reap, transition: l})
+		reply, err := c.step(r, &store.Step{Key: l.key, Transition: l.lease, Kind: store.Reaping})
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -42,31 +43,14 @@ func (r *reserve) refresh(s *Store, now time.Time) {
 	}
 }
 
-// room refuses steps for which the disk has no room. Steps that create tasks
-// must not use the reserve. Other changes, which write audit entries, can use
-// half of it. Steps that end tasks can use all of it. Errors: task.ErrFull.
-func (c *committer) room(st *step, old *task.Task, result task.Result) error {
-	c.reserve.refresh(c.Store, time.Now())
-	if !c.reserve.space.short(1) {
+// Room implements kernel.Facts. More pending tasks must not use the reserve.
+// Other changes, which write audit entries, can use half of it. Steps that end
+// tasks can use all of it.
+func (d *deciding) Room(need kernel.Need) error {
+	d.reserve.refresh(d.Store, time.Now())
+	space := d.reserve.space
+	if !space.short(1) || need == kernel.MoreBytes && !space.short(2) {
 		return nil
 	}
-	more := result.Spawned != nil || pends(result.Task) && !pends(old)
-	if !more && (st.kind != change || ends(st.transition) || !c.reserve.space.short(2)) {
-		return nil
-	}
-	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, c.reserve.space.Free)
-}
-
-// pends reports whether t waits for an attempt or has one under way.
-func pends(t *task.Task) bool {
-	return t != nil && (t.State == task.Scheduled || t.State == task.Running)
-}
-
-// ends reports whether a change only frees space.
-func ends(t task.Transition) bool {
-	switch t.(type) {
-	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:
-		return true
-	}
-	return false
+	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, space.Free)
 }

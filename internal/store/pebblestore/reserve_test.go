@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -28,7 +29,7 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	now := benchStart
 	one := func(c task.Change) error {
 		t.Helper()
-		replies, err := s.Apply(t.Context(), now, []task.Change{c})
+		replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{c}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,11 +44,11 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := s.Claim(t.Context(), now, []task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: "token", Until: now.Add(1e9)}})
+		claims, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: "token", Until: now.Add(1e9)}}))
 		if err != nil || claims[0].Err != nil {
 			t.Fatal(err, claims)
 		}
-		settled, err := s.Settle(t.Context(), now, []task.Settlement{{Key: got.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Success, Status: 200}}})
+		settled, err := s.Transit(t.Context(), now, store.Settlements([]task.Settlement{{Key: got.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Success, Status: 200}}}))
 		if err != nil || settled[0].Err != nil {
 			t.Fatal(err, settled)
 		}

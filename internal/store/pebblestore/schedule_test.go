@@ -36,7 +36,7 @@ func scheduleKey(name string) task.Key { return task.ScheduleKey(task.DefaultNam
 
 // fireOne fires a schedule.
 func fireOne(ctx context.Context, s *Store, now task.Millis, name string) (store.Reply, error) {
-	replies, err := s.Fire(ctx, now, []task.Fire{{Key: scheduleKey(name)}})
+	replies, err := s.Transit(ctx, now, store.Fires([]task.Fire{{Key: scheduleKey(name)}}))
 	if err != nil {
 		return store.Reply{}, err
 	}

@@ -59,7 +59,7 @@ func scrubWorld(t *testing.T) *Store {
 			t.Fatal(err)
 		}
 	}
-	replies, err := s.Settle(t.Context(), benchStart, []task.Settlement{{Key: clientKey("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}})
+	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: clientKey("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
 	mustReplies(t, replies, err)
 	for _, c := range []task.Change{task.Cancel{Key: clientKey("done")}, task.Run{Key: clientKey("urgent")}} {
 		if err := apply(t.Context(), s, c); err != nil {
@@ -294,7 +294,7 @@ func churn(t *testing.T, s *Store) (stop func()) {
 				name := fmt.Sprintf("%c%d-%d", "0mz~"[i%4], who, i%97)
 				spec := newSpec(strings.Replace(name, "~", "zz", 1), benchStart)
 				changes := []task.Change{task.Replace{Spec: spec}, task.Run{Key: spec.Key}, task.Replace{Spec: spec}, task.Cancel{Key: spec.Key}}
-				if _, err := s.Apply(ctx, benchStart, changes[:1+i%4]); err != nil {
+				if _, err := s.Transit(ctx, benchStart, store.Changes(changes[:1+i%4])); err != nil {
 					return
 				}
 				if i%10 == 9 {

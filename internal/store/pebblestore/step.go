@@ -9,66 +9,60 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // step applies one step of r in the batch being filled. Its error is a
 // failure of the medium. The error of the step itself is in the reply.
-func (c *committer) step(r *request, st *step) (store.Reply, error) {
-	if reused, err := c.reusesKey(r, st); err != nil || reused {
-		return store.Reply{Err: task.ErrIdempotencyReuse}, err
-	}
-	old, inline, err := c.load(r, st.key)
+func (c *committer) step(r *request, st *store.Step) (store.Reply, error) {
+	owner, err := c.ownerOf(st)
 	if err != nil {
 		return store.Reply{}, err
 	}
-	facts := task.Facts{Policy: c.policyOf(old)}
+	old, inline, err := c.load(r, st.Key)
+	if err != nil {
+		return store.Reply{}, err
+	}
 	var body []byte
 	var known bool
-	if st.kind == claim || st.kind == fire { // before put removes it from the cache
+	if st.Kind.NeedsBody() { // before put removes it from the cache
 		body, known = c.knownBody(old, inline)
 	}
-	if st.kind == fire && old != nil {
+	if st.Kind == store.Fire && old != nil {
 		if !known {
 			if body, err = getBody(c.db, old); err != nil {
 				return store.Reply{}, err
 			}
 		}
 		old = withBody(old, body)
-		facts.Unfinished, facts.Quota = c.counters.unfinished(st.key), c.quota(st.key.Namespace)
 	}
-	result, refusal := st.transition.Apply(r.now, old, facts)
-	if refusal == nil && st.kind == change && result.Task != old {
-		refusal = c.admit(r, old, result.Task)
+	d := kernel.Decide(r.now, st, owner, old, (*deciding)(c))
+	if !d.Applied {
+		r.wait = max(r.wait, c.seen(d.Seen, task.Key{Namespace: st.Key.Namespace, Name: owner}))
+		return store.Reply{Err: d.Err}, nil
 	}
-	if refusal == nil && result.Task != old && (st.kind == change || st.kind == fire) {
-		refusal = c.room(st, old, result)
-	}
-	if !task.Applied(refusal) {
-		return store.Reply{Err: refusal}, nil
-	}
-	c.newest.Spare(old, result)
-	reply := store.Reply{Result: result, Err: refusal}
-	if result.Task != old {
-		if err := c.put(r, old, inline, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {
+	reply := store.Reply{Result: d.Result, Err: d.Err}
+	if d.Task != old {
+		if err := c.put(r, old, inline, d.Task, d.Synced || st.Kind == store.Claim && c.suspects.has(d.Task)); err != nil {
 			return store.Reply{}, err
 		}
 	}
-	if result.Spawned != nil {
-		if err := c.spawn(r, result.Spawned); err != nil {
+	if d.Spawned != nil {
+		if err := c.spawn(r, d.Spawned); err != nil {
 			return store.Reply{}, err
 		}
 	}
-	if st.kind == change {
-		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), result); ok {
+	if st.Kind == store.Change {
+		if e, ok := settings.AuditChange(r.now, r.who, st.Transition.(task.Change), d.Result); ok {
 			c.record(e)
 		}
 	}
-	if st.kind == claim && refusal == nil {
+	if st.Kind == store.Claim && d.Err == nil {
 		if !known {
-			body, err = getBody(c.db, result.Task)
+			body, err = getBody(c.db, d.Task)
 		}
-		reply.Task = withBody(result.Task, body)
+		reply.Task = withBody(d.Task, body)
 	}
 	return reply, err
 }
@@ -82,37 +76,39 @@ func (c *committer) spawn(r *request, t *task.Task) error {
 	return c.put(r, nil, nil, t, true)
 }
 
-// policyOf returns the retention of t's queue; t can be nil.
-func (c *committer) policyOf(t *task.Task) task.Policy {
-	if t == nil {
-		return c.config.Policy
-	}
-	return c.newest.Policy(c.config.Policy, t.Namespace, t.Queue)
-}
+// deciding is the committer as the facts of a decision.
+type deciding committer
 
-// admit checks that the namespace exists, and that its quotas allow the change
-// from old to t.
-func (c *committer) admit(r *request, old, t *task.Task) error {
-	if err := c.newest.Takes(old, t); err != nil {
-		r.wait = max(r.wait, c.edited)
-		return err
-	}
-	q := c.quota(t.Namespace)
-	err := q.Admit(old, t)
-	if err != nil {
-		r.wait = max(r.wait, c.dirty()) // for the records that fill the quota
-	}
-	return err
-}
+// Settings implements kernel.Facts.
+func (d *deciding) Settings() *settings.Settings { return d.newest }
 
-// quota returns the limits of a namespace, and its counts after the steps
-// before.
-func (c *committer) quota(namespace string) task.Quota {
-	n, ok := c.newest.Get(settings.SettingKey{Kind: settings.NamespaceKind, Name: namespace}).(*settings.NamespaceSettings)
+// Retention implements kernel.Facts.
+func (d *deciding) Retention() task.Policy { return d.config.Policy }
+
+// Unfinished implements kernel.Facts.
+func (d *deciding) Unfinished(schedule task.Key) int64 { return d.counters.unfinished(schedule) }
+
+// Quota implements kernel.Facts: the counts are those after the steps before.
+func (d *deciding) Quota(namespace string) task.Quota {
+	n, ok := d.newest.Get(settings.SettingKey{Kind: settings.NamespaceKind, Name: namespace}).(*settings.NamespaceSettings)
 	if !ok {
 		return task.Quota{}
 	}
-	return n.Quota(c.counters.namespace(namespace))
+	return n.Quota(d.counters.namespace(namespace))
+}
+
+// seen returns the newest batch that must be synced before a refusal. owner is the
+// record that has the step's Idempotency-Key.
+func (c *committer) seen(part kernel.Seen, owner task.Key) uint64 {
+	switch part {
+	case kernel.SeenKeyOwner:
+		return c.recent[owner].dirty
+	case kernel.SeenSettings:
+		return c.edited
+	case kernel.SeenCounts:
+		return c.dirty() // for the records that fill the quota
+	}
+	return 0 // load has waited for the record
 }
 
 // dirty returns the number of the newest batch that must be synced.
@@ -121,19 +117,6 @@ func (c *committer) dirty() uint64 {
 		return c.number + 1
 	}
 	return c.number
-}
-
-// mustSync reports whether the reply to the step, which makes t, must wait for
-// a sync. After a crash a lease has no use, except to count the tasks that kill
-// the process.
-func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
-	switch st.kind {
-	case claim:
-		return refusal != nil || c.suspects.has(t)
-	case extension:
-		return false
-	}
-	return true
 }
 
 // load returns the record of key after the steps before, without its body, and
@@ -178,19 +161,14 @@ func withBody(t *task.Task, body []byte) *task.Task {
 	return &loaded
 }
 
-// reusesKey reports whether the step has an Idempotency-Key that created a task
-// with another name that still exists.
-func (c *committer) reusesKey(r *request, st *step) (bool, error) {
-	used := task.KeyOf(st.transition)
+// ownerOf returns the name of the task that the step's Idempotency-Key created,
+// "" if it has none, or if no such task still exists.
+func (c *committer) ownerOf(st *store.Step) (string, error) {
+	used := task.KeyOf(st.Transition)
 	if used == "" {
-		return false, nil
+		return "", nil
 	}
-	name, err := c.keyOwner(idemKey{st.key.Namespace, used})
-	if err != nil || name == "" || name == st.key.Name {
-		return false, err
-	}
-	r.wait = max(r.wait, c.recent[task.Key{Namespace: st.key.Namespace, Name: name}].dirty)
-	return true, nil
+	return c.keyOwner(idemKey{st.Key.Namespace, used})
 }
 
 // keyOwner returns the name of the task that an Idempotency-Key created, or ""

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -119,28 +121,9 @@ func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err err
 	return keys, it.Error()
 }
 
-// reaping takes back a lease that ended at or before now.
-type reaping struct {
-	gone      bool // the process that had the lease has ended
-	blameless bool // the process ended because of its medium, not because of an attempt
-}
-
-// Apply implements task.Transition. Errors: task.ErrStale.
-func (g reaping) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
-	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
-		return task.Result{}, task.ErrStale
-	}
-	if g.blameless && !old.Superseded() { // Reap does not count the attempt of a task that was replaced
-		before := *old
-		before.Reclaims-- // Reap adds it again
-		old = &before
-	}
-	return old.Reap(now, g.gone, f.Policy), nil
-}
-
 // reap takes back at most limit leases that ended at or before until. It
 // returns the tasks after that.
-func (s *Store) reap(ctx context.Context, now, until task.Millis, how reaping, limit int) ([]*task.Task, error) {
+func (s *Store) reap(ctx context.Context, now, until task.Millis, how kernel.Reap, limit int) ([]*task.Task, error) {
 	var keys []task.Key
 	err := s.locked("read the leases", func() (err error) {
 		keys, err = leases(s.db, until, limit)
@@ -149,9 +132,9 @@ func (s *Store) reap(ctx context.Context, now, until task.Millis, how reaping, l
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	steps := make([]step, len(keys))
+	steps := make([]store.Step, len(keys))
 	for i, key := range keys {
-		steps[i] = step{key: key, kind: reap, transition: how}
+		steps[i] = store.Step{Key: key, Transition: how, Kind: store.Reaping}
 	}
 	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 	if err != nil {

@@ -95,7 +95,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			return errors.Join(err, wantOne(len(p.Entries)))
 		},
 		"the create that finds it": func(ctx context.Context, s *Store) error {
-			r, err := s.Apply(ctx, benchStart, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+			r, err := s.Transit(ctx, benchStart, store.Changes([]task.Change{task.Create{Spec: newSpec("a", benchStart)}}))
 			if err == nil && errors.Is(r[0].Err, task.ErrExists) {
 				return nil
 			}
@@ -216,7 +216,7 @@ func taskOf(s task.Spec) *task.Task {
 
 // apply makes one change. The error is that of the call or of the change.
 func apply(ctx context.Context, s *Store, c task.Change) error {
-	replies, err := s.Apply(ctx, benchStart, []task.Change{c})
+	replies, err := s.Transit(ctx, benchStart, store.Changes([]task.Change{c}))
 	return errors.Join(err, firstError(replies))
 }
 
@@ -226,15 +226,15 @@ func claimOne(ctx context.Context, s *Store, name string) error {
 
 // claimTask claims t in its present state.
 func claimTask(ctx context.Context, s *Store, t *task.Task, now task.Millis) error {
-	replies, err := s.Claim(ctx, now, []task.Claim{{
+	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{{
 		Key: t.Key(), Lane: t.Lane(), Token: task.Token("token of " + t.Name), Until: now + 1000,
-	}})
+	}}))
 	return errors.Join(err, firstError(replies))
 }
 
 func settleOne(ctx context.Context, s *Store, name string) error {
-	replies, err := s.Settle(ctx, benchStart, []task.Settlement{{
+	replies, err := s.Transit(ctx, benchStart, store.Settlements([]task.Settlement{{
 		Key: clientKey(name), Token: task.Token("token of " + name), Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart},
-	}})
+	}}))
 	return errors.Join(err, firstError(replies))
 }

@@ -116,7 +116,7 @@ func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
-		if replies, err := s.Apply(t.Context(), benchStart+1, []task.Change{task.Run{Key: clientKey("by-hand")}}); err != nil || replies[0].Err != nil {
+		if replies, err := s.Transit(t.Context(), benchStart+1, store.Changes([]task.Change{task.Run{Key: clientKey("by-hand")}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
 		mustApply(t, s, []task.Change{task.Patch{Key: clientKey("left-before"), When: &task.When{At: benchStart + 1}}})

@@ -5,66 +5,21 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Apply implements store.TaskStore.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
-	steps := make([]step, len(changes))
-	for i, c := range changes {
-		steps[i] = step{key: c.Target(), kind: change, transition: c}
-	}
-	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps})
-}
-
-// Claim implements store.LeaseStore.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	steps := make([]step, len(claims))
-	for i, c := range claims {
-		steps[i] = step{key: c.Key, kind: claim, transition: c}
-	}
-	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
-}
-
-// Fire implements store.LeaseStore.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	steps := make([]step, len(fires))
-	for i, f := range fires {
-		steps[i] = step{key: f.Key, kind: fire, transition: f}
-	}
-	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
-}
-
-// Extend implements store.LeaseStore.
-func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
-	steps := make([]step, len(extensions))
-	for i, e := range extensions {
-		steps[i] = step{key: e.Key, kind: extension, transition: e}
-	}
-	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
-	if err != nil {
-		return nil, err
-	}
-	errs := make([]error, len(replies))
-	for i, r := range replies {
-		errs[i] = r.Err
-	}
-	return errs, nil
-}
-
-// Settle implements store.LeaseStore.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
-	steps := make([]step, len(settlements))
-	for i, st := range settlements {
-		steps[i] = step{key: st.Key, kind: settlement, transition: st}
-	}
-	return s.submit(ctx, &request{now: now, steps: steps, urgent: true})
+// Transit implements store.Steps. The calls of dispatch come before those of
+// clients.
+func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	urgent := len(steps) > 0 && steps[0].Kind != store.Change
+	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps, urgent: urgent})
 }
 
 // Reap implements store.LeaseStore. Open has reaped the leases of the previous
 // process. Leases of this process are lost only if its dispatcher forgot them.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	left, err := s.reap(ctx, now, now, reaping{}, limit)
+	left, err := s.reap(ctx, now, now, kernel.Reap{}, limit)
 	return len(left), err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -144,7 +145,7 @@ func TestASweepReadsAboutAsManyEntriesAsItRemoves(t *testing.T) {
 		for i := range list {
 			list[i] = task.Replace{Spec: specOf(t, fmt.Sprint("t", i), now.Add(storetest.AuditKeep)+1000)}
 		}
-		if _, err := s.Apply(t.Context(), now, list); err != nil {
+		if _, err := s.Transit(t.Context(), now, store.Changes(list)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -69,7 +70,7 @@ func TestTasksOfOneMasterAreClaimedWhileAnotherIsUnavailable(t *testing.T) {
 	tasks := soon(t, a, "t", 30, 0)
 	away := 1
 	cluster.Servers[away].Kill()
-	replies, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
 	if err != nil {
 		t.Fatal(err)
 	}

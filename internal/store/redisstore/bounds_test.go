@@ -27,7 +27,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 		}
 		changes = append(changes, task.Create{Spec: spec})
 	}
-	replies, err := s.Apply(t.Context(), at, changes)
+	replies, err := s.Transit(t.Context(), at, store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 				changes = append(changes, task.Cancel{Key: task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}})
 			}
 		}
-		if _, err := s.Apply(t.Context(), at, changes); err != nil {
+		if _, err := s.Transit(t.Context(), at, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,24 +9,12 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// Claim implements store.LeaseStore.
-func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]store.Reply, error) {
-	steps := make([]*step, len(claims))
-	for i, c := range claims {
-		steps[i] = &step{key: c.Key, kind: claim, transition: c}
-	}
-	replies, err := s.submitByMaster(ctx, now, steps)
-	for _, c := range claims {
-		s.leaseWritten(c.Key, c.Until)
-	}
-	return replies, err
-}
 
 // leaseWritten makes Reap read the shard of key when a lease that this process
 // has written, or perhaps has written, ends.
@@ -34,69 +22,6 @@ func (s *Store) leaseWritten(key task.Key, until task.Millis) {
 	if h := s.own.Acquired(s.shard(key)); h != nil {
 		h.Leases.Lower(until)
 	}
-}
-
-// Fire implements store.LeaseStore.
-func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	steps := make([]*step, len(fires))
-	for i, f := range fires {
-		steps[i] = &step{key: f.Key, kind: fire, transition: f}
-	}
-	return s.submitByMaster(ctx, now, steps)
-}
-
-// Extend implements store.LeaseStore.
-func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
-	steps := make([]*step, len(extensions))
-	for i, e := range extensions {
-		steps[i] = &step{key: e.Key, kind: extension, transition: e}
-	}
-	replies, err := s.submitByMaster(ctx, now, steps)
-	for _, e := range extensions {
-		s.leaseWritten(e.Key, e.Until)
-	}
-	if err != nil {
-		return nil, err
-	}
-	errs := make([]error, len(replies))
-	for i, r := range replies {
-		errs[i] = r.Err
-	}
-	return errs, nil
-}
-
-// Settle implements store.LeaseStore.
-func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]store.Reply, error) {
-	steps := make([]*step, len(settlements))
-	for i, st := range settlements {
-		steps[i] = &step{key: st.Key, kind: settlement, transition: st}
-	}
-	return s.submitByMaster(ctx, now, steps)
-}
-
-// reapOne takes back a lease that has ended. The node that held it may still be
-// sending.
-type reapOne struct{}
-
-// Apply implements task.Transition. Errors: task.ErrStale if there is nothing
-// to reap.
-func (reapOne) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
-	if old == nil || old.State != task.Running || old.Lease.Until > now {
-		return task.Result{}, task.ErrStale
-	}
-	return old.Reap(now, false, f.Policy), nil
-}
-
-// removeOne removes a record whose retention has ended.
-type removeOne struct{}
-
-// Apply implements task.Transition. Errors: task.ErrStale if there is nothing
-// to remove.
-func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Result, error) {
-	if old == nil || old.State.Live() || old.KeepUntil > now {
-		return task.Result{}, task.ErrStale
-	}
-	return task.Result{Effect: task.Updated}, nil
 }
 
 // Every thoroughReap-th call of Reap reads all shards of this node. So does the
@@ -133,7 +58,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 			ended = append(ended, indexes[i])
 		}
 	}
-	return s.retire(ctx, now, limit, reaping, reapOne{}, ended)
+	return s.retire(ctx, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping}, ended)
 }
 
 // firstScores returns the lowest score in each index, nil if an index is empty.
@@ -168,7 +93,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	for _, h := range s.own.Owned() {
 		indexes = append(indexes, h.Dead, h.Gone)
 	}
-	n, err := s.retire(ctx, now, limit, removal, removeOne{}, indexes)
+	n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal}, indexes)
 	if err != nil || n == limit {
 		return n, err
 	}
@@ -176,22 +101,23 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return n + trimmed, s.failure(err)
 }
 
-// retire applies a transition on tasks whose time in one of the indexes has
+// retire makes a step of tasks whose time in one of the indexes has
 // come: at most limit, earliest first. It returns how many tasks it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr task.Transition, indexes []string) (int, error) {
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, indexes []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
 	if err != nil {
 		return 0, s.failure(err)
 	}
 	steps := make([]*step, len(keys))
 	for i, key := range keys {
-		steps[i] = &step{key: key, kind: k, transition: tr}
+		steps[i] = &step{Step: how}
+		steps[i].Key = key
 	}
 	replies, err := s.submit(ctx, now, steps)
 	if err != nil {
 		return 0, err
 	}
-	s.logRetireFailure(k, keys, replies)
+	s.logRetireFailure(how.Kind, keys, replies)
 	n := 0
 	var left []*task.Task
 	for _, r := range replies {
@@ -200,7 +126,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 			left = append(left, r.Task)
 		}
 	}
-	if k == reaping && n > 0 && s.config.OnReap != nil {
+	if how.Kind == store.Reaping && n > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
 	return n, nil
@@ -208,9 +134,9 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 
 // logRetireFailure logs the first task that could not be retired. Every later
 // call fails on the same task, and callers do not get this error.
-func (s *Store) logRetireFailure(k kind, keys []task.Key, replies []store.Reply) {
+func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.Reply) {
 	action := "remove a task after its retention"
-	if k == reaping {
+	if k == store.Reaping {
 		action = "take back a task after its lease"
 	}
 	for i, r := range replies {
@@ -278,7 +204,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 // takeBack takes back the lease of a task if it has ended, and reports whether
 // it had.
 func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
-	st := &step{key: key, kind: reaping, transition: reapOne{}}
+	st := &step{Step: store.Step{Key: key, Transition: kernel.Reap{}, Kind: store.Reaping}}
 	if err := s.applySteps(ctx, &request{now: now, steps: []*step{st}}); err != nil {
 		return false, err
 	}

@@ -78,7 +78,7 @@ func TestAShardReportsDueAndRunningTasks(t *testing.T) {
 	s := openNode(t, "a", server.Addr)
 	tasks := soon(t, s, "t", 2, -time.Second)
 	later := soon(t, s, "l", 1, time.Hour)[0]
-	replies, err := s.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks[:1]))
+	replies, err := s.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:1])))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
@@ -99,7 +99,7 @@ func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 	a, b := openNodeWith(t, messagesAlone("a"), server.Addr), openNodeWith(t, messagesAlone("b"), server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	tasks := soon(t, a, "t", 20, 0)
-	replies, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 		if r.Err != nil {
 			continue
 		}
-		ends, err := a.Settle(t.Context(), task.FloorMillis(time.Now()), []task.Settlement{{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}})
+		ends, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Settlements([]task.Settlement{{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}}))
 		if err != nil || ends[0].Err != nil {
 			t.Errorf("what it had claimed it cannot settle: %v, %v", err, ends)
 		}
@@ -302,13 +302,13 @@ func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
 		}
 	}
 	proxy.Thaw()
-	replies, err := b.Claim(t.Context(), task.FloorMillis(time.Now()), old)
+	replies, err := b.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(old))
 	for i, r := range replies {
 		if err == nil && r.Err == nil && b.own.Shard(b.shard(old[i].Key)) == nil {
 			t.Errorf("it claimed %s", old[i].Key.Name)
 		}
 	}
-	mine, err := a.Claim(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	mine, err := a.Transit(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -90,7 +91,7 @@ func (s *Store) claimAll(t *testing.T, tasks []*task.Task) {
 	t.Helper()
 	ours := slices.DeleteFunc(slices.Clone(tasks), func(one *task.Task) bool { return s.own.Shard(s.shard(one.Key())) == nil })
 	eventually(t, "tasks are claimed", func() bool {
-		replies, err := s.Claim(context.WithoutCancel(t.Context()), s.now(), claimsOf('b', ours))
+		replies, err := s.Transit(context.WithoutCancel(t.Context()), s.now(), store.Claims(claimsOf('b', ours)))
 		return err == nil && len(replies) > 0 && replies[0].Err == nil
 	})
 }

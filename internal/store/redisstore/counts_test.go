@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -25,7 +26,7 @@ func TestRemovedQueuesLeaveNoCounts(t *testing.T) {
 		makes, cancels = append(makes, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
 	}
 	for _, changes := range [][]task.Change{makes, cancels} {
-		if _, err := s.Apply(t.Context(), now, changes); err != nil {
+		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -36,7 +37,7 @@ func BenchmarkCreate(b *testing.B) {
 				spec := task.DefaultSpec()
 				spec.Name, spec.ID = fmt.Sprintf("order-%d", n), strconv.FormatInt(n, 36)
 				spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(n)}, "https://receiver.example/hook"
-				replies, err := s.Apply(context.Background(), task.CeilMillis(time.Now()), []task.Change{task.Create{Spec: spec}})
+				replies, err := s.Transit(context.Background(), task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Create{Spec: spec}}))
 				if err != nil || replies[0].Err != nil {
 					b.Error(err, replies)
 					return

@@ -44,7 +44,7 @@ type testCall struct {
 // everyCall returns calls of every kind, to run one after another.
 func everyCall(t *testing.T) []testCall {
 	applied := func(now task.Millis, changes ...task.Change) func(context.Context, *Store) (any, error) {
-		return func(ctx context.Context, s *Store) (any, error) { return s.Apply(ctx, now, changes) }
+		return func(ctx context.Context, s *Store) (any, error) { return s.Transit(ctx, now, store.Changes(changes)) }
 	}
 	claimed := func(name string, token task.Token) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) {
@@ -52,12 +52,12 @@ func everyCall(t *testing.T) []testCall {
 			if err != nil {
 				return nil, err
 			}
-			return s.Claim(ctx, began, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: began + 15_000}})
+			return s.Transit(ctx, began, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: began + 15_000}}))
 		}
 	}
 	settled := func(name string, token task.Token, v task.Verdict) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) {
-			return s.Settle(ctx, began+100, []task.Settlement{{Key: keyed(name), Token: token, Outcome: task.Outcome{Verdict: v, Reason: "gone"}}})
+			return s.Transit(ctx, began+100, store.Settlements([]task.Settlement{{Key: keyed(name), Token: token, Outcome: task.Outcome{Verdict: v, Reason: "gone"}}}))
 		}
 	}
 	var many []task.Change
@@ -74,7 +74,7 @@ func everyCall(t *testing.T) []testCall {
 			for _, name := range names {
 				fires = append(fires, task.Fire{Key: task.ScheduleKey(task.DefaultNamespace, name)})
 			}
-			return s.Fire(ctx, now, fires)
+			return s.Transit(ctx, now, store.Fires(fires))
 		}
 	}
 	first := task.OccurrenceName("waits", began+1000)
@@ -90,7 +90,7 @@ func everyCall(t *testing.T) []testCall {
 		{"claim", claimed("a", "1")},
 		{"claim another", claimed("c", "2")},
 		{"extend", func(ctx context.Context, s *Store) (any, error) {
-			return s.Extend(ctx, began, []task.Extension{{Key: keyed("a"), Token: "1", Until: began + 20_000}, {Key: keyed("c"), Token: "2", Until: began + 1_000}})
+			return s.Transit(ctx, began, store.Extensions([]task.Extension{{Key: keyed("a"), Token: "1", Until: began + 20_000}, {Key: keyed("c"), Token: "2", Until: began + 1_000}}))
 		}},
 		{"settle", settled("a", "1", task.Success)},
 		{"claim what is refused", claimed("k", "3")},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -30,7 +31,7 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 	for _, name := range []string{"bad", "bad-begun", "good", "good-begun"} {
 		changes = append(changes, task.Create{Spec: specOf(t, name, began)})
 	}
-	made, err := s.Apply(t.Context(), began, changes)
+	made, err := s.Transit(t.Context(), began, store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,18 +41,18 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 		}
 		return claims
 	}
-	if _, err := s.Claim(t.Context(), began, claimed(1, 3)); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Claims(claimed(1, 3))); err != nil {
 		t.Fatal(err)
 	}
 	damage(t, s, server.Addr, keyed("bad"))
 	damage(t, s, server.Addr, keyed("bad-begun"))
 
-	replies, err := s.Claim(t.Context(), began, claimed(0, 2))
+	replies, err := s.Transit(t.Context(), began, store.Claims(claimed(0, 2)))
 	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
 		t.Errorf("claims: %+v, error %v", replies, err)
 	}
 	done := task.Outcome{Verdict: task.Success}
-	replies, err = s.Settle(t.Context(), began+100, []task.Settlement{{Key: keyed("bad-begun"), Token: "1", Outcome: done}, {Key: keyed("good-begun"), Token: "1", Outcome: done}})
+	replies, err = s.Transit(t.Context(), began+100, store.Settlements([]task.Settlement{{Key: keyed("bad-begun"), Token: "1", Outcome: done}, {Key: keyed("good-begun"), Token: "1", Outcome: done}}))
 	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
 		t.Errorf("settlements: %+v, error %v", replies, err)
 	}
@@ -66,12 +67,12 @@ func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "good"), eachSecond(t, "bad")}); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "good"), eachSecond(t, "bad")})); err != nil {
 		t.Fatal(err)
 	}
 	k := task.ScheduleKey(task.DefaultNamespace, "bad")
 	damage(t, s, server.Addr, k)
-	replies, err := s.Fire(t.Context(), began+1000, fires("bad", "good"))
+	replies, err := s.Transit(t.Context(), began+1000, store.Fires(fires("bad", "good")))
 	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil || replies[1].Spawned == nil {
 		t.Errorf("%+v, error %v", replies, err)
 	}
@@ -90,11 +91,11 @@ func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 		c.Alone = true
 		c.CallersClock = true
 	}))
-	made, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "bad", began)}})
+	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "bad", began)}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Claim(t.Context(), began, []task.Claim{{Key: keyed("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}}); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: keyed("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
 		t.Fatal(err)
 	}
 	damage(t, s, r.Addr, keyed("bad"))

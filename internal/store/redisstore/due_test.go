@@ -33,7 +33,7 @@ func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int, edits ...f
 			}
 			changes[i] = task.Create{Spec: spec}
 		}
-		replies, err := s.Apply(context.Background(), now, changes)
+		replies, err := s.Transit(context.Background(), now, store.Changes(changes))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func order(name string) task.Create {
 
 func apply(t *testing.T, s *Store, changes ...task.Change) error {
 	t.Helper()
-	replies, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+	replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 // replies.
 func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 	t.Helper()
-	replies, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+	replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
 					}
 				}
 				repeat := func(s *Store) (store.Reply, error) {
-					r, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{unmarked("a")})
+					r, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{unmarked("a")}))
 					if err != nil {
 						return store.Reply{}, err
 					}

@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -38,7 +39,7 @@ func TestAPurgeSparesTasksThatAnotherNodeCreatesAfterItsReply(t *testing.T) {
 					spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now + 3_600_000}
 					changes[i] = task.Create{Spec: spec}
 				}
-				replies, err := s.Apply(t.Context(), now-500, changes)
+				replies, err := s.Transit(t.Context(), now-500, store.Changes(changes))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -44,7 +45,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 			if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrStoreUnfit) || !errors.Is(err, task.ErrFull) {
 				t.Errorf("create: %v", err)
 			}
-			replies, err := k.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('k', due))
+			replies, err := k.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('k', due)))
 			if err != nil || replies[0].Err != nil {
 				t.Errorf("claim of a task that exists: %v, %+v", err, replies)
 			}

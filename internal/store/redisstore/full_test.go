@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -67,11 +68,11 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := task.FloorMillis(time.Now())
-			got, err := s.Claim(t.Context(), now, []task.Claim{{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: now + 10_000}})
+			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: now + 10_000}}))
 			if err != nil || got[0].Err != nil {
 				t.Fatalf("claim: %v, %v", got, err)
 			}
-			got, err = s.Settle(t.Context(), now+1, []task.Settlement{{Key: a.Key(), Token: "1", Outcome: task.Outcome{Verdict: task.Success}}})
+			got, err = s.Transit(t.Context(), now+1, store.Settlements([]task.Settlement{{Key: a.Key(), Token: "1", Outcome: task.Outcome{Verdict: task.Success}}}))
 			if err != nil || got[0].Err != nil {
 				t.Fatalf("settle: %v, %v", got, err)
 			}

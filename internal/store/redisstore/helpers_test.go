@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -110,7 +111,7 @@ func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*t
 		}
 		changes[i] = task.Create{Spec: spec}
 	}
-	replies, err := s.Apply(context.WithoutCancel(t.Context()), now, changes)
+	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}

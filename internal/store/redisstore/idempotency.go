@@ -45,7 +45,7 @@ func digestOf(tr task.Transition) string { return task.KeyOf(tr) }
 func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	var asks []ask
 	for _, st := range steps {
-		if digest := digestOf(st.transition); digest != "" && !st.done && !st.asked {
+		if digest := digestOf(st.Transition); digest != "" && !st.done && !st.asked {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Store) reserve(ctx context.Context, steps []*step) error {
 // reserved applies the answer to a create's request for its key.
 func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 	a.st.asked = true
-	if h.name != a.st.key.Name {
+	if h.name != a.st.Key.Name {
 		free, err := s.abandoned(ctx, a, h)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 			h = again[0]
 		}
 	}
-	if h.name != a.st.key.Name {
+	if h.name != a.st.Key.Name {
 		a.st.answer(task.Result{}, task.ErrIdempotencyReuse)
 		return nil
 	}
@@ -91,15 +91,15 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 
 // take takes keys that have no owner, and returns the owner of each.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
-	groups, places := redisconn.Group(s.servers.Cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.key.Namespace, a.digest) })
+	groups, places := redisconn.Group(s.servers.Cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.Key.Namespace, a.digest) })
 	runs, shards := make([]redisconn.Run, len(groups)), make([]*keyspace.Shard, len(groups))
 	for i, g := range groups {
-		shards[i] = s.idemShard(g[0].st.key.Namespace, g[0].digest)
+		shards[i] = s.idemShard(g[0].st.Key.Namespace, g[0].digest)
 		runs[i].Args = []string{s.servers.Identity}
 		for _, a := range g {
-			namespace := a.st.key.Namespace
+			namespace := a.st.Key.Namespace
 			runs[i].Keys = append(runs[i].Keys, s.idemShard(namespace, a.digest).Idem)
-			runs[i].Args = append(runs[i].Args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
+			runs[i].Args = append(runs[i].Args, "take", namespace+"/"+a.digest, a.st.Key.Name, a.from)
 		}
 		runs[i].Keys = append(runs[i].Keys, shards[i].Own)
 	}
@@ -131,7 +131,7 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	if h.age <= underWay {
 		return false, nil
 	}
-	got, err := s.records.ReadAll(ctx, []records.Read{{Key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
+	got, err := s.records.ReadAll(ctx, []records.Read{{Key: task.Key{Namespace: a.st.Key.Namespace, Name: h.name}}})
 	if err != nil {
 		return false, err
 	}
@@ -143,8 +143,8 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // task, "" if there is none. It is the step's own key if the step was refused,
 // or the key of the record that it replaced or removed.
 func (st *step) unused() string {
-	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.transition)) {
-		return digestOf(st.transition) // refused, or the repeat of a replace that another one followed
+	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.Transition)) {
+		return digestOf(st.Transition) // refused, or the repeat of a replace that another one followed
 	}
 	old, t := st.old.Task, st.result.Task
 	if !st.put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
@@ -163,16 +163,16 @@ func (s *Store) releaseKeys(ctx context.Context, steps []*step) {
 			of = append(of, st)
 		}
 	}
-	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.key.Namespace, st.unused()) })
+	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.Key.Namespace, st.unused()) })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		runs[i].Args = []string{s.servers.Identity}
 		for _, st := range g {
 			digest := st.unused()
-			runs[i].Keys = append(runs[i].Keys, s.idemShard(st.key.Namespace, digest).Idem)
-			runs[i].Args = append(runs[i].Args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
+			runs[i].Keys = append(runs[i].Keys, s.idemShard(st.Key.Namespace, digest).Idem)
+			runs[i].Args = append(runs[i].Args, "drop", st.Key.Namespace+"/"+digest, st.Key.Name, "")
 		}
-		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].key.Namespace, g[0].unused()).Own)
+		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].Key.Namespace, g[0].unused()).Own)
 	}
 	if len(runs) > 0 {
 		_, _ = s.servers.Repeat(ctx, records.Idem, runs...)

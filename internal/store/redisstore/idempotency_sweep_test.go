@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -29,7 +30,7 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 		cancels = append(cancels, task.Cancel{Key: spec.Key})
 	}
 	for _, changes := range [][]task.Change{makes, cancels} {
-		if _, err := s.Apply(t.Context(), now, changes); err != nil {
+		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,11 +69,11 @@ func (k *known) refuses(t *testing.T, kind error) {
 	spec := specOf(t, "new", task.CeilMillis(time.Now()))
 	for what, call := range map[string]func() error{
 		"create": func() error {
-			_, err := k.Apply(ctx, task.CeilMillis(time.Now()), []task.Change{task.Create{Spec: spec}})
+			_, err := k.Transit(ctx, task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Create{Spec: spec}}))
 			return err
 		},
 		"create with a key": func() error {
-			_, err := k.Apply(ctx, task.CeilMillis(time.Now()), []task.Change{task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}}})
+			_, err := k.Transit(ctx, task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}}}))
 			return err
 		},
 		"configure": func() error {
@@ -85,7 +85,7 @@ func (k *known) refuses(t *testing.T, kind error) {
 			t.Errorf("%s: %v, want %v", what, err, kind)
 		}
 	}
-	replies, err := k.Claim(ctx, task.FloorMillis(time.Now()), claimsOf('k', k.due))
+	replies, err := k.Transit(ctx, task.FloorMillis(time.Now()), store.Claims(claimsOf('k', k.due)))
 	for _, r := range replies {
 		if r.Err == nil {
 			t.Errorf("it claimed %s", r.Task.Name)

@@ -38,7 +38,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 		}
 		n := sent.Add(1)
 		if n == 2 {
-			if replies, err := other.Apply(context.Background(), began, []task.Change{*meanwhile.Load()}); err != nil || replies[0].Err != nil {
+			if replies, err := other.Transit(context.Background(), began, store.Changes([]task.Change{*meanwhile.Load()})); err != nil || replies[0].Err != nil {
 				t.Error("the other's change:", replies, err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	apply := func(c task.Change) store.Reply {
 		t.Helper()
-		replies, err := s.Apply(t.Context(), began, []task.Change{c})
+		replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{c}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,14 +92,14 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}}); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}})); err != nil {
 		t.Fatal(err)
 	}
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
-	if _, err := s.take(t.Context(), []ask{{st: &step{key: keyed("a")}, digest: idem.Key}}); err != nil { // and its put follows later
+	if _, err := s.take(t.Context(), []ask{{st: &step{Step: store.Step{Key: keyed("a")}}, digest: idem.Key}}); err != nil { // and its put follows later
 		t.Fatal(err)
 	}
-	replies, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}})
+	replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}}))
 	if err != nil || !errors.Is(replies[0].Err, task.ErrIdempotencyReuse) {
 		t.Fatalf("a second create with the key: %v, %v", replies, err)
 	}
@@ -108,7 +108,7 @@ func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	if err := r.Error(); err != nil {
 		t.Fatal(err)
 	}
-	replies, err = s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}})
+	replies, err = s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatalf("a create with a key that was abandoned: %v, %v", replies, err)
 	}
@@ -133,7 +133,7 @@ func calls(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
 		"Apply": func() error {
-			_, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "b", began)}})
+			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began)}}))
 			return err
 		},
 		"Get": func() error { _, err := s.Get(ctx, keyed("a")); return err },

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -17,7 +18,7 @@ func (s *Store) applyOutcome(r *request, st *step, o redisconn.Outcome, at task.
 	s.unadmit(st)
 	switch o.Status {
 	case redisconn.NotYetDue:
-		if (st.kind == claim || st.kind == fire) && st.note == nil {
+		if st.Kind.NeedsBody() && st.result.Err == nil {
 			st.answer(task.Result{}, task.ErrNotDue)
 		} else {
 			st.answer(task.Result{}, nil)
@@ -31,8 +32,8 @@ func (s *Store) applyOutcome(r *request, st *step, o redisconn.Outcome, at task.
 		st.certainty = unknown
 	case redisconn.StaleSettings: // applied again with newer settings: see passFences
 	default:
-		s.claimed.drop(st.key)
-		old, err := records.Parse(st.key, o.Value)
+		s.claimed.drop(st.Key)
+		old, err := records.Parse(st.Key, o.Value)
 		if err != nil {
 			st.answer(task.Result{}, err)
 			return nil
@@ -41,7 +42,7 @@ func (s *Store) applyOutcome(r *request, st *step, o redisconn.Outcome, at task.
 			return s.kept(st)
 		}
 		st.old, st.certainty, st.fromPut = old, seen, true
-		if st.kind == claim || st.kind == fire {
+		if st.Kind.NeedsBody() {
 			st.certainty = unknown // its body may have changed too
 		}
 	}
@@ -78,16 +79,16 @@ func (s *Store) unspawn(steps []*step) {
 func (s *Store) kept(st *step) []task.Entry {
 	t, old := st.result.Task, st.old.Task
 	st.put = true
-	s.quotas.commit(st.key.Namespace, old, t, st.admitted)
+	s.quotas.commit(st.Key.Namespace, old, t, st.admitted)
 	st.admitted = false
-	if t != nil && t.State == task.Running && st.kind != change {
+	if t != nil && t.State == task.Running && st.Kind != store.Change {
 		after := st.after
 		after.Task = t.WithoutBody()
-		s.claimed.set(st.key, after)
+		s.claimed.set(st.Key, after)
 	} else {
-		s.claimed.drop(st.key)
+		s.claimed.drop(st.Key)
 	}
-	st.answer(s.withBody(st, st.result), st.note)
+	st.answer(s.withBody(st), st.result.Err)
 	if e, ok := task.Notice(old, t); ok {
 		return []task.Entry{e}
 	}
@@ -97,9 +98,10 @@ func (s *Store) kept(st *step) []task.Entry {
 	return []task.Entry{t.Entry()}
 }
 
-// withBody returns r with the body of a claimed task.
-func (s *Store) withBody(st *step, r task.Result) task.Result {
-	if st.kind == claim && r.Task != nil && st.note == nil {
+// withBody returns the result of st, for a claim with the body of its task.
+func (s *Store) withBody(st *step) task.Result {
+	r := st.result.Result
+	if st.Kind == store.Claim && r.Task != nil && st.result.Err == nil {
 		t := *r.Task
 		t.Request.Body = st.body
 		r.Task = &t

@@ -107,7 +107,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	server := redistest.New(t)
 	a := openNode(t, "a", server.Addr)
 	tasks := soon(t, a, "t", 40, 0)
-	first, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks[:20]))
+	first, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:20])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		}
 		settlements[i] = task.Settlement{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}
 	}
-	replies, err := a.Settle(t.Context(), task.FloorMillis(time.Now()), settlements)
+	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Settlements(settlements))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestNoTaskIsClaimedTwiceWhileNodesJoinAndLeave(t *testing.T) {
 	claimAll := func(s *Store, name byte) int {
 		n := 0
 		for i := 0; i < len(tasks); i += 10 {
-			replies, err := s.Claim(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), claimsOf(name, tasks[i:i+10]))
+			replies, err := s.Transit(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), store.Claims(claimsOf(name, tasks[i:i+10])))
 			if err != nil {
 				t.Error(err)
 				return n
@@ -234,7 +234,7 @@ func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 0)
 	claimed := 0
 	for name, s := range map[byte]*Store{'a': a, 'b': b} {
-		replies, err := s.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf(name, tasks))
+		replies, err := s.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf(name, tasks)))
 		if err != nil {
 			t.Fatal(err)
 		}

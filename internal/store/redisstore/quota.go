@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -82,7 +83,7 @@ func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*ste
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
-		q.usageLocked(st.key.Namespace)
+		q.usageLocked(st.Key.Namespace)
 	}
 	for _, u := range q.have {
 		u.counts, u.read = task.Counts{}, now
@@ -100,10 +101,10 @@ func (q *quotas) anyStale(s *settings.Settings, steps []*step) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
-		if st.kind != change && st.kind != fire || q.limits(s, st.key.Namespace) == nil {
+		if st.Kind != store.Change && st.Kind != store.Fire || q.limits(s, st.Key.Namespace) == nil {
 			continue
 		}
-		if u := q.have[st.key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
+		if u := q.have[st.Key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
 			return true
 		}
 	}
@@ -119,32 +120,8 @@ func (q *quotas) usageLocked(namespace string) *usage {
 	return u
 }
 
-// admit reports whether the quotas allow the change from old to t. If the
-// namespace has quotas, it counts the change as under way. Errors:
-// *task.QuotaError.
-func (q *quotas) admit(s *settings.Settings, old, t *task.Task) (counted bool, err error) {
-	n := q.limits(s, t.Namespace)
-	if n == nil {
-		return false, nil
-	}
-	q.deciding.Lock()
-	defer q.deciding.Unlock()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	u := q.usageLocked(t.Namespace)
-	have := u.counts
-	have.Add(u.underWay)
-	quota := n.Quota(have)
-	if err := quota.Admit(old, t); err != nil {
-		return false, err
-	}
-	u.underWay.Move(old, t)
-	return true, nil
-}
-
 // of returns the limits of a namespace, and its counts with all changes under
-// way. The caller must hold deciding. If the Fire creates a task, the caller
-// must call spawn before it releases deciding.
+// way. The caller must hold deciding, and call begin before it releases deciding.
 func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {
@@ -158,15 +135,14 @@ func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
 	return n.Quota(have)
 }
 
-// spawn counts t, which a Fire creates, as under way. It must be called with
-// deciding held since the call of of.
-func (q *quotas) spawn(t *task.Task) {
+// begin counts the change from old to t as under way.
+func (q *quotas) begin(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.usageLocked(t.Namespace).underWay.Move(nil, t)
+	q.usageLocked(t.Namespace).underWay.Move(old, t)
 }
 
-// endUnderWay stops counting a change that admit has counted as under way.
+// endUnderWay stops counting a change that begin has counted as under way.
 func (q *quotas) endUnderWay(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -21,7 +21,7 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
 	apply := func(changes ...task.Change) []store.Reply {
-		replies, err := s.Apply(t.Context(), began, changes)
+		replies, err := s.Transit(t.Context(), began, store.Changes(changes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2 * schedules}})
 	for second := range 150 {
 		now := began + task.Millis(1000*(second+1))
-		replies, err := s.Fire(t.Context(), now, fires)
+		replies, err := s.Transit(t.Context(), now, store.Fires(fires))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 		if len(cancels) != schedules {
 			t.Fatalf("second %d: %d of %d schedules created a task", second, len(cancels), schedules)
 		}
-		cancelled, err := s.Apply(t.Context(), now, cancels)
+		cancelled, err := s.Transit(t.Context(), now, store.Changes(cancels))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		for i := range 1000 {
 			spec := specOf(t, fmt.Sprint("fill", i), began)
 			spec.Namespace, spec.Request.Body, spec.Request.BodySize = namespace, make([]byte, 64<<10), 64<<10
-			replies, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: spec}})
+			replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: spec}}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -21,7 +22,7 @@ func TestADeathByLostLeasesIsReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: made.Key(), Lane: current.Lane(), Token: task.Token(rune('a' + i)), Until: now + 1000}})
+		replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: made.Key(), Lane: current.Lane(), Token: task.Token(rune('a' + i)), Until: now + 1000}}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
@@ -59,7 +60,7 @@ func TestAnOwnerReadsLeasesOnlyWhenOneCanHaveEnded(t *testing.T) {
 	if n := reap(now, 1, 0); n < float64(len(s.shards)) {
 		t.Errorf("the thorough call sent %v commands", n)
 	}
-	replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 1000}})
+	replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 1000}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
@@ -77,7 +78,7 @@ func TestAMasterThatWasReplacedIsAskedForAllLeases(t *testing.T) {
 	if _, err := s.Reap(t.Context(), now, 10); err != nil {
 		t.Fatal(err)
 	}
-	replies, err := s.Claim(t.Context(), now, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 60_000}})
+	replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "a", Until: now + 60_000}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -71,10 +72,10 @@ func (s *Store) count(ctx context.Context, d *settings.DropNamespace) error {
 // unmark removes the marks of namespaces in which steps may create tasks.
 func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) error {
 	for _, st := range steps {
-		if st.kind != change || st.done || st.old.Task != nil || !s.Settings().Closing(st.key.Namespace) {
+		if st.Kind != store.Change || st.done || st.old.Task != nil || !s.Settings().Closing(st.Key.Namespace) {
 			continue
 		}
-		if _, err := s.edit(ctx, now, settings.ReopenNamespace{Name: st.key.Namespace}); err != nil {
+		if _, err := s.edit(ctx, now, settings.ReopenNamespace{Name: st.Key.Namespace}); err != nil {
 			return err
 		}
 	}

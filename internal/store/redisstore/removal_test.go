@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -41,7 +42,7 @@ func makeIn(t *testing.T, s *Store, namespace, name string) error {
 	now := task.CeilMillis(time.Now())
 	spec := specOf(t, name, now.Add(time.Hour))
 	spec.Namespace = namespace
-	replies, err := s.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+	replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 	if err != nil {
 		t.Fatal(err)
 	}

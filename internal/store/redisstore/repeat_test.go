@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -62,7 +63,7 @@ func TestAMasterThatMissesItsReplicasIsUnavailable(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), server.Addr, "CONFIG", "SET", "min-replicas-to-write", "1"); reply != "+OK" {
 		t.Fatal(reply, err)
 	}
-	_, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}})
+	_, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}}))
 	if !errors.Is(err, task.ErrUnavailable) {
 		t.Error(err)
 	}

@@ -63,7 +63,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	for _, s := range []*Store{a, b} {
 		nodes.Go(func() {
 			for time.Now().Before(until) {
-				replies, err := s.Fire(t.Context(), s.now(), fires(names...))
+				replies, err := s.Transit(t.Context(), s.now(), store.Fires(fires(names...)))
 				if err != nil {
 					t.Error(err)
 					return
@@ -157,7 +157,7 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	var got []store.Reply
 	fire := func() (errs [2]error) {
 		t.Helper()
-		replies, err := s.Fire(t.Context(), s.now(), fires("nightly", "skips"))
+		replies, err := s.Transit(t.Context(), s.now(), store.Fires(fires("nightly", "skips")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,11 +184,11 @@ func TestAScrubRecountsUnfinishedOccurrences(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly", recurrence.BufferOne)}); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "nightly", recurrence.BufferOne)})); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := s.Fire(t.Context(), began+2000, fires("nightly")); err != nil {
+		if _, err := s.Transit(t.Context(), began+2000, store.Fires(fires("nightly"))); err != nil {
 			t.Fatal(err)
 		}
 	}

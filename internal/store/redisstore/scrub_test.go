@@ -44,17 +44,17 @@ func fillStates(t *testing.T, s *Store) {
 	for i := range 120 {
 		changes = append(changes, task.Create{Spec: specOf(t, "m"+string(rune('a'+i%26))+strings.Repeat("x", i/26), began+task.Millis(i))})
 	}
-	replies, err := s.Apply(t.Context(), began, changes)
+	replies, err := s.Transit(t.Context(), began, store.Changes(changes))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range replies[1:4] {
-		if _, err := s.Claim(t.Context(), began, []task.Claim{{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: "1", Until: began + 15_000}}); err != nil {
+		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, v := range map[string]task.Verdict{"dead": task.Refusal, "gone": task.Success} {
-		if _, err := s.Settle(t.Context(), began, []task.Settlement{{Key: keyed(name), Token: "1", Outcome: task.Outcome{Verdict: v}}}); err != nil {
+		if _, err := s.Transit(t.Context(), began, store.Settlements([]task.Settlement{{Key: keyed(name), Token: "1", Outcome: task.Outcome{Verdict: v}}})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAScrubCountsCorrectlyDuringWrites(t *testing.T) {
 			if i%3 == 0 {
 				change = task.Cancel{Key: keyed(name)}
 			}
-			_, _ = s.Apply(ctx, began, []task.Change{change})
+			_, _ = s.Transit(ctx, began, store.Changes([]task.Change{change}))
 		}
 	}()
 	for range 4 {

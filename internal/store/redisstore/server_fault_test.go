@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -42,7 +43,7 @@ func newLoad(t *testing.T, s *Store) *load {
 }
 
 func (l *load) one(ctx context.Context, name string, becomes task.State, c task.Change) {
-	replies, err := l.s.Apply(ctx, began, []task.Change{c})
+	replies, err := l.s.Transit(ctx, began, store.Changes([]task.Change{c}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -112,13 +113,13 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openAt(t, proxy.Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}}); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}})); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Freeze()
 	for name, call := range map[string]func(context.Context) error{
 		"Apply": func(ctx context.Context) error {
-			_, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "b", began)}})
+			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began)}}))
 			return err
 		},
 		"Get":    func(ctx context.Context) error { _, err := s.Get(ctx, keyed("a")); return err },
@@ -137,7 +138,7 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy.Thaw()
 	ctx, stop := context.WithTimeout(t.Context(), redistest.Patience)
 	defer stop()
-	replies, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "c", began)}})
+	replies, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "c", began)}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(replies, err)
 	}

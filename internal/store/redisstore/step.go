@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -47,17 +48,14 @@ func (s *Store) backOff(ctx context.Context, round int) {
 
 // step is the change of one record by a call, and its progress.
 type step struct {
-	key        task.Key
-	transition task.Transition
-	kind       kind
+	store.Step
 	unfinished int64 // occurrences of the schedule, for a fire
 
 	certainty certainty
 	old       records.Record
-	body      []byte // the body of old, if kind needs it
-	result    task.Result
-	after     records.Record // the record as the item leaves it
-	note      error          // the error of the reply although the step was applied: see task.Applied
+	body      []byte          // the body of old, if Kind needs it
+	result    kernel.Decision // the latest that was applied
+	after     records.Record  // the record as the item leaves it
 	reply     store.Reply
 	asked     bool       // its Idempotency-Key was requested
 	fresh     bool       // the key was taken for this step
@@ -67,19 +65,6 @@ type step struct {
 	fromPut   bool       // a put returned old, so replicas have confirmed it
 	done      bool
 }
-
-// kind says which call a step comes from.
-type kind uint8
-
-const (
-	change kind = iota
-	claim
-	fire
-	extension
-	settlement
-	reaping
-	removal
-)
 
 // certainty says how much a step knows about its record.
 type certainty uint8
@@ -123,7 +108,7 @@ func (s *Store) applySteps(ctx context.Context, r *request) error {
 		}
 		for round, open := 0, wave; len(open) > 0; round++ {
 			if round == maxRounds {
-				return fmt.Errorf("task %q in namespace %q was changed by other requests in each of %d attempts: repeat the request", open[0].key.Name, open[0].key.Namespace, round)
+				return fmt.Errorf("task %q in namespace %q was changed by other requests in each of %d attempts: repeat the request", open[0].Key.Name, open[0].Key.Namespace, round)
 			}
 			s.backOff(ctx, round)
 			if err := s.round(ctx, r, open); err != nil {
@@ -147,9 +132,9 @@ func waves(steps []*step) iter.Seq[[]*step] {
 			var now, later []*step
 			met := make(map[task.Key]bool, len(steps))
 			for _, st := range steps {
-				keys := []task.Key{st.key}
-				if digest := digestOf(st.transition); digest != "" {
-					keys = append(keys, task.Key{Namespace: st.key.Namespace, Name: "/" + digest}) // no name has a slash
+				keys := []task.Key{st.Key}
+				if digest := digestOf(st.Transition); digest != "" {
+					keys = append(keys, task.Key{Namespace: st.Key.Namespace, Name: "/" + digest}) // no name has a slash
 				}
 				if met[keys[0]] || met[keys[len(keys)-1]] {
 					later = append(later, st)
@@ -179,11 +164,11 @@ func undone(steps []*step) (open []*step) {
 
 // guess sets the likely record of st.
 func (s *Store) guess(st *step) {
-	if _, create := st.transition.(task.Create); create {
+	if _, create := st.Transition.(task.Create); create {
 		st.certainty = guessed
 		return
 	}
-	if held, ok := s.claimed.get(st.key); ok && st.kind != claim {
+	if held, ok := s.claimed.get(st.Key); ok && st.Kind != store.Claim {
 		st.certainty, st.old = guessed, held
 	}
 }
@@ -246,52 +231,72 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	return s.passFences(ctx, outcomes, items)
 }
 
-// apply applies st's transition to its record, and reports whether there is a
-// change to write.
+// apply decides st, and reports whether there is a change to write.
 func (s *Store) apply(r *request, st *step) bool {
 	if st.done || st.certainty == unknown {
 		return false
 	}
-	facts := task.Facts{Policy: s.policyOf(st.old.Task)}
-	if st.kind == fire {
+	f := facts{s, st, s.Settings()}
+	limited := (st.Kind == store.Change || st.Kind == store.Fire) && s.quotas.limits(f.settings, st.Key.Namespace) != nil
+	if limited {
 		s.quotas.deciding.Lock()
 		defer s.quotas.deciding.Unlock()
-		facts.Unfinished, facts.Quota = st.unfinished, s.quotas.of(s.Settings(), st.key.Namespace)
 	}
-	result, err := st.transition.Apply(r.now, st.old.Task, facts)
-	st.note = nil
-	if task.Applied(err) {
-		st.note, err = err, nil
-	}
-	if err == nil && (st.kind == change && st.old.Task == nil || result.Spawned != nil && st.kind == fire) {
-		err = s.servers.Room(s.shard(st.key))
-	}
-	if err == nil && st.kind == change {
-		err = s.Settings().Takes(st.old.Task, result.Task)
-	}
-	if err == nil && st.kind == change && result.Task != st.old.Task {
-		st.admitted, err = s.quotas.admit(s.Settings(), st.old.Task, result.Task)
-		if st.admitted && st.certainty == guessed {
-			r.provisional++
-		}
-	}
+	d := kernel.Decide(r.now, &st.Step, "", st.old.Task, &f) // reserve has checked the owner of its Idempotency-Key
 	var quota *task.QuotaError
 	switch {
-	case r.provisional > 0 && st.certainty == seen && errors.As(err, &quota):
-		return false // perhaps the task that fills the quota is not created: the next round decides
-	case err != nil:
-		st.refuse(err)
+	case d.Applied:
+		st.result = d
+	case r.provisional > 0 && st.certainty == seen && errors.As(d.Err, &quota): // perhaps the task that fills the quota is not created: the next round decides
 		return false
-	case result.Task == st.old.Task && st.kind != removal:
-		st.answer(s.withBody(st, result), nil)
+	default:
+		st.refuse(d.Err)
 		return false
 	}
-	s.Settings().Spare(st.old.Task, result)
-	if st.result = result; st.kind == fire && result.Spawned != nil && s.quotas.limits(s.Settings(), st.key.Namespace) != nil {
-		st.spawns = result.Spawned
-		s.quotas.spawn(st.spawns)
+	if !d.Writes {
+		st.answer(s.withBody(st), d.Err)
+		return false
+	}
+	switch {
+	case !limited:
+	case st.Kind == store.Change:
+		s.quotas.begin(st.old.Task, d.Task)
+		if st.admitted = true; st.certainty == guessed {
+			r.provisional++
+		}
+	case d.Spawned != nil:
+		st.spawns = d.Spawned
+		s.quotas.begin(nil, st.spawns)
 	}
 	return true
+}
+
+// facts are the inputs of a decision besides the record. With quotas, the caller
+// holds quotas.deciding.
+type facts struct {
+	*Store
+	st       *step
+	settings *settings.Settings
+}
+
+// Settings implements kernel.Facts.
+func (f *facts) Settings() *settings.Settings { return f.settings }
+
+// Retention implements kernel.Facts.
+func (f *facts) Retention() task.Policy { return f.config.Policy }
+
+// Quota implements kernel.Facts.
+func (f *facts) Quota(namespace string) task.Quota { return f.quotas.of(f.settings, namespace) }
+
+// Unfinished implements kernel.Facts.
+func (f *facts) Unfinished(task.Key) int64 { return f.st.unfinished }
+
+// Room implements kernel.Facts.
+func (f *facts) Room(need kernel.Need) error {
+	if need == kernel.MorePending {
+		return f.servers.Room(f.shard(f.st.Key))
+	}
+	return nil
 }
 
 // item returns the item to put for st. Only the shard's owner is allowed to
@@ -300,26 +305,26 @@ func (s *Store) apply(r *request, st *step) bool {
 // that the record still has that token. So a node that has lost the shard can
 // finish its claims, and no attempt is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
-	it, after := records.Replacement(s.shard(st.key), st.old, st.result.Task)
+	it, after := records.Replacement(s.shard(st.Key), st.old, st.result.Task)
 	st.after = after
 	s.lanes.Wake(&it, st.old.Task, st.result.Task)
-	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
+	if st.Kind.Begins() {
 		it.Owner = s.own.Owner(it.Shard)
 	}
-	it.More = st.kind == change && st.old.Task == nil || st.result.Spawned != nil && st.kind == fire
-	switch st.kind {
-	case claim:
+	it.More = st.result.Need == kernel.MorePending
+	switch st.Kind {
+	case store.Claim:
 		it.Earliest = st.old.Task.Due
-	case fire: // unless the end of an occurrence was the reason
+	case store.Fire: // unless the end of an occurrence was the reason
 		if st.old.Task.Due <= r.now {
 			it.Earliest = st.old.Task.Due
 		}
-	case reaping:
+	case store.Reaping:
 		it.Earliest = st.old.Task.Lease.Until
-	case removal:
+	case store.Removal:
 		it.Earliest = st.old.Task.KeepUntil
-	case change:
-		if e, ok := settings.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
+	case store.Change:
+		if e, ok := settings.AuditChange(r.now, r.who, st.Transition.(task.Change), st.result.Result); ok && s.log.Kept() {
 			logEntry(&it, e)
 		}
 	}
@@ -337,8 +342,8 @@ func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	var shards []*keyspace.Shard
 	for _, st := range steps {
 		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.fromPut
-		if found && !st.put && st.kind == change {
-			shards = append(shards, s.shard(st.key))
+		if found && !st.put && st.Kind == store.Change {
+			shards = append(shards, s.shard(st.Key))
 		}
 	}
 	if len(shards) == 0 {

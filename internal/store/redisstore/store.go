@@ -304,18 +304,10 @@ func (s *Store) idemShard(namespace, digest string) *keyspace.Shard {
 	return s.shards[keyspace.IdemShard(namespace, digest, len(s.shards))]
 }
 
-// policyOf returns the retention of t's queue; t can be nil.
-func (s *Store) policyOf(t *task.Task) task.Policy {
-	if t == nil {
-		return s.config.Policy
-	}
-	return s.Settings().Policy(s.config.Policy, t.Namespace, t.Queue)
-}
-
 // put applies items for r.
 func (s *Store) put(ctx context.Context, r *request, items []redisconn.Item) ([]redisconn.Outcome, task.Millis, error) {
-	k := r.steps[0].kind
-	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
+	k := r.steps[0].Kind
+	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == store.Claim || k == store.Extension)
 }
 
 // clock returns the clock that is sent to the server with a call.

@@ -20,13 +20,27 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// Apply implements store.TaskStore.
-func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]store.Reply, error) {
-	steps := make([]*step, len(changes))
-	for i, c := range changes {
-		steps[i] = &step{key: c.Target(), kind: change, transition: c}
+// Transit implements store.Steps.
+func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
+	steps := make([]*step, len(list))
+	byMaster := false
+	for i, st := range list {
+		steps[i] = &step{Step: st}
+		byMaster = byMaster || st.Kind != store.Change
 	}
-	return s.submit(ctx, now, steps)
+	if !byMaster {
+		return s.submit(ctx, now, steps)
+	}
+	replies, err := s.submitByMaster(ctx, now, steps)
+	for _, st := range list {
+		switch tr := st.Transition.(type) {
+		case task.Claim:
+			s.leaseWritten(tr.Key, tr.Until)
+		case task.Extension:
+			s.leaseWritten(tr.Key, tr.Until)
+		}
+	}
+	return replies, err
 }
 
 // submit applies steps and returns their replies.
@@ -41,7 +55,7 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 		return nil, s.failure(err)
 	}
 	for _, st := range steps {
-		if r.unconfirmed && st.kind == change {
+		if r.unconfirmed && st.Kind == store.Change {
 			st.reply.Durability = string(redisconn.Async)
 		}
 	}
@@ -56,7 +70,7 @@ func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*st
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
 	for _, st := range steps {
-		addr := masters.Of(s.servers.Slot(s.shard(st.key)))
+		addr := masters.Of(s.servers.Slot(s.shard(st.Key)))
 		parts[addr] = append(parts[addr], st)
 	}
 	if len(parts) < 2 {
@@ -108,7 +122,7 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	var of []*step
 	for _, st := range steps {
 		if st.certainty == unknown && !st.done {
-			reads, of = append(reads, records.Read{Key: st.key, Body: st.kind == claim || st.kind == fire}), append(of, st)
+			reads, of = append(reads, records.Read{Key: st.Key, Body: st.Kind.NeedsBody()}), append(of, st)
 		}
 	}
 	found, err := s.records.ReadEach(ctx, reads)
@@ -122,7 +136,7 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 			continue
 		}
 		st.old, st.body, st.certainty, st.fromPut = found[i].Record, found[i].Body, seen, false
-		if t := st.old.Task; st.kind == fire && t != nil {
+		if t := st.old.Task; st.Kind == store.Fire && t != nil {
 			st.old.Task = found[i].WithBody()
 			fires = append(fires, st)
 		}
@@ -144,7 +158,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		}
 		asking = append(asking, st)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hget().Key(s.shard(st.key).Counts).Field(records.UnfinishedField(st.key.UnfinishedCounter())).Build()
+			return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
 		})
 	}
 	if len(asking) == 0 {

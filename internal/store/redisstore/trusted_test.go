@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -83,10 +84,10 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 					token = claimsOf('b', []*task.Task{one})[0].Token
 				}
 				now := s.now()
-				if errs, err := s.Extend(t.Context(), now, []task.Extension{{Key: one.Key(), Token: token, Until: now.Add(15 * time.Second)}}); err != nil || errs[0] != nil {
-					t.Errorf("extend %s: %v, %v", one.Name, errs, err)
+				if replies, err := s.Transit(t.Context(), now, store.Extensions([]task.Extension{{Key: one.Key(), Token: token, Until: now.Add(15 * time.Second)}})); err != nil || replies[0].Err != nil {
+					t.Errorf("extend %s: %v, %v", one.Name, replies, err)
 				}
-				replies, err := s.Settle(t.Context(), s.now(), []task.Settlement{{Key: one.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success}}})
+				replies, err := s.Transit(t.Context(), s.now(), store.Settlements([]task.Settlement{{Key: one.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success}}}))
 				if err != nil || replies[0].Err != nil {
 					t.Errorf("settle %s: %v, %v", one.Name, replies, err)
 				}
@@ -121,7 +122,7 @@ func claimed(t *testing.T, s *Store, c task.Claim) error {
 	t.Helper()
 	now := s.now()
 	c.Until = now.Add(15 * time.Second)
-	replies, err := s.Claim(t.Context(), now, []task.Claim{c})
+	replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{c}))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 		}
 	}
 	for _, changes := range [][]task.Change{creates, cancels} {
-		if _, err := a.Apply(t.Context(), now, changes); err != nil {
+		if _, err := a.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,13 +68,13 @@ func BenchmarkUpcoming(b *testing.B) {
 				creates = append(creates, task.Create{Spec: upcomingSpec(first+i, now, lanes)})
 				cancels = append(cancels, task.Cancel{Key: creates[i].Target()})
 			}
-			if _, err := s.Apply(b.Context(), now, creates); err != nil {
+			if _, err := s.Transit(b.Context(), now, store.Changes(creates)); err != nil {
 				b.Fatal(err)
 			}
 			if first < 100_000 {
 				continue
 			}
-			if _, err := s.Apply(b.Context(), now+task.Millis(first), cancels); err != nil {
+			if _, err := s.Transit(b.Context(), now+task.Millis(first), store.Changes(cancels)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -148,7 +148,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 		if err := spec.Validate(now); err != nil {
 			t.Fatal(err)
 		}
-		replies, err := other.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+		replies, err := other.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies[0].Err)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -131,7 +132,7 @@ var auditCases = []testCase{
 				for i := range batch {
 					batch[i] = task.Replace{Spec: f.spec(numbered(i), namespace("other"))}
 				}
-				if _, err := f.store.Apply(f.Context(), start, batch); err != nil {
+				if _, err := f.store.Transit(f.Context(), start, store.Changes(batch)); err != nil {
 					f.Fatal(err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -51,12 +52,6 @@ var batchCases = []testCase{
 		func(f *fixture) {
 			f.batch(start)
 			f.claims(start)
-			if r, err := f.store.Settle(f.Context(), start, nil); err != nil || len(r) != 0 {
-				f.Errorf("Settle: %v, %v", r, err)
-			}
-			if r, err := f.store.Extend(f.Context(), start, nil); err != nil || len(r) != 0 {
-				f.Errorf("Extend: %v, %v", r, err)
-			}
 			if r, err := f.store.Peek(f.Context(), nil); err != nil || len(r) != 0 {
 				f.Errorf("Peek: %v, %v", r, err)
 			}
@@ -95,9 +90,9 @@ var batchCases = []testCase{
 			ended, cancel := context.WithCancel(f.Context())
 			cancel()
 			c := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "r")}
-			r, err := f.store.Apply(ended, start, []task.Change{c})
+			r, err := f.store.Transit(ended, start, store.Changes([]task.Change{c}))
 			if err != nil && !errors.Is(err, context.Canceled) || err == nil && len(r) != 1 {
-				f.Fatalf("Apply: %d replies, error %v", len(r), err)
+				f.Fatalf("Transit: %d replies, error %v", len(r), err)
 			}
 			if again := f.apply(start, c); again.Err != nil {
 				f.Fatalf("repeated: %v", again.Err)

@@ -177,18 +177,18 @@ var claimCases = []testCase{
 			made := f.create("a", at(start))
 			f.claim(start, made, "token")
 			idle := f.create("idle")
-			errs, err := f.store.Extend(f.Context(), start, []task.Extension{
+			replies, err := f.store.Transit(f.Context(), start, store.Extensions([]task.Extension{
 				{Key: made.Key(), Token: "another", Until: start + 1},
 				{Key: made.Key(), Token: "token", Until: start + 90_000},
 				{Key: idle.Key(), Token: "token", Until: start + 1},
 				{Key: key("unknown"), Token: "token", Until: start + 1},
-			})
-			if err != nil || len(errs) != 4 {
-				f.Fatalf("%d answers, error %v", len(errs), err)
+			}))
+			if err != nil || len(replies) != 4 {
+				f.Fatalf("%d answers, error %v", len(replies), err)
 			}
 			for i, stale := range []bool{true, false, true, true} {
-				if errors.Is(errs[i], task.ErrStale) != stale || !stale && errs[i] != nil {
-					f.Errorf("extension %d: %v", i, errs[i])
+				if err := replies[i].Err; errors.Is(err, task.ErrStale) != stale || !stale && err != nil {
+					f.Errorf("extension %d: %v", i, err)
 				}
 			}
 			if got := f.get("a"); got.Lease.Until != start+90_000 || got.Version != made.Version || string(got.Request.Body) != "body of a" {
@@ -203,11 +203,11 @@ var claimCases = []testCase{
 			made := f.create("a", at(start), kind("close"))
 			f.claim(start, made, "token")
 			extend := func(until task.Millis) error {
-				errs, err := f.store.Extend(f.Context(), start, []task.Extension{{Key: made.Key(), Token: "token", Until: until}})
+				replies, err := f.store.Transit(f.Context(), start, store.Extensions([]task.Extension{{Key: made.Key(), Token: "token", Until: until}}))
 				if err != nil {
 					f.Fatal(err)
 				}
-				return errs[0]
+				return replies[0].Err
 			}
 			if err := extend(start + 1000); err != nil {
 				f.Fatalf("before the cancel: %v", err)

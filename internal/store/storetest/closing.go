@@ -26,7 +26,10 @@ var closeCases = []testCase{
 			}
 			s, ctx := f.store, f.Context()
 			calls := map[string]func() error{
-				"Apply":          func() error { _, err := s.Apply(ctx, start, []task.Change{task.Cancel{Key: made.Key()}}); return err },
+				"Apply": func() error {
+					_, err := s.Transit(ctx, start, store.Changes([]task.Change{task.Cancel{Key: made.Key()}}))
+					return err
+				},
 				"Get":            func() error { _, err := s.Get(ctx, made.Key()); return err },
 				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
 				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), 1); return err },
@@ -42,15 +45,15 @@ var closeCases = []testCase{
 					return err
 				},
 				"Claim": func() error {
-					_, err := s.Claim(ctx, start, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "t"}})
+					_, err := s.Transit(ctx, start, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "t"}}))
 					return err
 				},
 				"Extend": func() error {
-					_, err := s.Extend(ctx, start, []task.Extension{{Key: made.Key(), Token: "t"}})
+					_, err := s.Transit(ctx, start, store.Extensions([]task.Extension{{Key: made.Key(), Token: "t"}}))
 					return err
 				},
 				"Settle": func() error {
-					_, err := s.Settle(ctx, start, []task.Settlement{{Key: made.Key(), Token: "t"}})
+					_, err := s.Transit(ctx, start, store.Settlements([]task.Settlement{{Key: made.Key(), Token: "t"}}))
 					return err
 				},
 				"Reap": func() error { _, err := s.Reap(ctx, start, 1); return err },

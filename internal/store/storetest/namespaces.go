@@ -29,7 +29,7 @@ var namespaceCases = []testCase{
 				var gone []settings.EditReply
 				var err1, err2 error
 				var both sync.WaitGroup
-				both.Go(func() { made, err1 = f.store.Apply(f.Context(), start, []task.Change{create}) })
+				both.Go(func() { made, err1 = f.store.Transit(f.Context(), start, store.Changes([]task.Change{create})) })
 				both.Go(func() {
 					gone, err2 = f.store.Configure(f.Context(), start, []settings.Edit{settings.DropNamespace{Name: "other"}})
 				})

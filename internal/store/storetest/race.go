@@ -118,7 +118,7 @@ var raceCases = []testCase{
 					mine[i] = claims[(i+who)%tasks]
 					mine[i].Token = task.Token(fmt.Sprintf("%d of %d", i, who))
 				}
-				replies, err := f.store.Claim(f.Context(), start, mine)
+				replies, err := f.store.Transit(f.Context(), start, store.Claims(mine))
 				if err != nil {
 					f.Errorf("Claim: %v", err)
 					return
@@ -129,7 +129,7 @@ var raceCases = []testCase{
 					} else if !isStateError(r.Err) {
 						f.Errorf("claim: %v", r.Err)
 					}
-					rs, err := f.store.Settle(f.Context(), start, []task.Settlement{{Key: mine[i].Key, Token: mine[i].Token, Outcome: task.Outcome{Verdict: task.Success}}})
+					rs, err := f.store.Transit(f.Context(), start, store.Settlements([]task.Settlement{{Key: mine[i].Key, Token: mine[i].Token, Outcome: task.Outcome{Verdict: task.Success}}}))
 					switch {
 					case err != nil:
 						f.Errorf("Settle: %v", err)
@@ -162,7 +162,7 @@ var raceCases = []testCase{
 					if r.IntN(3) > 0 {
 						over := cancelled[i].Load()
 						c := task.Claim{Key: made[i].Key(), Lane: made[i].Lane(), Token: task.Token(fmt.Sprint(who)), Until: start + 60_000}
-						replies, err := f.store.Claim(f.Context(), start, []task.Claim{c})
+						replies, err := f.store.Transit(f.Context(), start, store.Claims([]task.Claim{c}))
 						if err != nil {
 							f.Errorf("Claim: %v", err)
 							return
@@ -234,7 +234,7 @@ var raceCases = []testCase{
 			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 			made := make([]atomic.Int64, crowd()) // by the second
 			f.together(func(int) {
-				replies, err := f.store.Fire(f.Context(), start+task.Millis(crowd()/4*1000), []task.Fire{{Key: s.Key()}})
+				replies, err := f.store.Transit(f.Context(), start+task.Millis(crowd()/4*1000), store.Fires([]task.Fire{{Key: s.Key()}}))
 				switch {
 				case err != nil:
 					f.Errorf("Fire: %v", err)
@@ -265,7 +265,7 @@ var raceCases = []testCase{
 				for round := range 8 {
 					switch (who + round) % 4 {
 					case 0:
-						if _, err := f.store.Fire(f.Context(), start+task.Millis(round*1000), []task.Fire{{Key: s.Key()}}); err != nil {
+						if _, err := f.store.Transit(f.Context(), start+task.Millis(round*1000), store.Fires([]task.Fire{{Key: s.Key()}})); err != nil {
 							f.Errorf("Fire: %v", err)
 						}
 					case 1:
@@ -333,7 +333,7 @@ var raceCases = []testCase{
 					return
 				}
 				for {
-					_, err := f.store.Apply(f.Context(), start, []task.Change{task.Replace{Spec: specs[who]}})
+					_, err := f.store.Transit(f.Context(), start, store.Changes([]task.Change{task.Replace{Spec: specs[who]}}))
 					if errors.Is(err, task.ErrClosed) {
 						return
 					}
@@ -364,7 +364,7 @@ func (f *fixture) together(part func(i int)) {
 
 // one applies one change, from any goroutine.
 func (f *fixture) one(c task.Change) store.Reply {
-	replies, err := f.store.Apply(f.Context(), start, []task.Change{c})
+	replies, err := f.store.Transit(f.Context(), start, store.Changes([]task.Change{c}))
 	if err != nil {
 		f.Errorf("Apply: %v", err)
 		return store.Reply{Err: err}

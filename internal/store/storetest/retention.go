@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -39,9 +40,9 @@ var retentionCases = []testCase{
 			a, b := f.create("a", at(start)), f.create("b", at(start))
 			f.claim(start, a, "1")
 			f.claim(start, b, "2")
-			_, err := f.store.Extend(f.Context(), start, []task.Extension{
+			_, err := f.store.Transit(f.Context(), start, store.Extensions([]task.Extension{
 				{Key: a.Key(), Token: "1", Until: start + 90_000}, {Key: b.Key(), Token: "2", Until: start + 5},
-			})
+			}))
 			if err != nil {
 				f.Fatal(err)
 			}

@@ -12,12 +12,12 @@ import (
 var sabotagesOfSchedules = map[string]func(*saboteur){
 	"fires a millisecond early": func(s *saboteur) {
 		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-			return s.Store.Fire(ctx, now+1, fires)
+			return s.Store.Transit(ctx, now+1, store.Fires(fires))
 		}
 	},
 	"loses the second schedule of a batch": func(s *saboteur) {
 		s.fire = func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-			replies, err := s.Store.Fire(ctx, now, fires[:1])
+			replies, err := s.Store.Transit(ctx, now, store.Fires(fires[:1]))
 			return append(replies, make([]store.Reply, len(fires)-1)...), err
 		}
 	},
@@ -32,7 +32,7 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 			if r.Spawned == nil {
 				return nil
 			}
-			_, err := s.Store.Apply(ctx, now, []task.Change{task.Patch{Key: r.Spawned.Key(), Body: &task.Body{}}})
+			_, err := s.Store.Transit(ctx, now, store.Changes([]task.Change{task.Patch{Key: r.Spawned.Key(), Body: &task.Body{}}}))
 			return err
 		})
 	},
@@ -41,7 +41,7 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 			if r.Spawned == nil {
 				return nil
 			}
-			_, err := s.Store.Apply(ctx, now, []task.Change{task.Cancel{Key: r.Spawned.Key()}})
+			_, err := s.Store.Transit(ctx, now, store.Changes([]task.Change{task.Cancel{Key: r.Spawned.Key()}}))
 			return err
 		})
 	},
@@ -81,7 +81,7 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 // error.
 func eachFired(s *saboteur, edit func(context.Context, task.Millis, *store.Reply) error) func(context.Context, task.Millis, []task.Fire) ([]store.Reply, error) {
 	return func(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-		replies, err := s.Store.Fire(ctx, now, fires)
+		replies, err := s.Store.Transit(ctx, now, store.Fires(fires))
 		replies = slices.Clone(replies)
 		for i := range replies {
 			if replies[i].Err == nil && err == nil {
@@ -90,11 +90,4 @@ func eachFired(s *saboteur, edit func(context.Context, task.Millis, *store.Reply
 		}
 		return replies, err
 	}
-}
-
-func (s *saboteur) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]store.Reply, error) {
-	if s.fire != nil {
-		return s.fire(ctx, now, fires)
-	}
-	return s.Store.Fire(ctx, now, fires)
 }

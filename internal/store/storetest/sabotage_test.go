@@ -37,12 +37,12 @@ type saboteur struct {
 var sabotages = map[string]func(*saboteur){
 	"claims a millisecond early": func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
-			return s.Store.Claim(ctx, now+1, c)
+			return s.Store.Transit(ctx, now+1, store.Claims(c))
 		}
 	},
 	"loses the second claim of a batch": func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
-			replies, err := s.Store.Claim(ctx, now, c[:1])
+			replies, err := s.Store.Transit(ctx, now, store.Claims(c[:1]))
 			return append(replies, make([]store.Reply, len(c)-1)...), err
 		}
 	},
@@ -54,7 +54,7 @@ var sabotages = map[string]func(*saboteur){
 					c[i].Outcome.Verdict = task.Success
 				}
 			}
-			return s.Store.Settle(ctx, now, c)
+			return s.Store.Transit(ctx, now, store.Settlements(c))
 		}
 	},
 	"forgets idempotency keys": func(s *saboteur) {
@@ -87,7 +87,7 @@ var sabotages = map[string]func(*saboteur){
 					}
 					continue
 				}
-				r, err := s.Store.Apply(ctx, now, []task.Change{c})
+				r, err := s.Store.Transit(ctx, now, store.Changes([]task.Change{c}))
 				if err != nil {
 					return nil, err
 				}
@@ -142,7 +142,7 @@ func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Co
 		for i, c := range changes {
 			changes[i] = edit(c)
 		}
-		return s.Store.Apply(ctx, now, changes)
+		return s.Store.Transit(ctx, now, store.Changes(changes))
 	}
 }
 
@@ -240,15 +240,15 @@ func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 				return nil, err
 			}
 			kept = &v.Contents
-			return s.Store.Claim(ctx, now, c)
+			return s.Store.Transit(ctx, now, store.Claims(c))
 		}
 		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]store.Reply, error) {
 			kept = nil
-			return s.Store.Apply(ctx, now, c)
+			return s.Store.Transit(ctx, now, store.Changes(c))
 		}
 		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]store.Reply, error) {
 			kept = nil
-			return s.Store.Settle(ctx, now, c)
+			return s.Store.Transit(ctx, now, store.Settlements(c))
 		}
 		s.reap = func(ctx context.Context, now task.Millis, limit int) (int, error) {
 			kept = nil
@@ -260,7 +260,7 @@ func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 		}
 		s.fire = func(ctx context.Context, now task.Millis, f []task.Fire) ([]store.Reply, error) {
 			kept = nil
-			return s.Store.Fire(ctx, now, f)
+			return s.Store.Transit(ctx, now, store.Fires(f))
 		}
 		s.configure = func(ctx context.Context, now task.Millis, e []settings.Edit) ([]settings.EditReply, error) {
 			kept = nil
@@ -284,11 +284,29 @@ func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 	}
 }
 
-func (s *saboteur) Apply(ctx context.Context, now task.Millis, c []task.Change) ([]store.Reply, error) {
-	if s.apply != nil {
-		return s.apply(ctx, now, c)
+func (s *saboteur) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if len(steps) > 0 {
+		switch k := steps[0].Kind; {
+		case k == store.Change && s.apply != nil:
+			return s.apply(ctx, now, transitions[task.Change](steps))
+		case k == store.Claim && s.claim != nil:
+			return s.claim(ctx, now, transitions[task.Claim](steps))
+		case k == store.Settlement && s.settle != nil:
+			return s.settle(ctx, now, transitions[task.Settlement](steps))
+		case k == store.Fire && s.fire != nil:
+			return s.fire(ctx, now, transitions[task.Fire](steps))
+		}
 	}
-	return s.Store.Apply(ctx, now, c)
+	return s.Store.Transit(ctx, now, steps)
+}
+
+// transitions returns the transitions of steps of one kind.
+func transitions[T task.Transition](steps []store.Step) []T {
+	list := make([]T, len(steps))
+	for i, st := range steps {
+		list[i] = st.Transition.(T)
+	}
+	return list
 }
 
 func (s *saboteur) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
@@ -310,20 +328,6 @@ func (s *saboteur) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.E
 		return s.peek(ctx, reads)
 	}
 	return s.Store.Peek(ctx, reads)
-}
-
-func (s *saboteur) Claim(ctx context.Context, now task.Millis, c []task.Claim) ([]store.Reply, error) {
-	if s.claim != nil {
-		return s.claim(ctx, now, c)
-	}
-	return s.Store.Claim(ctx, now, c)
-}
-
-func (s *saboteur) Settle(ctx context.Context, now task.Millis, c []task.Settlement) ([]store.Reply, error) {
-	if s.settle != nil {
-		return s.settle(ctx, now, c)
-	}
-	return s.Store.Settle(ctx, now, c)
 }
 
 func (s *saboteur) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {

@@ -302,7 +302,7 @@ var scheduleCases = []testCase{
 				fires = append(fires, task.Fire{Key: f.schedule(fmt.Sprintf("s%02d", i), time.Second).Key()})
 			}
 			f.quota(settings.NamespaceSettings{MaxPending: 25})
-			replies, err := f.store.Fire(f.Context(), start+1000, fires)
+			replies, err := f.store.Transit(f.Context(), start+1000, store.Fires(fires))
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -360,7 +360,7 @@ var scheduleCases = []testCase{
 			}
 			total := 0
 			for range 7 {
-				replies, err := f.store.Fire(f.Context(), start+6000, fires)
+				replies, err := f.store.Transit(f.Context(), start+6000, store.Fires(fires))
 				if err != nil || len(replies) != 100 {
 					f.Fatalf("%d replies, error %v", len(replies), err)
 				}
@@ -420,7 +420,7 @@ func (f *fixture) triggered(schedule string, at task.Millis) task.Spec {
 // fire fires a schedule.
 func (f *fixture) fire(now task.Millis, s *task.Task) store.Reply {
 	f.Helper()
-	replies, err := f.store.Fire(f.Context(), now, []task.Fire{{Key: s.Key()}})
+	replies, err := f.store.Transit(f.Context(), now, store.Fires([]task.Fire{{Key: s.Key()}}))
 	if err != nil || len(replies) != 1 {
 		f.Fatalf("Fire %q: %d replies, error %v", s.Name, len(replies), err)
 	}

@@ -65,7 +65,7 @@ type (
 )
 
 func (c apply) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Apply(settings.WithActor(ctx, settings.Actor{By: c.By}), now, c.Changes)
+	replies, err := s.Transit(settings.WithActor(ctx, settings.Actor{By: c.By}), now, store.Changes(c.Changes))
 	return views(replies, true), err
 }
 
@@ -90,26 +90,26 @@ func (c scrub) run(ctx context.Context, s store.Store, now task.Millis) (any, er
 }
 
 func (c claim) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Claim(ctx, now, c.Claims)
+	replies, err := s.Transit(ctx, now, store.Claims(c.Claims))
 	return views(replies, true), err
 }
 
 func (c fire) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Fire(ctx, now, c.Fires)
+	replies, err := s.Transit(ctx, now, store.Fires(c.Fires))
 	return views(replies, false), err
 }
 
 func (c extend) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	errs, err := s.Extend(ctx, now, c.Extensions)
-	words := make([]string, len(errs))
-	for i, e := range errs {
-		words[i] = word(e)
+	replies, err := s.Transit(ctx, now, store.Extensions(c.Extensions))
+	words := make([]string, len(replies))
+	for i, r := range replies {
+		words[i] = word(r.Err)
 	}
 	return words, err
 }
 
 func (c settle) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Settle(ctx, now, c.Settlements)
+	replies, err := s.Transit(ctx, now, store.Settlements(c.Settlements))
 	return views(replies, false), err // the contract does not say if a body is loaded here
 }
 

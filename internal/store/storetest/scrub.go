@@ -73,7 +73,7 @@ var scrubCases = []testCase{
 				if found := f.scrub(now, 10); len(found) > 0 {
 					f.Fatalf("repaired %+v", found)
 				}
-				if _, err := f.store.Extend(f.Context(), now, []task.Extension{{Key: made.Key(), Token: "1", Until: now + 15_000}}); err != nil {
+				if _, err := f.store.Transit(f.Context(), now, store.Extensions([]task.Extension{{Key: made.Key(), Token: "1", Until: now + 15_000}})); err != nil {
 					f.Fatal(err)
 				}
 			}
@@ -95,7 +95,7 @@ func (f *fixture) takesBack(limit int) {
 			f.Fatalf("at the lease's end + %d: %+v", now-ended, found)
 		}
 	}
-	if _, err := f.store.Extend(f.Context(), later, []task.Extension{{Key: held.Key(), Token: "2", Until: later - 5}}); err != nil {
+	if _, err := f.store.Transit(f.Context(), later, store.Extensions([]task.Extension{{Key: held.Key(), Token: "2", Until: later - 5}})); err != nil {
 		f.Fatal(err)
 	}
 	found := f.scrub(later, limit)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -266,9 +267,9 @@ var settleCases = []testCase{
 			f.claim(start, a, "1")
 			f.claim(start, b, "2")
 			success := task.Outcome{Verdict: task.Success}
-			replies, err := f.store.Settle(f.Context(), start, []task.Settlement{
+			replies, err := f.store.Transit(f.Context(), start, store.Settlements([]task.Settlement{
 				{Key: a.Key(), Token: "1", Outcome: success}, {Key: a.Key(), Token: "1", Outcome: success}, {Key: b.Key(), Token: "2", Outcome: success},
-			})
+			}))
 			if err != nil || len(replies) != 3 || replies[0].Err != nil || !errors.Is(replies[1].Err, task.ErrStale) || replies[2].Err != nil || replies[2].Task.Name != "b" {
 				f.Fatalf("%+v, error %v", replies, err)
 			}

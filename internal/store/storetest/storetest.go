@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}{
 		{"tasks", taskCases},
 		{"idempotency", idempotencyCases},
+		{"order", orderCases},
 		{"list", listCases},
 		{"ended", endedCases},
 		{"upcoming", upcomingCases},
@@ -182,7 +183,7 @@ func (f *fixture) apply(now task.Millis, c task.Change) store.Reply {
 // batch applies changes in one call.
 func (f *fixture) batch(now task.Millis, changes ...task.Change) []store.Reply {
 	f.Helper()
-	replies, err := f.store.Apply(settings.WithActor(f.Context(), f.who), now, changes)
+	replies, err := f.store.Transit(settings.WithActor(f.Context(), f.who), now, store.Changes(changes))
 	if err != nil || len(replies) != len(changes) {
 		f.Fatalf("Apply of %d changes: %d replies, error %v", len(changes), len(replies), err)
 	}
@@ -255,7 +256,7 @@ func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) stor
 
 func (f *fixture) claims(now task.Millis, claims ...task.Claim) []store.Reply {
 	f.Helper()
-	replies, err := f.store.Claim(f.Context(), now, claims)
+	replies, err := f.store.Transit(f.Context(), now, store.Claims(claims))
 	if err != nil || len(replies) != len(claims) {
 		f.Fatalf("Claim of %d: %d replies, error %v", len(claims), len(replies), err)
 	}
@@ -275,7 +276,7 @@ func (f *fixture) claim(now task.Millis, t *task.Task, token task.Token) *task.T
 // trySettle ends a claim of t.
 func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) store.Reply {
 	f.Helper()
-	replies, err := f.store.Settle(f.Context(), now, []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
+	replies, err := f.store.Transit(f.Context(), now, store.Settlements([]task.Settlement{{Key: t.Key(), Token: token, Outcome: o}}))
 	if err != nil || len(replies) != 1 {
 		f.Fatalf("Settle %q: %d replies, error %v", t.Name, len(replies), err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/test/battery/harness"
@@ -51,11 +52,11 @@ func mustKeepOrder(t *harness.Run, v verify.NumberedVerdict) {
 // in the past, and was stopped then.
 func fill(ctx context.Context, dir string, n verify.Numbered, callback string, accepted time.Time) {
 	now := task.CeilMillis(accepted)
-	store, err := pebblestore.Open(dir, pebblestore.Config{Now: func() time.Time { return accepted }})
+	past, err := pebblestore.Open(dir, pebblestore.Config{Now: func() time.Time { return accepted }})
 	if err != nil {
 		harness.Fatalf("make a store: %w", err)
 	}
-	defer func() { _ = store.Close() }() // again, unless something went wrong before
+	defer func() { _ = past.Close() }() // again, unless something went wrong before
 	const most = 1000
 	err = timing.InParallel((n.Count+most-1)/most, 4, func(b int) error {
 		var changes []task.Change
@@ -69,7 +70,7 @@ func fill(ctx context.Context, dir string, n verify.Numbered, callback string, a
 			}
 			changes = append(changes, task.Create{Spec: spec})
 		}
-		replies, err := store.Apply(ctx, now, changes)
+		replies, err := past.Transit(ctx, now, store.Changes(changes))
 		if err != nil {
 			return err
 		}
@@ -83,5 +84,5 @@ func fill(ctx context.Context, dir string, n verify.Numbered, callback string, a
 	if err != nil {
 		harness.Fatalf("fill the store: %w", err)
 	}
-	harness.Check(store.Close())
+	harness.Check(past.Close())
 }

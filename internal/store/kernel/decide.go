@@ -1,0 +1,140 @@
+package kernel
+
+import (
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Facts are the inputs of a decision besides the record. Each medium has them in
+// its own way, as they are at the step's place in the order of changes.
+type Facts interface {
+	// Settings returns the settings in force.
+	Settings() *settings.Settings
+
+	// Retention returns how long records are kept unless the queue says otherwise.
+	Retention() task.Policy
+
+	// Quota returns the limits of a namespace, and its counts.
+	Quota(namespace string) task.Quota
+
+	// Unfinished returns the number of unfinished occurrences of a schedule.
+	Unfinished(schedule task.Key) int64
+
+	// Room returns an error if the medium has too little room for a step with this
+	// need, or takes no new tasks at all. Errors: task.ErrFull, task.ErrStoreUnfit.
+	Room(Need) error
+}
+
+// Need is how badly a step needs room.
+type Need uint8
+
+// The needs. A medium that runs full refuses the last of them first.
+const (
+	NoMore      Need = iota // no client asked for it, or a task or a schedule ends or pauses: never refused
+	MoreBytes               // a record changes
+	MorePending             // one more task or occurrence waits or runs
+)
+
+// Decision is the effect of a step.
+type Decision struct {
+	task.Result
+
+	// Err is the error of the reply. If Applied, the transition has a result all
+	// the same: see task.Applied.
+	Err     error
+	Applied bool
+	Writes  bool // the record or a spawned task must be written
+	Need    Need // of a step that writes
+
+	// Seen is the part of the store that led to a refusal, besides the record. The
+	// reply must wait until that part is durable.
+	Seen Seen
+
+	// Synced reports whether the reply says that the write is durable. A lease
+	// that a crash undoes does no harm: its task is due again, as it would be after
+	// the restart had taken the lease back.
+	Synced bool
+}
+
+// Seen is a part of a store.
+type Seen uint8
+
+// The parts.
+const (
+	SeenRecord Seen = iota
+	SeenKeyOwner
+	SeenSettings
+	SeenCounts
+)
+
+// Decide decides one step. old is the record before it, nil if there is none, with
+// its body if Kind.NeedsBody. owner is the name of the task that the step's
+// Idempotency-Key has created, "" if there is none. Decide changes nothing. It
+// marks the new record if a purge must spare it.
+func Decide(now task.Millis, st *store.Step, owner string, old *task.Task, f Facts) Decision {
+	if owner != "" && owner != st.Key.Name {
+		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}
+	}
+	facts := task.Facts{Policy: f.Retention()}
+	if old != nil {
+		facts.Policy = f.Settings().Policy(facts.Policy, old.Namespace, old.Queue)
+	}
+	if st.Kind == store.Fire && old != nil {
+		facts.Unfinished, facts.Quota = f.Unfinished(st.Key), f.Quota(st.Key.Namespace)
+	}
+	result, err := st.Transition.Apply(now, old, facts)
+	d := Decision{Result: result, Err: err, Applied: task.Applied(err)}
+	if !d.Applied {
+		return Decision{Err: err}
+	}
+	if d.Writes = result.Task != old || result.Spawned != nil || st.Kind == store.Removal; d.Writes {
+		d.Need = needOf(st, old, result)
+		if seen, err := admit(st, old, d, f); err != nil {
+			return Decision{Err: err, Seen: seen}
+		}
+	}
+	d.Synced = st.Kind != store.Extension && (st.Kind != store.Claim || err != nil)
+	f.Settings().Spare(old, result)
+	return d
+}
+
+// admit makes the checks after the transition. seen is the part of the store that
+// led to the error.
+func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err error) {
+	if st.Kind == store.Change {
+		if err := f.Settings().Takes(old, d.Task); err != nil {
+			return SeenSettings, err
+		}
+		q := f.Quota(d.Task.Namespace)
+		if err := q.Admit(old, d.Task); err != nil {
+			return SeenCounts, err
+		}
+	}
+	if d.Need == NoMore {
+		return SeenRecord, nil
+	}
+	return SeenRecord, f.Room(d.Need)
+}
+
+// needOf returns how badly a step needs room.
+func needOf(st *store.Step, old *task.Task, r task.Result) Need {
+	switch {
+	case st.Kind != store.Change && st.Kind != store.Fire:
+		return NoMore
+	case r.Spawned != nil || pends(r.Task) && !pends(old):
+		return MorePending
+	case st.Kind == store.Fire:
+		return NoMore
+	}
+	switch st.Transition.(type) {
+	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:
+		return NoMore
+	}
+	return MoreBytes
+}
+
+// pends reports whether t waits for an attempt, or has one under way.
+func pends(t *task.Task) bool {
+	return t != nil && (t.State == task.Scheduled || t.State == task.Running)
+}

@@ -1,0 +1,48 @@
+package kernel
+
+import "github.com/foliot/foliot/internal/task"
+
+// Reap takes back a lease that has ended. The zero Reap takes any lease that
+// ended at or before now.
+type Reap struct {
+	Gone      bool // the process that held the lease has ended: so has the lease
+	Blameless bool // the process ended because of its medium, not because of an attempt: the attempt does not count
+
+	// Token and Until are those of the only lease to take back, whether or not it
+	// has ended. An empty Token means any.
+	Token task.Token
+	Until task.Millis
+}
+
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
+// take back.
+func (r Reap) Apply(now task.Millis, old *task.Task, f task.Facts) (task.Result, error) {
+	if old == nil || old.State != task.Running || !r.ended(now, old.Lease) {
+		return task.Result{}, task.ErrStale
+	}
+	if r.Blameless && !old.Superseded() { // Reap does not count the attempt of a task that was replaced
+		before := *old
+		before.Reclaims-- // Reap adds it again
+		old = &before
+	}
+	return old.Reap(now, r.Gone, f.Policy), nil
+}
+
+func (r Reap) ended(now task.Millis, lease *task.Lease) bool {
+	if r.Token != "" {
+		return lease.Token == r.Token && lease.Until == r.Until
+	}
+	return r.Gone || lease.Until <= now
+}
+
+// Remove removes a record after its retention.
+type Remove struct{}
+
+// Apply implements task.Transition. Errors: task.ErrStale if there is nothing to
+// remove.
+func (Remove) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Result, error) {
+	if old == nil || old.State.Live() || old.KeepUntil > now {
+		return task.Result{}, task.ErrStale
+	}
+	return task.Result{Effect: task.Updated}, nil
+}

@@ -1,0 +1,61 @@
+package store
+
+import "github.com/foliot/foliot/internal/task"
+
+// Step is one step in the life of one record.
+type Step struct {
+	Key        task.Key
+	Transition task.Transition
+	Kind       Kind
+}
+
+// Kind is what the rules distinguish in steps.
+type Kind uint8
+
+// The kinds.
+const (
+	Change     Kind = iota // by a client
+	Claim                  // the begin of an attempt
+	Fire                   // an instant of a schedule
+	Extension              // of a lease
+	Settlement             // the end of an attempt
+	Reaping                // the end of a lease that nobody extended
+	Removal                // the end of a record's retention
+)
+
+// Changes, Claims, Fires, Extensions and Settlements return the steps of a call.
+func Changes(list []task.Change) []Step {
+	return steps(list, func(c task.Change) Step { return Step{c.Target(), c, Change} })
+}
+
+func Claims(list []task.Claim) []Step {
+	return steps(list, func(c task.Claim) Step { return Step{c.Key, c, Claim} })
+}
+
+func Fires(list []task.Fire) []Step {
+	return steps(list, func(f task.Fire) Step { return Step{f.Key, f, Fire} })
+}
+
+func Extensions(list []task.Extension) []Step {
+	return steps(list, func(e task.Extension) Step { return Step{e.Key, e, Extension} })
+}
+
+func Settlements(list []task.Settlement) []Step {
+	return steps(list, func(s task.Settlement) Step { return Step{s.Key, s, Settlement} })
+}
+
+func steps[T any](list []T, of func(T) Step) []Step {
+	all := make([]Step, len(list))
+	for i, x := range list {
+		all[i] = of(x)
+	}
+	return all
+}
+
+// NeedsBody reports whether a step of this kind needs the body of its record, for
+// the transition or for the reply.
+func (k Kind) NeedsBody() bool { return k == Claim || k == Fire }
+
+// Begins reports whether a step of this kind may begin or end something on the
+// store's own account. In a shared store only the owner of the shard may make it.
+func (k Kind) Begins() bool { return k == Claim || k == Fire || k == Reaping || k == Removal }
