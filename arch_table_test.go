@@ -193,6 +193,10 @@ var layers = []layer{
 		why: "the rules of a step are pure, and know no medium: two stores must not decide differently",
 	},
 	{
+		path: "internal/store/membership", may: []string{"internal/task", "internal/store"},
+		why: "heartbeats and leases decide the owner of a shard: the registry is any store's",
+	},
+	{
 		path: "internal/store/lowwater", may: []string{"internal/task"},
 		why: "marks are arithmetic under a lock: the store decides where the index is",
 	},
@@ -218,9 +222,9 @@ var layers = []layer{
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
 	},
 	{
-		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		path: "internal/store/redisstore/registry", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
-		why:  "heartbeats and leases decide the owner of a shard: the store, which it calls back, knows the contents",
+		why:  "the nodes and the owners of shards as Redis keeps them: the store, which it calls back, knows the contents",
 	},
 	{
 		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
@@ -228,27 +232,27 @@ var layers = []layer{
 		why:  "the keys of a record are a function of the record alone: the changes are made above",
 	},
 	{
-		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/lanes", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
 	},
 	{
-		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/settings", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/settings", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the audit log is read and trimmed by itself: scripts of others append to it",
 	},
 	{
-		path: "internal/store/redisstore/identity", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
+		path: "internal/store/redisstore/identity", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
 	},
 	{
-		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
+		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
@@ -576,7 +580,7 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
-var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}

@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,7 +33,7 @@ const thoroughReap = 16
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	replaced := s.servers.Replaced.Load()
 	thorough := s.reapCalls.Add(1)%thoroughReap == 0 || s.seenReplaced.Swap(replaced) != replaced
-	var asked []*membership.OwnedShard
+	var asked []*registry.OwnedShard
 	var indexes []string
 	for _, h := range s.own.Owned() {
 		if thorough || h.Leases.Reached(now) {

@@ -14,7 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
 )
 

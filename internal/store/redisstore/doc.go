@@ -53,7 +53,7 @@
 //	foliot:{settings}:id, foliot:{foliot:nodes}:id
 //	                           HASH    store: the same identity; and the number of shards
 //	foliot:nodes               HASH    node → its last heartbeat, its process and a description
-//	                                   (package membership); twin/<node> → the same for a process
+//	                                   (package registry); twin/<node> → the same for a process
 //	                                   that found its name taken; drain/<node> → the drained process
 //	foliot:nodes               channel on which nodes announce that they joined, left, released
 //	                                   shards, or are drained
@@ -85,7 +85,7 @@
 //
 // Every shard has one owner. Only the owner claims, reaps, removes and audits
 // there; every node can change tasks. The live nodes decide which node should
-// own a shard (membership/share.go). The actual owner is in the shard's own
+// own a shard (internal/store/membership). The actual owner is in the shard's own
 // key, for the length of a lease. The owner's id contains the nonce of its
 // process and the epoch of the acquisition. put compares this id in the run
 // that writes. So a task is never claimed twice, even if two nodes disagree or

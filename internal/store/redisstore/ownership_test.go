@@ -15,9 +15,9 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -111,7 +111,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := map[int]*membership.OwnedShard{}
+	before := map[int]*registry.OwnedShard{}
 	for _, h := range a.own.Owned() {
 		before[h.Number] = h
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/store/redisstore/scrub"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trustedclock"
@@ -168,7 +169,7 @@ type Store struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *membership.Member
+	own     *registry.Member
 
 	records      *records.Reader
 	claimed      claimedRecords
@@ -234,7 +235,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.identity = identity.New(identity.Config{
 		Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.own.Standing().Nodes },
 	}, servers, s.shards)
-	s.own = membership.New(s.member(m), servers, s.shards)
+	s.own = registry.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = audit.New(audit.Config{
@@ -272,17 +273,19 @@ func (s *Store) Join() {
 }
 
 // member returns the configuration of this process's membership.
-func (s *Store) member(m identity.Meta) membership.Config {
+func (s *Store) member(m identity.Meta) registry.Config {
 	c := s.config
-	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
-		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
-		Lag:      func() time.Duration { return s.trusted.Lag() },
-		Applied:  func() string { return *s.applied.Load() },
-		Closed:   func() bool { return s.identity.Lost() != nil },
+	return registry.Config{
+		Config: membership.Config{
+			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
+			Lease: c.ShardLease, Heartbeat: c.Heartbeat,
+			Lag:     func() time.Duration { return s.trusted.Lag() },
+			Applied: func() string { return *s.applied.Load() },
+			Closed:  func() bool { return s.identity.Lost() != nil },
+		},
 		Suspect:  func(err error) { s.identity.Suspect(err) },
-		Prepare:  func(ctx context.Context, owned []*membership.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
-		OnWakeup: func(h *membership.OwnedShard, message string) { s.lanes.HandleWakeup(h, message) },
+		Prepare:  func(ctx context.Context, owned []*registry.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
+		OnWakeup: func(h *registry.OwnedShard, message string) { s.lanes.HandleWakeup(h, message) },
 	}
 }
 
@@ -398,6 +401,6 @@ func (s *Store) Close() error {
 	close(s.closing)
 	<-s.polled
 	s.servers.Close()
-	<-s.own.Ended
+	s.own.Wait()
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,7 +40,7 @@ type Log struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *membership.Member
+	own     *registry.Member
 	heads   heads
 }
 
@@ -59,7 +59,7 @@ type Config struct {
 }
 
 // New returns the audit log of the store in servers.
-func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Log {
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member) *Log {
 	return &Log{config: c, servers: servers, shards: shards, own: own}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/codec"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 )
 
 // DefaultShards returns the default number of shards. A call to a single master
@@ -98,7 +98,7 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 		case replaces != "":
 			return Meta{}, fmt.Errorf("%w: another server that is starting uses the shard lease %v, and this one %v: use the same value on all servers", ErrDiffers, m.lease, c.Lease)
 		}
-		others, err := membership.LiveNodes(ctx, s, m.lease)
+		others, err := registry.LiveNodes(ctx, s, m.lease)
 		if err != nil {
 			return Meta{}, err
 		}

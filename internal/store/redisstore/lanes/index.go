@@ -11,8 +11,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -34,7 +34,7 @@ type Index struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *membership.Member
+	own     *registry.Member
 	bounds  bounds
 	watcher atomic.Pointer[func([]task.Entry)]
 }
@@ -47,7 +47,7 @@ type Config struct {
 }
 
 // New returns an index of the lanes in the shards that own reports as owned.
-func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Index {
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member) *Index {
 	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
 }
 
@@ -67,7 +67,7 @@ func (l *Index) shard(key task.Key) *keyspace.Shard {
 
 // Prepare reads the lanes of shards that this process has acquired. From then
 // on they count as owned.
-func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error {
+func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	if err := l.survey(ctx, hs); err != nil {
 		return err
 	}
@@ -81,18 +81,18 @@ func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error 
 }
 
 // survey lowers the marks to the bounds in the index of lanes.
-func (l *Index) survey(ctx context.Context, hs []*membership.OwnedShard) error {
-	return l.readIndex(ctx, hs, Forever, true, func(h *membership.OwnedShard, e task.Entry) { h.Lowwater.Added([]task.Entry{e}) })
+func (l *Index) survey(ctx context.Context, hs []*registry.OwnedShard) error {
+	return l.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) { h.Lowwater.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane with a bound of at most until. Unless all
 // is true, it reads only some of them, and the next call continues after these.
-func (l *Index) readIndex(ctx context.Context, hs []*membership.OwnedShard, until task.Millis, all bool, found func(*membership.OwnedShard, task.Entry)) error {
+func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until task.Millis, all bool, found func(*registry.OwnedShard, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *membership.OwnedShard) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
@@ -181,14 +181,14 @@ func (l *Index) Poll(ctx context.Context) {
 
 // Discover reads the first entries of lanes that have a bound below their mark,
 // if they are due soon. With all it reads the other lanes too.
-func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all bool) error {
+func (l *Index) Discover(ctx context.Context, hs []*registry.OwnedShard, all bool) error {
 	type lead struct {
-		h    *membership.OwnedShard
+		h    *registry.OwnedShard
 		lane task.Lane
 	}
 	var leads []lead
 	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, until, all, func(h *membership.OwnedShard, e task.Entry) {
+	err := l.readIndex(ctx, hs, until, all, func(h *registry.OwnedShard, e task.Entry) {
 		same := e
 		same.Name = "\xff" // sorts after every name
 		switch {
@@ -231,7 +231,7 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all b
 }
 
 // addEntries adds entries of an owned shard to its marks, and hints them.
-func (l *Index) addEntries(h *membership.OwnedShard, entries []task.Entry) {
+func (l *Index) addEntries(h *registry.OwnedShard, entries []task.Entry) {
 	for _, e := range entries {
 		addMark(h, e)
 	}
@@ -239,7 +239,7 @@ func (l *Index) addEntries(h *membership.OwnedShard, entries []task.Entry) {
 }
 
 // addMark adds a waiting entry to the marks of its shard.
-func addMark(h *membership.OwnedShard, e task.Entry) {
+func addMark(h *registry.OwnedShard, e task.Entry) {
 	if e.Hint == task.Waits {
 		h.Lowwater.Added([]task.Entry{e})
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -44,15 +44,15 @@ func TestSuccessivePollsReadAllLanes(t *testing.T) {
 	if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
 		t.Fatal(err)
 	}
-	h := &membership.OwnedShard{Shard: sh}
-	hs := append([]*membership.OwnedShard{h}, make([]*membership.OwnedShard, len(index.shards)-1)...)
+	h := &registry.OwnedShard{Shard: sh}
+	hs := append([]*registry.OwnedShard{h}, make([]*registry.OwnedShard, len(index.shards)-1)...)
 	for i := range hs[1:] {
-		hs[1+i] = &membership.OwnedShard{Shard: index.shards[1+i]}
+		hs[1+i] = &registry.OwnedShard{Shard: index.shards[1+i]}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *membership.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
+		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *registry.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
 			t.Fatal(err)
 		}
 		if n > most {

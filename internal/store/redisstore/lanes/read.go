@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -57,7 +57,7 @@ func (l *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.Lan
 	return pages
 }
 
-func pageOf(owned []*membership.OwnedShard, until task.Millis, r store.LanePageRead) (p store.LanePage) {
+func pageOf(owned []*registry.OwnedShard, until task.Millis, r store.LanePageRead) (p store.LanePage) {
 	left := r.From.Left
 	for _, h := range owned {
 		if h.Number < r.From.Shard {
@@ -81,7 +81,7 @@ func pageOf(owned []*membership.OwnedShard, until task.Millis, r store.LanePageR
 
 // Peek returns the first entries of lanes, for each of reads.
 func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*membership.OwnedShard, len(l.shards))
+	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*registry.OwnedShard, len(l.shards))
 	for _, h := range l.own.Owned() {
 		owned[h.Lowwater] = h
 	}
@@ -134,7 +134,7 @@ type merge struct {
 
 // begin prepares the read of a lane in every shard that can contain entries of
 // the lane.
-func (l *Index) begin(owned map[*lowwater.Set]*membership.OwnedShard, r store.LaneRead) *merge {
+func (l *Index) begin(owned map[*lowwater.Set]*registry.OwnedShard, r store.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -60,7 +61,7 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // HandleWakeup adds the entry of another node's message to an owned shard.
-func (l *Index) HandleWakeup(h *membership.OwnedShard, message string) {
+func (l *Index) HandleWakeup(h *registry.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:

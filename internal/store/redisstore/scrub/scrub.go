@@ -14,9 +14,9 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
-	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -78,7 +78,7 @@ type Scrubber struct {
 	config      Config
 	servers     *redisconn.Servers
 	shards      []*keyspace.Shard
-	own         *membership.Member
+	own         *registry.Member
 	lanes       *lanes.Index
 	records     *records.Reader
 	endedLeases endedLeases
@@ -94,7 +94,7 @@ type Config struct {
 }
 
 // New returns a scrubber of the shards that own reports as owned.
-func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
 	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, endedLeases: endedLeases{m: map[task.Key]endedLease{}}}
 }
 

@@ -3,9 +3,8 @@ package membership
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
 // Join makes this process one of the nodes until Release. After Release, Join
@@ -16,10 +15,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	// Messages that were sent before a subscription began are lost, so its begin
-	// is news too.
-	listening := rueidis.WithOnSubscriptionHook(ctx, func(rueidis.PubSubSubscription) { o.WakeLoop() })
-	o.listeners.Go(func() { o.Listen(listening, o.servers.Keys.Changes, func(string) { o.WakeLoop() }) })
+	o.listeners.Go(func() { o.registry.Listen(ctx, o.WakeLoop) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}
@@ -93,16 +89,16 @@ func (o *Member) leave(ctx context.Context) {
 	defer stop()
 	var held []int
 	for _, h := range o.all() {
-		held = append(held, h.Number)
+		held = append(held, h.Shard)
 	}
 	// Send the heartbeat first, so that nodes that receive the release no
 	// longer count this node as live.
-	_, err := o.beat(ctx, beatLeave)
-	o.servers.Failures.Note("announce that this node leaves", err)
+	_, err := o.beat(ctx, Leave)
+	o.config.Note("announce that this node leaves", err)
 	if o.release(ctx, held) {
 		o.config.Logger.Info("this node released all its shards", "shards", len(held))
 	}
-	o.announce(ctx)
+	o.registry.Announce(ctx)
 }
 
 // step sends heartbeats and acquires, renews and releases shards as far as that
@@ -119,13 +115,13 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	}
 	o.disownExpired(now)
 	if eager || !now.Before(o.nextBeat) {
-		o.nextBeat = now.Add(o.servers.UntilNext(o.config.Heartbeat))
+		o.nextBeat = now.Add(o.config.UntilNext(o.config.Heartbeat))
 		o.within(ctx, o.heartbeat)
 		now = time.Now()
 	}
-	pace := pace{renew: o.config.ShardLease / 3, retry: o.config.Heartbeat}
+	pace := pace{renew: o.config.Lease / 3, retry: o.config.Heartbeat}
 	if !now.Before(o.nextAdopt) {
-		o.nextAdopt = now.Add(o.config.ShardLease)
+		o.nextAdopt = now.Add(o.config.Lease)
 		o.within(ctx, o.adopt)
 		now = time.Now()
 	}
@@ -134,7 +130,7 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	if len(p.release) > 0 {
 		o.within(ctx, func(ctx context.Context) {
 			o.release(ctx, p.release)
-			o.announce(ctx)
+			o.registry.Announce(ctx)
 		})
 	}
 	o.hold(ctx, slices.Concat(p.renew, p.acquire))
@@ -151,11 +147,11 @@ func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	return next
 }
 
-// within runs one part of a step with its own time limit. If one master hangs,
-// which has the hash of nodes or some shards, the leases of shards on other
-// masters must still be renewed.
+// within runs one part of a step with its own time limit. If one server of
+// the registry hangs, which has the nodes or some shards, the leases of shards on
+// other servers must still be renewed.
 func (o *Member) within(ctx context.Context, do func(context.Context)) {
-	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
+	ctx, stop := context.WithTimeout(ctx, o.config.Lease/6)
 	defer stop()
 	do(ctx)
 }
@@ -165,29 +161,29 @@ func (o *Member) within(ctx context.Context, do func(context.Context)) {
 func (o *Member) heartbeat(ctx context.Context) {
 	silence := o.config.silence()
 	h, err := o.beat(ctx, o.heartbeatMode(time.Now(), silence))
-	o.servers.Failures.Note("send a heartbeat", err)
+	o.config.Note("send a heartbeat", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
-			o.mine = make([]bool, len(o.shards))
+			o.mine = make([]bool, len(o.owned))
 		}
 		return
 	}
-	peers, now, found := h.peers, h.now, h.found
+	peers, now, found := h.Peers, h.Now, h.Found
 	first := !o.met
 	o.met = true
 	if duplicate := o.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
-		o.servers.Failures.Note("use the node name", duplicate)
+		o.config.Note("use the node name", duplicate)
 	}
-	if found == moved || first {
-		o.announce(ctx)
+	if found == Moved || first {
+		o.registry.Announce(ctx)
 	}
 	var apis []string
 	var lag time.Duration
 	for _, p := range peers {
-		apis = append(apis, p.apis()...)
-		if p.nonce != o.self.nonce {
-			lag = max(lag, p.lag)
+		apis = append(apis, p.APIs()...)
+		if p.Nonce != o.self.Nonce {
+			lag = max(lag, p.Lag)
 		}
 	}
 	o.apis.Store(&apis)
@@ -197,25 +193,25 @@ func (o *Member) heartbeat(ctx context.Context) {
 	o.peers = peers
 	o.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
-	if found == other {
+	if found == Other {
 		takers = nil
 	}
 	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers, o.mine = takers, wanted(takers, o.self.name, len(o.shards))
+		o.takers, o.mine = takers, wanted(takers, o.self.Name, len(o.owned))
 		clear(o.orphans)
 		clear(o.adopted)
 	}
 }
 
-// An adopted shard is kept for adoptedFor times Config.ShardLease. After that
+// An adopted shard is kept for adoptedFor times Config.Lease. After that
 // the node that should own it can acquire it again.
 const adoptedFor = 100
 
 // adopt takes shards that had no owner for the length of a lease, although
 // another node should own them. That happens if the other node is live but
-// cannot reach their master.
+// cannot reach their server.
 func (o *Member) adopt(ctx context.Context) {
-	if !slices.Contains(o.takers, o.self.name) {
+	if !slices.Contains(o.takers, o.self.Name) {
 		return
 	}
 	var others []int
@@ -226,11 +222,11 @@ func (o *Member) adopt(ctx context.Context) {
 	}
 	before := o.orphans
 	o.orphans = map[int]bool{}
-	for n, g := range o.askForLeases(ctx, "look", others) {
+	for n, g := range o.lease(ctx, LookAt, others) {
 		switch i := others[n]; {
-		case g.err != nil, g.owner != "" && g.left > 0:
+		case g.Err != nil, g.Owner != "" && g.Left > 0:
 		case before[i]:
-			o.adopted[i] = time.Now().Add(adoptedFor * o.config.ShardLease)
+			o.adopted[i] = time.Now().Add(adoptedFor * o.config.Lease)
 			o.log.note("other nodes did not acquire them")
 		default:
 			o.orphans[i] = true
@@ -255,7 +251,7 @@ func (o *Member) wants(now time.Time) []bool {
 }
 
 // disownAll removes all shards from this process without a call, because the
-// servers hold another store.
+// registry is another store's.
 func (o *Member) disownAll() {
 	for i := range o.states {
 		o.disown(i, claimState{})
@@ -264,10 +260,10 @@ func (o *Member) disownAll() {
 
 // disownExpired removes the shards whose leases have ended from this process.
 func (o *Member) disownExpired(now time.Time) {
-	lost, held := 0, 0
+	lost, held, at := 0, 0, o.instant(now)
 	for i := range o.states {
 		switch c := o.states[i]; {
-		case c.held && !now.Before(c.until):
+		case c.held && !o.owned[i].Load().holds(at):
 			o.disown(i, claimState{})
 			lost++
 		case c.held:
@@ -280,3 +276,18 @@ func (o *Member) disownExpired(now time.Time) {
 		o.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }
+
+// beat sends a heartbeat of the given mode.
+func (o *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
+	self := o.self
+	if o.config.APIs != nil {
+		more := o.config.APIs()
+		self.More = strings.Join(more[:min(len(more), maxAPIs)], ",")
+	}
+	self.Lag, self.Applied = o.config.Lag(), o.config.Applied()
+	return o.registry.Beat(ctx, mode, &self, o.config.silence())
+}
+
+// maxAPIs bounds the addresses in a heartbeat, because every node reads the
+// heartbeats of all nodes each second.
+const maxAPIs = 16

@@ -9,68 +9,90 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/internal/store/lowwater"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // NoOwner is an owner id that no shard has.
 const NoOwner = "no owner"
 
-// OwnedShard is a shard that this process owns. If the shard is lost and
-// acquired again, a new OwnedShard replaces it.
-type OwnedShard struct {
-	*keyspace.Shard
-	ID       string // the owner's id, which put compares; empty means that there are no leases
-	Lowwater *lowwater.Set
-	Ready    atomic.Bool // Lowwater holds the shard's lanes
-	Leases   LeaseBound
-	Polled   atomic.Int64 // the number of lanes that the poll has read in this round
-	until    atomic.Int64 // the end of the lease, in nanoseconds after Member.base
-	stop     context.CancelFunc
+// Owned is a shard that this process owns. If the shard is lost and acquired
+// again, a new Owned replaces it.
+type Owned struct {
+	Shard int    // its number
+	ID    string // the owner's id, which writes compare; empty means that there are no leases
+
+	Ready atomic.Bool // the store has read it: see Config.Prepare
+
+	until atomic.Pointer[instant] // when it stops to act as the owner; nil means never
+	lost  func()
 }
 
-// Config describes this process to the other nodes, and connects it to the
-// store.
+// instant is a time by both clocks of this process.
+type instant struct {
+	elapsed time.Duration // by the monotonic clock
+	wall    time.Duration
+}
+
+func (o *Member) instant(t time.Time) instant {
+	return instant{t.Sub(o.base), time.Duration(t.UnixNano())}
+}
+
+// holds reports whether the owner may act at now.
+func (h *Owned) holds(now instant) bool {
+	until := h.until.Load()
+	return until == nil || now.elapsed < until.elapsed && now.wall < until.wall
+}
+
+// Config describes this process to the other nodes, and connects it to the store.
 type Config struct {
 	Node             string          // the name of this process; empty means a generated name
 	Version, Address string          // as the other nodes show them
-	APIs             func() []string // see Config.APIs of the store; nil means none
+	APIs             func() []string // further addresses of its API; nil means none
 	Logger           *slog.Logger
 
-	// ShardLease and Heartbeat are the settings of the store.
-	ShardLease, Heartbeat time.Duration
+	Shards    int           // the number of shards
+	Lease     time.Duration // the length of a lease
+	Heartbeat time.Duration
 
 	Lag     func() time.Duration // returns how far the trusted time of this process lags
 	Applied func() string        // returns the version of the settings that this process has applied
 	Closed  func() bool          // reports whether the store is closed; this process then owns no shards
-	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
 
-	// Prepare is called with shards that this process has acquired. It reads
-	// their lanes and sets Ready.
-	Prepare func(context.Context, []*OwnedShard) error
+	// Acquired is called with each shard that this process has acquired, before any
+	// method returns it. The function that it returns is called when the shard is
+	// lost or released.
+	Acquired func(*Owned) (lost func())
 
-	// OnWakeup is called with each message on the channel of an owned shard.
-	OnWakeup func(h *OwnedShard, message string)
+	// Prepare is called with shards that are not Ready. It reads them and sets Ready.
+	Prepare func(context.Context, []*Owned) error
+
+	// Note logs the failure of an action, or its end if err is nil. It leaves out
+	// repetitions.
+	Note func(action string, err error, args ...any)
+
+	// UntilNext returns the time until the next multiple of a period.
+	UntilNext func(period time.Duration) time.Duration
 }
 
+// acts is how long a node acts as an owner after it has sent the request that
+// acquired or renewed the lease. The rest is the step of the registry's clock that
+// does no harm.
+func (c Config) acts() time.Duration { return c.Lease - c.Lease/12 }
+
 // silence is how long a node can be silent and still count as live.
-func (c Config) silence() time.Duration { return c.ShardLease / 2 }
+func (c Config) silence() time.Duration { return c.Lease / 2 }
 
 // Member represents this process among the nodes: the shards that it owns, and
 // its knowledge of the other nodes. Join starts the loop that changes it, and
 // Release ends the loop.
 type Member struct {
-	config  Config
-	servers *redisconn.Servers
-	shards  []*keyspace.Shard
+	config   Config
+	registry Registry
 
-	self     peer
-	Process  string // self's process
-	base     time.Time
-	owned    []atomic.Pointer[OwnedShard] // the index is the shard; nil means not owned
-	Lowwater *lowwater.Group              // the low-water marks of the owned shards
+	self    Peer
+	Process string // self's process
+	base    time.Time
+	owned   []atomic.Pointer[Owned] // the index is the shard; nil means not owned
 
 	news        chan struct{}   // something has changed among the nodes
 	leaving     chan struct{}   // closed by Release
@@ -81,7 +103,6 @@ type Member struct {
 	begin       sync.Mutex // guards the two fields below
 	begun       bool       // Join or TakeAll was called
 	released    bool       // Release was called
-	refused     sync.Once  // a refused subscription was logged
 	listeners   sync.WaitGroup
 
 	// Counters of the loop, read by other goroutines.
@@ -95,7 +116,7 @@ type Member struct {
 
 	// Only the loop uses the fields below.
 	states    []claimState
-	peers     []peer // live peers
+	peers     []Peer // live peers
 	mine      []bool // the shards that are allotted to this process among the takers
 	takers    []string
 	nextBeat  time.Time
@@ -104,24 +125,22 @@ type Member struct {
 	adopted   map[int]time.Time // shards of other nodes that this process owns until then
 	met       bool              // other nodes know this process
 	away      time.Time         // when a heartbeat last failed
-	holder    peer              // the process that had this name first, as its last heartbeat described it
+	holder    Peer              // the process that had this name first, as its last heartbeat described it
 	silent    time.Time         // when a duplicate can take the name because the holder is silent; zero means that the holder is not silent
 	log       ownershipLog
 }
 
 // New returns a process that owns no shards. The caller then calls Join or
 // TakeAll.
-func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member {
+func New(c Config, r Registry) *Member {
 	now, nonce := time.Now(), rand.Text()
-	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, started: task.FloorMillis(now)}
-	if self.name == "" {
-		self.name = "node-" + strings.ToLower(nonce[:8])
+	self := Peer{Name: c.Node, Nonce: nonce, Version: c.Version, Address: c.Address, Started: task.FloorMillis(now)}
+	if self.Name == "" {
+		self.Name = "node-" + strings.ToLower(nonce[:8])
 	}
 	o := &Member{
-		config: c, servers: servers, shards: shards,
-		self: self, Process: self.process(), base: now, states: make([]claimState, len(shards)),
-		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Lowwater: lowwater.NewGroup(),
-		orphans: map[int]bool{}, adopted: map[int]time.Time{},
+		config: c, registry: r, self: self, Process: self.Process(), base: now, states: make([]claimState, c.Shards),
+		owned: make([]atomic.Pointer[Owned], c.Shards), orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}
 	o.stepContext, o.cancelStep = context.WithCancel(context.Background())
@@ -139,37 +158,37 @@ func (o *Member) APIs() []string {
 // OthersLag returns the largest lag of the trusted time of another node.
 func (o *Member) OthersLag() time.Duration { return time.Duration(o.lag.Load()) }
 
-// Shard returns sh as an OwnedShard, nil if this process does not own it.
-func (o *Member) Shard(sh *keyspace.Shard) *OwnedShard {
-	h := o.owned[sh.Number].Load()
-	if h == nil || o.config.Closed() || time.Since(o.base) >= time.Duration(h.until.Load()) {
+// Owns returns shard i if this process owns it now, otherwise nil.
+func (o *Member) Owns(i int) *Owned {
+	h := o.owned[i].Load()
+	if h == nil || o.config.Closed() || !h.holds(o.instant(time.Now())) {
 		return nil
 	}
 	return h
 }
 
-// Owned returns the shards that this process owns and whose lanes it has read.
-func (o *Member) Owned() []*OwnedShard {
-	all := make([]*OwnedShard, 0, len(o.shards))
-	for _, sh := range o.shards {
-		if h := o.Shard(sh); h != nil && h.Ready.Load() {
+// Acquired returns shard i even if its lease has run out and was not renewed yet.
+// It is nil if this process has not acquired it, or has lost it.
+func (o *Member) Acquired(i int) *Owned { return o.owned[i].Load() }
+
+// Owned returns the shards that this process owns and that are Ready.
+func (o *Member) Owned() []*Owned {
+	all := make([]*Owned, 0, len(o.owned))
+	for i := range o.owned {
+		if h := o.Owns(i); h != nil && h.Ready.Load() {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// Acquired returns sh as an OwnedShard, even if its lease has run out and was not
-// renewed yet. It is nil if this process has not acquired sh, or has lost it.
-func (o *Member) Acquired(sh *keyspace.Shard) *OwnedShard { return o.owned[sh.Number].Load() }
-
 // KnowsOthers reports whether other live nodes are known.
 func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
 
-// Owner returns the owner id for writes to sh that only its owner is allowed to
-// make. It is NoOwner if this process does not own sh.
-func (o *Member) Owner(sh *keyspace.Shard) string {
-	if h := o.Shard(sh); h != nil {
+// Owner returns the owner id for writes to shard i that only its owner is allowed
+// to make. It is NoOwner if this process does not own it.
+func (o *Member) Owner(i int) string {
+	if h := o.Owns(i); h != nil {
 		return h.ID
 	}
 	return NoOwner
@@ -186,18 +205,22 @@ func (o *Member) starts() bool {
 
 // TakeAll makes this process own every shard, without leases.
 func (o *Member) TakeAll(ctx context.Context) error {
-	for _, sh := range o.shards {
-		h := &OwnedShard{Shard: sh, Lowwater: o.Lowwater.New(), stop: func() {}}
-		h.until.Store(1<<63 - 1)
-		o.owned[sh.Number].Store(h)
+	for i := range o.owned {
+		o.take(&Owned{Shard: i})
 	}
 	o.starts()
 	close(o.Ended)
 	return o.config.Prepare(ctx, o.all())
 }
 
+// take makes this process the owner of a shard.
+func (o *Member) take(h *Owned) {
+	h.lost = o.config.Acquired(h)
+	o.owned[h.Shard].Store(h)
+}
+
 // all returns every owned shard, ready or not.
-func (o *Member) all() (all []*OwnedShard) {
+func (o *Member) all() (all []*Owned) {
 	for i := range o.owned {
 		if h := o.owned[i].Load(); h != nil {
 			all = append(all, h)
@@ -209,8 +232,7 @@ func (o *Member) all() (all []*OwnedShard) {
 // disown ends the ownership of a shard.
 func (o *Member) disown(i int, state claimState) {
 	if h := o.owned[i].Swap(nil); h != nil {
-		h.stop()
-		h.Lowwater.Leave()
+		h.lost()
 	}
 	o.states[i] = state
 }

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
+
+// logEvery is the shortest time between two log lines about the same.
+const logEvery = time.Minute
 
 // ownershipLog collects changes of the owned shards until they are logged: one
 // line when the node owns the shards that it should own.
@@ -41,27 +42,27 @@ func (c *ownershipLog) because(held int) string {
 }
 
 // notePeers notes nodes that joined, left or were drained.
-func (c *ownershipLog) notePeers(before, after []peer) {
-	find := func(list []peer, p peer) (peer, bool) {
-		i := slices.IndexFunc(list, func(q peer) bool { return q.name == p.name && q.nonce == p.nonce })
+func (c *ownershipLog) notePeers(before, after []Peer) {
+	find := func(list []Peer, p Peer) (Peer, bool) {
+		i := slices.IndexFunc(list, func(q Peer) bool { return q.Name == p.Name && q.Nonce == p.Nonce })
 		if i < 0 {
-			return peer{}, false
+			return Peer{}, false
 		}
 		return list[i], true
 	}
 	for _, p := range before {
 		if _, stays := find(after, p); !stays {
-			c.note(p.name + " left")
+			c.note(p.Name + " left")
 		}
 	}
 	for _, p := range after {
 		switch old, was := find(before, p); {
 		case !was:
-			c.note(p.name + " joined")
-		case !old.draining && p.draining:
-			c.note(p.name + " is being drained")
-		case old.draining && !p.draining:
-			c.note("the drain of " + p.name + " ended")
+			c.note(p.Name + " joined")
+		case !old.Draining && p.Draining:
+			c.note(p.Name + " is being drained")
+		case old.Draining && !p.Draining:
+			c.note("the drain of " + p.Name + " ended")
 		}
 	}
 }
@@ -89,7 +90,7 @@ func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	case c.since.IsZero():
 		c.since = now
 	}
-	if !settled && now.Sub(c.since) < redisconn.LogEvery/6 {
+	if !settled && now.Sub(c.since) < logEvery/6 {
 		return
 	}
 	log.Info("shard ownership changed", "shards", held, "before", c.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))

@@ -1,26 +1,27 @@
-package membership
+package registry
 
 import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 func TestTheStateOfANodeIsDecodedAsEncoded(t *testing.T) {
-	for _, p := range []peer{
-		{name: "a", nonce: "N", beat: 7},
-		{name: "b", nonce: "M", beat: 8, version: "v1", started: 5, address: "[::1]:80", draining: true},
-		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
-		{name: "d", nonce: "P", beat: 9, address: "h:1", applied: "7-ab", more: "i:1,j:1", lag: time.Second, duplicate: true},
+	for _, p := range []membership.Peer{
+		{Name: "a", Nonce: "N", Beat: 7},
+		{Name: "b", Nonce: "M", Beat: 8, Version: "v1", Started: 5, Address: "[::1]:80", Draining: true},
+		{Name: "c", Nonce: "O", Beat: 9, Draining: true, Forced: true},
+		{Name: "d", Nonce: "P", Beat: 9, Address: "h:1", Applied: "7-ab", More: "i:1,j:1", Lag: time.Second, Duplicate: true},
 	} {
-		list := []string{p.name, "", drainField + "x", "N"}
-		if p.duplicate {
-			list[0] = duplicateField + p.name
+		list := []string{p.Name, "", drainField + "x", "N"}
+		if p.Duplicate {
+			list[0] = duplicateField + p.Name
 		}
-		list[1] = redisconn.Score(p.beat) + "/" + p.nonce + "/" + p.about()
-		if p.draining {
-			list = append(list, drainField+p.name, map[bool]string{true: "!", false: ""}[p.forced]+p.nonce)
+		list[1] = redisconn.Score(p.Beat) + "/" + p.Nonce + "/" + about(&p)
+		if p.Draining {
+			list = append(list, drainField+p.Name, map[bool]string{true: "!", false: ""}[p.Forced]+p.Nonce)
 		}
 		got, err := parsePeers(list)
 		if err != nil || len(got) != 1 || got[0] != p {

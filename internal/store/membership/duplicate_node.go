@@ -21,38 +21,38 @@ import (
 // earlier.
 
 // heartbeatMode returns the mode of the next heartbeat of this process.
-func (o *Member) heartbeatMode(now time.Time, silence time.Duration) int {
+func (o *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 	switch {
 	case !o.duplicate.Load():
-		return beatAlive
+		return Alive
 	case o.uncertain(silence):
-		return beatNoName
+		return NoName
 	case o.silent.IsZero(), now.Before(o.silent):
-		return beatKeepName
+		return KeepName
 	}
-	return beatAlive
+	return Alive
 }
 
 // checkDuplicate returns an error if another live process has the name of this
 // one. A process that crashed leaves its name behind for a while. So the first
 // owner of the name counts as alive only if it has sent a heartbeat since this
 // process began to check. at is the time at this process, and now at the server.
-func (o *Member) checkDuplicate(at time.Time, peers []peer, now task.Millis, found int, silence time.Duration) error {
-	if found != other {
-		o.holder, o.silent = peer{}, time.Time{}
+func (o *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
+	if found != Other {
+		o.holder, o.silent = Peer{}, time.Time{}
 		o.duplicate.Store(false)
 	}
-	i := slices.IndexFunc(peers, func(p peer) bool {
-		return p.name == o.self.name && p.nonce != o.self.nonce && p.duplicate == (found != other) && (!p.duplicate || p.lives(now, silence))
+	i := slices.IndexFunc(peers, func(p Peer) bool {
+		return p.Name == o.self.Name && p.Nonce != o.self.Nonce && p.Duplicate == (found != Other) && (!p.Duplicate || p.lives(now, silence))
 	})
 	if i < 0 {
 		return nil
 	}
 	p := peers[i]
-	if p.duplicate {
-		return fmt.Errorf("another server at %s uses the same node name %q, and owns no shards: give each server its own name (--node)", p.where(), p.name)
+	if p.Duplicate {
+		return fmt.Errorf("another server at %s uses the same node name %q, and owns no shards: give each server its own name (--node)", p.where(), p.Name)
 	}
-	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
+	if p.Nonce == o.holder.Nonce && p.Beat > o.holder.Beat {
 		o.duplicate.Store(true)
 	}
 	switch {
@@ -65,7 +65,7 @@ func (o *Member) checkDuplicate(at time.Time, peers []peer, now task.Millis, fou
 	if !o.duplicate.Load() {
 		return nil
 	}
-	return fmt.Errorf("another live server at %s already uses the node name %q, so this server owns no shards until the other one stops: give each server its own name (--node)", p.where(), p.name)
+	return fmt.Errorf("another live server at %s already uses the node name %q, so this server owns no shards until the other one stops: give each server its own name (--node)", p.where(), p.Name)
 }
 
 // uncertain reports whether the last failed heartbeat was less than one silence

@@ -1,4 +1,4 @@
-package membership
+package registry
 
 import (
 	"log/slog"
@@ -23,7 +23,7 @@ func TestALeaseRefusedByAnotherStoreIsExplained(t *testing.T) {
 	}
 	defer s.Close()
 	refused := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply('FOLIOT_STORE foliot:{0}:own')").Numkeys(0).Build())
-	if g := readLeaseReplies(refused, 1)[0]; g.err == nil || strings.Contains(g.err.Error(), "FOLIOT_STORE") {
-		t.Errorf("it says %v", g.err)
+	if g := readLeaseReplies(refused, 1)[0]; g.Err == nil || strings.Contains(g.Err.Error(), "FOLIOT_STORE") {
+		t.Errorf("it says %v", g.Err)
 	}
 }

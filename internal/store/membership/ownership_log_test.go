@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 func TestTheReasonForNewShardsIsLoggedHoweverLongTheyWereLost(t *testing.T) {
@@ -15,7 +13,12 @@ func TestTheReasonForNewShardsIsLoggedHoweverLongTheyWereLost(t *testing.T) {
 	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
 	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{logged: 2}}
 	o.config.Logger = logger
-	o.owned = make([]atomic.Pointer[OwnedShard], 2)
+	o.owned = make([]atomic.Pointer[Owned], 2)
+	for i := range o.owned {
+		h := &Owned{Shard: i, lost: func() {}}
+		h.until.Store(new(instant)) // in the past
+		o.owned[i].Store(h)
+	}
 	o.disownExpired(now)
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
 		t.Fatal(log.String())
@@ -29,9 +32,9 @@ func TestTheReasonForNewShardsIsLoggedHoweverLongTheyWereLost(t *testing.T) {
 	}
 	for i := range o.states {
 		o.states[i].held = true
-		now = now.Add(redisconn.LogEvery)
+		now = now.Add(logEvery)
 		o.log.write(logger, now, o)
-		now = now.Add(redisconn.LogEvery)
+		now = now.Add(logEvery)
 		o.log.write(logger, now, o)
 	}
 	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {

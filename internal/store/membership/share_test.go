@@ -87,7 +87,7 @@ func seeded(seed, n int) []string {
 }
 
 func TestASilentNodeIsNotLive(t *testing.T) {
-	peers := []peer{{name: "a", beat: 10_000}, {name: "b", beat: 6999}, {name: "c", beat: 7000}, {name: "d", beat: 10_500}} // d: the clock was set back
+	peers := []Peer{{Name: "a", Beat: 10_000}, {Name: "b", Beat: 6999}, {Name: "c", Beat: 7000}, {Name: "d", Beat: 10_500}} // d: the clock was set back
 	if live := takers(livePeers(peers, 10_000, 3*time.Second)); !reflect.DeepEqual(live, []string{"a", "c", "d"}) {
 		t.Error(live)
 	}

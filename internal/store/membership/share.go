@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -17,14 +16,14 @@ import (
 // keep them apart.
 
 // lives reports whether p's last heartbeat is at most silence old.
-func (p *peer) lives(now task.Millis, silence time.Duration) bool {
-	return !p.dead && now.Sub(p.beat) <= silence
+func (p *Peer) lives(now task.Millis, silence time.Duration) bool {
+	return !p.Dead && now.Sub(p.Beat) <= silence
 }
 
 // livePeers returns the live peers in their order, without duplicates.
-func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {
+func livePeers(peers []Peer, now task.Millis, silence time.Duration) (live []Peer) {
 	for _, p := range peers {
-		if !p.duplicate && p.lives(now, silence) {
+		if !p.Duplicate && p.lives(now, silence) {
 			live = append(live, p)
 		}
 	}
@@ -34,14 +33,14 @@ func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []pee
 // takers returns the names of the live nodes that share the shards: those that
 // are not drained. If all are drained, it returns those that were not
 // drained by force.
-func takers(live []peer) (names []string) {
+func takers(live []Peer) (names []string) {
 	spare := []string{}
 	for _, p := range live {
 		switch {
-		case !p.draining:
-			names = append(names, p.name)
-		case !p.forced:
-			spare = append(spare, p.name)
+		case !p.Draining:
+			names = append(names, p.Name)
+		case !p.Forced:
+			spare = append(spare, p.Name)
 		}
 	}
 	if names == nil {
@@ -60,11 +59,16 @@ func allot(nodes []string, n int) []string {
 	if len(nodes) == 0 {
 		return owners
 	}
-	room := rooms(nodes, n)
+	hashes := make([]uint64, len(nodes))
+	for i, node := range nodes {
+		sum := sha256.Sum256([]byte(node))
+		hashes[i] = binary.BigEndian.Uint64(sum[:8])
+	}
+	room := rooms(nodes, hashes, n)
 	for shard := range owners {
 		best, most := -1, uint64(0)
 		for i, node := range nodes {
-			weight := weight(node, shard)
+			weight := weight(hashes[i], shard)
 			if room[i] > 0 && (best < 0 || weight > most || weight == most && node < nodes[best]) {
 				best, most = i, weight
 			}
@@ -76,14 +80,14 @@ func allot(nodes []string, n int) []string {
 }
 
 // rooms returns how many of n shards each node can own.
-func rooms(nodes []string, n int) []int {
+func rooms(nodes []string, hashes []uint64, n int) []int {
 	room := make([]int, len(nodes))
 	order := make([]int, len(nodes)) // the first nodes get one shard more
 	for i := range nodes {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(weight(nodes[a], -1), weight(nodes[b], -1)), cmp.Compare(nodes[a], nodes[b]))
+		return cmp.Or(cmp.Compare(hashes[a], hashes[b]), cmp.Compare(nodes[a], nodes[b]))
 	})
 	for rank, i := range order {
 		room[i] = n / len(nodes)
@@ -94,9 +98,14 @@ func rooms(nodes []string, n int) []int {
 	return room
 }
 
-func weight(node string, shard int) uint64 {
-	sum := sha256.Sum256([]byte(strconv.Itoa(shard) + "/" + node))
-	return binary.BigEndian.Uint64(sum[:8])
+// weight mixes the hash of a node with a shard. It is the finisher of SplitMix64
+// (Steele, Lea and Flood), applied to each of them.
+func weight(node uint64, shard int) uint64 { return mix(node ^ mix(uint64(shard)+1)) }
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // wanted returns for each of n shards whether self should own it.

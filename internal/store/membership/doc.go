@@ -1,0 +1,25 @@
+// Package membership makes this process one of the nodes that share a store.
+//
+// Each node sends heartbeats to the registry, and learns from them which nodes are
+// live. The names of the live nodes alone decide which node should own which shard
+// (share.go), so live nodes agree without a vote. The registry keeps the owner of
+// each shard for the length of a lease, by its own clock.
+//
+// Invariants:
+//
+//   - The registry gives a shard to another node only after the lease of its owner
+//     has ended or was released.
+//   - A node acts as the owner from the reply of the registry until the length of
+//     the lease has passed since it sent the request, by its monotonic clock and by
+//     its wall clock. The monotonic clock of a machine may stand still while the
+//     machine sleeps; the wall clock may step back.
+//   - So at one instant at most one node acts as the owner, whichever nodes believe
+//     that they are live. A store checks the owner's id in the same write all the
+//     same: a write may be on its way for long.
+//   - If a node joins, leaves or dies, all shards have an owner again one lease and a
+//     heartbeat later.
+//
+// One goroutine sends the heartbeats, and acquires, renews and releases shards.
+// Join starts it and Release ends it. The store manages the content of shards:
+// Config.Acquired is called for each acquired shard, and Config.Prepare reads it.
+package membership

@@ -1,0 +1,280 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// memory is a registry for tests. Its clock can be set.
+type memory struct {
+	mu     sync.Mutex // guards everything below
+	ahead  time.Duration
+	peers  map[string]Peer // by name; a duplicate has the name with a slash
+	leases []held
+	epochs uint64
+	calls  map[string]int // by kind
+	news   map[int]func()
+	next   int
+}
+
+type held struct {
+	id    string
+	until time.Time
+}
+
+func newMemory(shards int) *memory {
+	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}}
+}
+
+func (m *memory) nowLocked() time.Time { return time.Now().Add(m.ahead) }
+
+// link is the connection of a node to the registry. While it is cut, calls fail;
+// while it is frozen, they wait, as those of a process that stands still.
+type link struct {
+	*memory
+	mu     sync.Mutex // guards everything below
+	cut    bool
+	frozen chan struct{} // closed when it thaws; nil means that it is not frozen
+}
+
+var errCut = errors.New("the network is cut")
+
+func (l *link) pass(ctx context.Context) error {
+	l.mu.Lock()
+	cut, frozen := l.cut, l.frozen
+	l.mu.Unlock()
+	if frozen != nil {
+		select {
+		case <-frozen:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if cut {
+		return errCut
+	}
+	return ctx.Err()
+}
+
+func (l *link) setCut(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = cut
+}
+
+func (l *link) freeze() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = make(chan struct{})
+}
+
+func (l *link) thaw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.frozen)
+	l.frozen = nil
+}
+
+func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Duration) (Nodes, error) {
+	if err := l.pass(ctx); err != nil {
+		return Nodes{}, err
+	}
+	m := l.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls["beat"]++
+	now, n := task.FloorMillis(m.nowLocked()), Nodes{}
+	me := *self
+	me.Beat = now
+	old, there := m.peers[me.Name]
+	switch {
+	case mode == ReadOnly || mode == ReadAll:
+	case mode == Leave:
+		if old.Nonce == me.Nonce {
+			delete(m.peers, me.Name)
+			n.Found = Moved
+		}
+	case there && old.Nonce != me.Nonce && (mode != Alive || now.Sub(old.Beat) <= silence):
+		me.Duplicate = true
+		m.peers[me.Name+"/"+me.Nonce] = me
+		n.Found = Other
+	default:
+		delete(m.peers, me.Name+"/"+me.Nonce)
+		if m.peers[me.Name] = me; old.Nonce != me.Nonce {
+			n.Found = Moved
+		}
+	}
+	n.Now = now
+	for key, p := range m.peers {
+		if now.Sub(p.Beat) > 10*silence {
+			delete(m.peers, key)
+			continue
+		}
+		p.Beat = min(p.Beat, now)
+		n.Peers = append(n.Peers, p)
+	}
+	slices.SortFunc(n.Peers, func(a, b Peer) int {
+		if order := cmp.Compare(a.Name, b.Name); order != 0 || a.Duplicate == b.Duplicate {
+			return order
+		}
+		if a.Duplicate {
+			return 1
+		}
+		return -1
+	})
+	return n, nil
+}
+
+func (l *link) Lease(ctx context.Context, verb Verb, process string, length time.Duration, shards []int) []LeaseReply {
+	out := make([]LeaseReply, len(shards))
+	if err := l.pass(ctx); err != nil {
+		for i := range out {
+			out[i].Err = err
+		}
+		return out
+	}
+	m := l.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[string(verb)]++
+	m.calls["shards"] += len(shards)
+	now := m.nowLocked()
+	for i, shard := range shards {
+		h, before := m.leases[shard], ""
+		ours := strings.HasPrefix(h.id, process+"/")
+		switch {
+		case verb == GiveBack && ours:
+			h = held{}
+		case verb == Hold && ours:
+			h.until = now.Add(length)
+		case verb == Hold && (h.id == "" || !h.until.After(now)):
+			m.epochs++
+			before, h = h.id, held{fmt.Sprint(process, "/", m.epochs), now.Add(length)}
+		}
+		m.leases[shard] = h
+		out[i] = LeaseReply{Owner: h.id, Left: max(h.until.Sub(now), 0), Before: before}
+	}
+	return out
+}
+
+func (l *link) Owners(ctx context.Context) ([]Lease, error) {
+	if err := l.pass(ctx); err != nil {
+		return nil, err
+	}
+	m := l.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]Lease, len(m.leases))
+	for i, h := range m.leases {
+		if at := strings.LastIndexByte(h.id, '/'); at >= 0 {
+			all[i] = Lease{Process: h.id[:at], Until: task.FloorMillis(h.until)}
+		}
+	}
+	return all, nil
+}
+
+func (l *link) Announce(ctx context.Context) {
+	if l.pass(ctx) != nil {
+		return
+	}
+	l.memory.mu.Lock()
+	var news []func()
+	for _, n := range l.memory.news {
+		news = append(news, n)
+	}
+	l.memory.mu.Unlock()
+	for _, n := range news {
+		n()
+	}
+}
+
+func (l *link) Listen(ctx context.Context, news func()) {
+	l.memory.mu.Lock()
+	n := l.memory.next
+	l.memory.next++
+	l.memory.news[n] = news
+	l.memory.mu.Unlock()
+	news()
+	<-ctx.Done()
+	l.memory.mu.Lock()
+	delete(l.memory.news, n)
+	l.memory.mu.Unlock()
+}
+
+// step sets the registry's clock.
+func (m *memory) step(by time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ahead += by
+}
+
+// node is a node of a test.
+type node struct {
+	*Member
+	link *link
+}
+
+const (
+	lease     = 6 * time.Second
+	heartbeat = time.Second
+)
+
+// start starts a node, in the bubble of the test.
+func start(m *memory, name string) *node {
+	n := &node{link: &link{memory: m}}
+	began := time.Now()
+	n.Member = New(Config{
+		Node: name, Logger: silent, Shards: len(m.leases), Lease: lease, Heartbeat: heartbeat,
+		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: func() bool { return false },
+		Acquired: func(*Owned) func() { return func() {} },
+		Prepare: func(_ context.Context, owned []*Owned) error {
+			for _, h := range owned {
+				h.Ready.Store(true)
+			}
+			return nil
+		},
+		Note:      func(string, error, ...any) {},
+		UntilNext: func(d time.Duration) time.Duration { return d - time.Since(began)%d },
+	}, n.link)
+	n.Join()
+	return n
+}
+
+// owners returns how many of the nodes act as the owner of each shard.
+func owners(nodes []*node, shards int) []int {
+	n := make([]int, shards)
+	for _, x := range nodes {
+		for _, h := range x.Owned() {
+			n[h.Shard]++
+		}
+	}
+	return n
+}
+
+// most returns the lowest and the highest number of owners.
+func extremes(n []int) (least, most int) {
+	least = math.MaxInt
+	for _, x := range n {
+		least, most = min(least, x), max(most, x)
+	}
+	return least, most
+}
+
+// releaseAll ends all nodes.
+func releaseAll(nodes []*node) {
+	for _, n := range nodes {
+		n.Release()
+		<-n.Ended
+	}
+	synctest.Wait()
+}

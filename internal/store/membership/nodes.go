@@ -1,0 +1,104 @@
+package membership
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Standing returns this process's view of its place among the nodes. It makes
+// no request.
+func (o *Member) Standing() store.Standing {
+	return store.Standing{
+		Node:   o.self.Name,
+		Shards: len(o.owned), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
+		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), NameTaken: o.duplicate.Load(),
+	}
+}
+
+// Nodes returns all nodes, and how many shards each owns and should own.
+func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
+	h, err := o.beat(ctx, ReadAll)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := o.registry.Owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := h.Now
+	wanted, owned := map[string]int{}, map[string]int{}
+	for _, l := range owners {
+		if l.Until > now {
+			owned[l.Process]++
+		}
+	}
+	live := livePeers(h.Peers, now, o.config.silence())
+	// No row is for a duplicate that has ended, or for a node that a new one has replaced.
+	peers := slices.DeleteFunc(h.Peers, func(p Peer) bool {
+		return !p.lives(now, o.config.silence()) && (p.Duplicate || owned[p.Process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
+	})
+	for _, node := range allot(takers(live), len(o.owned)) {
+		wanted[node]++
+	}
+	all := make([]store.Node, len(peers))
+	for i, p := range peers {
+		all[i] = store.Node{
+			Name: p.Name, Self: p.Nonce == o.self.Nonce, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: p.Beat,
+			Live: p.lives(now, o.config.silence()), Draining: p.Draining, Owned: owned[p.Process()], NameTaken: p.Duplicate,
+		}
+		if !p.Duplicate {
+			all[i].Wanted = wanted[p.Name]
+		}
+	}
+	return all, nil
+}
+
+// Behind returns the names of the other nodes that have not applied this version
+// of the settings or a later one. A node that is silent is asked for as long as it
+// may begin an attempt that it had claimed.
+func (o *Member) Behind(ctx context.Context, version string) (names []string, err error) {
+	h, err := o.beat(ctx, ReadOnly)
+	for _, p := range h.Peers {
+		if p.lives(h.Now, max(o.config.Lease, store.ClaimFor)) && p.Nonce != o.self.Nonce && p.Applied < version {
+			names = append(names, p.Name)
+		}
+	}
+	return slices.Compact(names), err
+}
+
+// isReplacedBy reports whether the later process n has the address of p. A
+// loopback address proves nothing: each machine has it.
+func (p *Peer) isReplacedBy(n Peer) bool {
+	return p.Address == n.Address && !isLoopback(n.Address) && n.Started > p.Started
+}
+
+// isLoopback reports whether the address host:port is only valid on one machine,
+// or is missing.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address == ""
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Alone returns this node for a store without other nodes.
+func (o *Member) Alone(now task.Millis) store.Node {
+	p := o.self
+	return store.Node{
+		Name: p.Name, Self: true, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: now,
+		Live: true, Owned: len(o.owned), Wanted: len(o.owned),
+	}
+}
+
+// APIs returns host:port of the peer's APIs.
+func (p *Peer) APIs() []string {
+	return append(strings.FieldsFunc(p.More, func(r rune) bool { return r == ',' }), p.Address)
+}

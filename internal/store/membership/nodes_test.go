@@ -1,0 +1,140 @@
+package membership
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var silent = slog.New(slog.DiscardHandler)
+
+// No two nodes act as the owner of a shard at one instant, whatever fails, and a
+// lease and a heartbeat after the last fault each shard has an owner.
+func TestAtMostOneNodeActsAsTheOwnerOfAShard(t *testing.T) {
+	seeds := 20
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { faults(t, rand.New(rand.NewPCG(uint64(seed), 1))) })
+		})
+	}
+}
+
+func faults(t *testing.T, r *rand.Rand) {
+	const shards = 64
+	m := newMemory(shards)
+	var nodes, frozen, cut []*node
+	add := func() { nodes = append(nodes, start(m, fmt.Sprint("node-", len(nodes)))) }
+	for range 5 {
+		add()
+	}
+	check := func(d time.Duration) {
+		for range d / (20 * time.Millisecond) {
+			time.Sleep(20 * time.Millisecond)
+			if _, most := extremes(owners(nodes, shards)); most > 1 {
+				t.Fatalf("%d nodes act as the owner of one shard", most)
+			}
+		}
+	}
+	pick := func(from []*node) int { return r.IntN(len(from)) }
+	for range 60 {
+		check(time.Duration(r.IntN(3000)) * time.Millisecond)
+		switch k := r.IntN(8); {
+		case k == 0 && len(nodes) < 12:
+			add()
+		case k == 1 && len(nodes) > 3:
+			i := pick(nodes)
+			if n := nodes[i]; !slices.Contains(frozen, n) && !slices.Contains(cut, n) {
+				n.Release()
+				nodes = slices.Delete(nodes, i, i+1)
+			}
+		case k == 2 && len(frozen) < 2:
+			if n := nodes[pick(nodes)]; !slices.Contains(frozen, n) {
+				n.link.freeze()
+				frozen = append(frozen, n)
+			}
+		case k == 3 && len(frozen) > 0:
+			frozen[0].link.thaw()
+			frozen = frozen[1:]
+		case k == 4 && len(cut) < 2:
+			n := nodes[pick(nodes)]
+			n.link.setCut(true)
+			cut = append(cut, n)
+		case k == 5 && len(cut) > 0:
+			cut[0].link.setCut(false)
+			cut = cut[1:]
+		case k == 6:
+			m.step(time.Duration(r.IntN(int(lease / 12)))) // the tolerated step
+			check(lease)                                   // the next one comes after the leases from before
+		case k == 7:
+			m.step(-time.Duration(r.IntN(int(2 * lease))))
+		}
+	}
+	for _, n := range frozen {
+		n.link.thaw()
+	}
+	for _, n := range cut {
+		n.link.setCut(false)
+	}
+	check(3 * lease) // the registry's clock may have been set back by up to two leases
+	if least, most := extremes(owners(nodes, shards)); least != 1 || most != 1 {
+		t.Errorf("%d to %d owners", least, most)
+	}
+	releaseAll(nodes)
+}
+
+// A hundred nodes share 4,096 shards evenly. If a tenth of them dies, the others own all
+// shards a lease and a heartbeat later.
+func TestAHundredNodesShareFourThousandShards(t *testing.T) {
+	shards, count := 4096, 100
+	if testing.Short() {
+		shards, count = 1024, 30
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(shards)
+		var nodes []*node
+		for i := range count {
+			nodes = append(nodes, start(m, fmt.Sprint("node-", i)))
+		}
+		time.Sleep(3 * heartbeat)
+		if least, most := extremes(owners(nodes, shards)); least != 1 || most != 1 {
+			t.Fatalf("at the start %d to %d owners", least, most)
+		}
+		for _, n := range nodes {
+			if own := len(n.Owned()); own < shards/count || own > shards/count+1 {
+				t.Errorf("%s owns %d", n.self.Name, own)
+			}
+		}
+		dead := nodes[:count/10]
+		for _, n := range dead {
+			n.link.freeze()
+		}
+		time.Sleep(lease + heartbeat)
+		if least, most := extremes(owners(nodes, shards)); least != 1 || most != 1 {
+			t.Errorf("after the deaths %d to %d owners", least, most)
+		}
+		for _, n := range dead {
+			n.link.thaw()
+		}
+		releaseAll(nodes)
+	})
+}
+
+// A machine that sleeps stops its monotonic clock, and a wall clock can be set
+// back. A lease ends by the first of them.
+func TestALeaseEndsByEitherClock(t *testing.T) {
+	h := new(Owned)
+	h.until.Store(&instant{elapsed: 10, wall: 110})
+	for now, want := range map[instant]bool{{9, 109}: true, {10, 50}: false, {3, 110}: false, {10, 110}: false} {
+		if h.holds(now) != want {
+			t.Errorf("at %+v: %v", now, !want)
+		}
+	}
+}

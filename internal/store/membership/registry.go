@@ -1,0 +1,110 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Registry is the shared memory of the nodes. Each call is atomic, and measures
+// times with the registry's own clock. A call that fails may have been applied.
+type Registry interface {
+	// Beat sends a heartbeat of the given mode, and returns all nodes. A name
+	// belongs to the first process that has it, until that one leaves or is silent
+	// for longer than silence. A process that comes later is a duplicate.
+	Beat(ctx context.Context, mode Mode, self *Peer, silence time.Duration) (Nodes, error)
+
+	// Lease acquires, renews, releases or reads the leases of shards. process is the
+	// beginning of the ids of their owner.
+	Lease(ctx context.Context, verb Verb, process string, length time.Duration, shards []int) []LeaseReply
+
+	// Owners returns the lease of every shard.
+	Owners(ctx context.Context) ([]Lease, error)
+
+	// Announce makes the other nodes read the nodes at once. It may be lost.
+	Announce(ctx context.Context)
+
+	// Listen calls news for each announcement, and when it has begun to listen. It
+	// returns when ctx ends.
+	Listen(ctx context.Context, news func())
+}
+
+// Peer is a node as the registry describes it. A Peer is comparable.
+type Peer struct {
+	Name, Nonce, Version, Address string
+
+	Applied string // the version of the settings that it has applied
+	More    string // further addresses of its API: host:port, separated by commas
+
+	Lag time.Duration // how far its trusted time is behind the registry's clock, because that stepped ahead
+
+	Beat      task.Millis // its last heartbeat
+	Started   task.Millis
+	Draining  bool
+	Forced    bool // the drain was forced
+	Duplicate bool // another process had its name first: it owns nothing
+	Dead      bool // it ended without notice
+}
+
+// Process returns the beginning of the owner ids of this node, without the epoch.
+func (p *Peer) Process() string { return p.Name + "/" + p.Nonce }
+
+// where returns the peer's address for log lines.
+func (p *Peer) where() string { return cmp.Or(p.Address, "an unknown address") }
+
+// Mode is the mode of a heartbeat.
+type Mode int
+
+// The modes.
+const (
+	Alive    Mode = iota // this process is live; it takes its name from a process that is silent
+	KeepName             // it is live, and takes no name from a process that is silent
+	NoName               // it is live, and takes no name, even if the name seems free
+	Leave                // it leaves
+	ReadOnly             // it only reads, and sends no heartbeat
+	ReadAll              // like ReadOnly, and reads dead nodes too
+)
+
+// Found is the state of this process that a heartbeat found.
+type Found int
+
+// The states.
+const (
+	Stood Found = iota
+	Moved       // it was missing before, or has left now
+	Other       // another live process has had its name longer
+)
+
+// Nodes is the reply to a heartbeat.
+type Nodes struct {
+	Peers []Peer      // ordered by name, a duplicate after its original; with ReadAll, dead nodes too
+	Now   task.Millis // the registry's clock
+	Found Found
+}
+
+// Verb is a request about leases.
+type Verb string
+
+// The verbs.
+const (
+	Hold     Verb = "hold" // acquire a shard without an owner, or renew its own lease
+	GiveBack Verb = "release"
+	LookAt   Verb = "look" // change nothing
+)
+
+// LeaseReply is the reply about the lease of one shard.
+type LeaseReply struct {
+	Owner  string        // its id: process and epoch; empty means none
+	Left   time.Duration // the rest of its lease
+	Before string        // the previous owner, if this call took the shard over after the end of its lease
+	Err    error
+}
+
+// Lease is the ownership of a shard.
+type Lease struct {
+	Process string // <node>/<nonce>; empty means no owner
+	Until   task.Millis
+	Epoch   uint64
+}

@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Owners implements membership.Registry.
+func (r *registry) Owners(ctx context.Context) ([]membership.Lease, error) {
+	all := make([]membership.Lease, len(r.shards))
+	replies, err := r.servers.EachShard(ctx, r.shards, ownedBy)
+	if err != nil {
+		return nil, err
+	}
+	for i, reply := range replies {
+		if all[i], err = readLease(reply); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func ownedBy(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()
+}
+
+func readLease(r rueidis.RedisResult) (membership.Lease, error) {
+	fields, err := r.AsStrSlice()
+	if err != nil {
+		return membership.Lease{}, err
+	}
+	if len(fields) != 3 {
+		return membership.Lease{}, errDamaged
+	}
+	var l membership.Lease
+	if i := strings.LastIndexByte(fields[0], '/'); i >= 0 {
+		l.Process = fields[0][:i]
+	}
+	until, _ := strconv.ParseInt(fields[1], 10, 64) // a missing field is 0
+	l.Until = task.Millis(until)
+	l.Epoch, _ = strconv.ParseUint(fields[2], 10, 64)
+	return l, nil
+}
+
+// Drain starts or ends a drain. If that changes anything, it appends entry to
+// the audit log of the nodes. That log keeps at most entries entries; with 0
+// there is no log.
+func (m *Member) Drain(ctx context.Context, d store.Drain, entries int, entry string) error {
+	verb := "drain"
+	switch {
+	case d.Undo:
+		verb = "undo"
+	case d.Force:
+		verb = "force"
+	}
+	one := redisconn.Run{Keys: []string{m.registry.servers.Keys.Nodes, m.registry.servers.Keys.NodesLog}, Args: []string{
+		d.Node, verb, inMillis(silence(m.config.Lease)), strconv.Itoa(entries), entry,
+	}}
+	replies, err := m.registry.servers.Write(ctx, drain, []*keyspace.Shard{m.registry.servers.Keys.NodesShard()}, []redisconn.Run{one})
+	if err != nil {
+		return err
+	}
+	switch word, _ := replies[0][0].ToString(); word { // the script returns a number on success
+	case "missing":
+		return &settings.MissingError{What: "node", Name: d.Node}
+	case "last":
+		return store.ErrLastNode
+	}
+	m.registry.Announce(ctx)
+	return nil
+}
