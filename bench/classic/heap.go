@@ -7,7 +7,7 @@ import (
 
 // Heap is the sorted heap: a binary heap of deadlines, and a goroutine that
 // sleeps until the earliest. This is the design of java.util.Timer (its
-// TaskQueue is a binary heap) and of Workerman (an SplPriorityQueue). Both
+// TaskQueue is a binary heap) and of Workerman's select loop (an SplPriorityQueue). Both
 // leave a cancelled timer in the heap until its deadline. Here each timer has
 // its index in the heap and is removed at once, as in
 // ScheduledThreadPoolExecutor with setRemoveOnCancelPolicy. Add, Remove and

@@ -38,7 +38,7 @@ var All = []Info{
 	},
 	{
 		Name: Heap, Title: "sorted heap",
-		What: "A binary heap under one lock, as Java's `Timer` and Workerman; a removed timer leaves it at once.",
+		What: "A binary heap under one lock, as Java's `Timer`; a removed timer leaves it at once.",
 	},
 	{
 		Name: Rounds, Title: "hashed wheel, rounds",

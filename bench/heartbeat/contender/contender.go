@@ -58,7 +58,7 @@ var All = []Info{
 	},
 	{
 		Name: Heap, Title: "heap: remove and add",
-		What: "a binary heap under a lock, with one timer; a removed timer leaves it at once, unlike in Workerman",
+		What: "a binary heap under a lock, with one timer; a removed timer leaves it at once, unlike in the `select` loop of Workerman",
 		open: openHeap,
 	},
 	{

@@ -75,6 +75,34 @@ func (r *Run) cost(name string, value func(*contender.Result) float64) float64 {
 	return max(0, r.median(name, value)-r.median(contender.None, value))
 }
 
+// Spread returns the largest difference between two trials of one of our rows, in
+// seconds of an hour. The harness is subtracted within its trial.
+func (r *Run) Spread() string {
+	each := map[string][]float64{}
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Failed == "" {
+			each[x.Contender] = append(each[x.Contender], hour(x))
+		}
+	}
+	most := 0.0
+	for _, row := range r.rows() {
+		list, none := each[row.Name], each[contender.None]
+		if !row.Ours() || len(list) != len(none) {
+			continue
+		}
+		for i := range list {
+			list[i] -= none[i]
+		}
+		most = max(most, slices.Max(list)-slices.Min(list))
+	}
+	return page.Figure(most)
+}
+
+// hour returns the seconds of CPU for an hour of heartbeats.
+func hour(x *contender.Result) float64 {
+	return x.Each() * float64(x.Connections) * contender.BeatsInAnHour / 1e9
+}
+
 func (r *Run) columns() []page.Column[row] {
 	column := func(head string, value func(*contender.Result) float64) page.Column[row] {
 		each := func(x row) float64 { return r.cost(x.Name, value) }
@@ -89,9 +117,7 @@ func (r *Run) columns() []page.Column[row] {
 	}
 	return []page.Column[row]{
 		column("the call, ns", (*contender.Result).Call),
-		column("CPU of an hour, s", func(x *contender.Result) float64 {
-			return x.Each() * float64(x.Connections) * contender.BeatsInAnHour / 1e9
-		}),
+		column("CPU of an hour, s", hour),
 		column("bytes for a connection", func(x *contender.Result) float64 { return x.Bytes }),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -106,7 +107,7 @@ func watchers(t *testing.T, nodes []*redisstore.Store, until time.Time) (one, mo
 	by := map[string]int{}
 	each = true
 	for _, s := range nodes {
-		lanes, err := s.Lanes(t.Context(), task.CeilMillis(until))
+		lanes, err := store.LaneHeads(t.Context(), s, task.CeilMillis(until))
 		if err != nil {
 			t.Fatal(err)
 		}
