@@ -118,6 +118,8 @@ type Member struct {
 	states    []claimState
 	peers     []Peer // live peers
 	mine      []bool // the shards that are allotted to this process among the takers
+	ranks     []int  // how many takers come before this process for each shard
+	turn      int    // of adopt
 	takers    []string
 	nextBeat  time.Time
 	nextAdopt time.Time         // when to look for shards without an owner

@@ -211,6 +211,20 @@ func (l *link) Listen(ctx context.Context, news func()) {
 	l.memory.mu.Unlock()
 }
 
+// counted returns the number of leases that calls were about, and of all calls.
+func (m *memory) counted() (leases, calls int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for kind, n := range m.calls {
+		if kind == "shards" {
+			leases = n
+		} else {
+			calls += n
+		}
+	}
+	return leases, calls
+}
+
 // step sets the registry's clock.
 func (m *memory) step(by time.Duration) {
 	m.mu.Lock()
@@ -261,7 +275,7 @@ func owners(nodes []*node, shards int) []int {
 	return n
 }
 
-// most returns the lowest and the highest number of owners.
+// extremes returns the lowest and the highest number of owners.
 func extremes(n []int) (least, most int) {
 	least = math.MaxInt
 	for _, x := range n {

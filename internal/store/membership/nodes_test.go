@@ -127,6 +127,41 @@ func TestAHundredNodesShareFourThousandShards(t *testing.T) {
 	})
 }
 
+// The work of a node grows with its own shards, not with those of all nodes.
+func TestTheCallsOfANodeGrowWithItsOwnShards(t *testing.T) {
+	counts := []int{3, 30, 200}
+	if testing.Short() {
+		counts = counts[:2]
+	}
+	for _, count := range counts {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				shards, seconds := 4096, 60
+				if testing.Short() {
+					shards = 512
+				}
+				m := newMemory(shards)
+				var nodes []*node
+				for i := range count {
+					nodes = append(nodes, start(m, fmt.Sprint("node-", i)))
+				}
+				time.Sleep(2 * lease)
+				before, calls := m.counted()
+				time.Sleep(time.Duration(seconds) * time.Second)
+				after, all := m.counted()
+				own := float64(shards) / float64(count)
+				each := float64(after-before) / float64(seconds*count)
+				t.Logf("each node asks for %.1f leases a second, and owns %.1f shards; %.1f calls", each, own, float64(all-calls)/float64(seconds*count))
+				if each > own+1 {
+					t.Errorf("each node asks for %.1f leases a second, and owns %.1f shards", each, own)
+				}
+				releaseAll(nodes)
+			})
+		})
+	}
+}
+
 // A machine that sleeps stops its monotonic clock, and a wall clock can be set
 // back. A lease ends by the first of them.
 func TestALeaseEndsByEitherClock(t *testing.T) {

@@ -197,7 +197,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 		takers = nil
 	}
 	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers, o.mine = takers, wanted(takers, o.self.Name, len(o.owned))
+		o.takers, o.mine, o.ranks = takers, wanted(takers, o.self.Name, len(o.owned)), ranks(takers, o.self.Name, len(o.owned))
 		clear(o.orphans)
 		clear(o.adopted)
 	}
@@ -209,17 +209,20 @@ const adoptedFor = 100
 
 // adopt takes shards that had no owner for the length of a lease, although
 // another node should own them. That happens if the other node is live but
-// cannot reach their server.
+// cannot reach their server. In each of its turns every node looks at another part
+// of the shards, about as many as it owns, and again at those without an owner.
 func (o *Member) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.Name) {
 		return
 	}
 	var others []int
+	turns := max(len(o.takers)-1, 1)
 	for i, mine := range o.mine {
-		if _, adopted := o.adopted[i]; !mine && !adopted {
+		if _, adopted := o.adopted[i]; !mine && !adopted && (o.orphans[i] || o.ranks[i]%turns == o.turn%turns) {
 			others = append(others, i)
 		}
 	}
+	o.turn++
 	before := o.orphans
 	o.orphans = map[int]bool{}
 	for n, g := range o.lease(ctx, LookAt, others) {

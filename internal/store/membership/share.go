@@ -59,11 +59,7 @@ func allot(nodes []string, n int) []string {
 	if len(nodes) == 0 {
 		return owners
 	}
-	hashes := make([]uint64, len(nodes))
-	for i, node := range nodes {
-		sum := sha256.Sum256([]byte(node))
-		hashes[i] = binary.BigEndian.Uint64(sum[:8])
-	}
+	hashes := hashesOf(nodes)
 	room := rooms(nodes, hashes, n)
 	for shard := range owners {
 		best, most := -1, uint64(0)
@@ -96,6 +92,29 @@ func rooms(nodes []string, hashes []uint64, n int) []int {
 		}
 	}
 	return room
+}
+
+func hashesOf(nodes []string) []uint64 {
+	hashes := make([]uint64, len(nodes))
+	for i, node := range nodes {
+		sum := sha256.Sum256([]byte(node))
+		hashes[i] = binary.BigEndian.Uint64(sum[:8])
+	}
+	return hashes
+}
+
+// ranks returns for each of n shards how many nodes have a higher weight than self.
+func ranks(nodes []string, self string, n int) []int {
+	hashes, all := hashesOf(append([]string{self}, nodes...)), make([]int, n)
+	for shard := range all {
+		mine := weight(hashes[0], shard)
+		for _, h := range hashes[1:] {
+			if weight(h, shard) > mine {
+				all[shard]++
+			}
+		}
+	}
+	return all
 }
 
 // weight mixes the hash of a node with a shard. It is the finisher of SplitMix64
