@@ -16,17 +16,14 @@ const ClaimFor = 15 * time.Second
 type LeaseStore interface {
 	Steps
 
-	// Lanes returns the lanes that have, or may have, a scheduled task due at
-	// or before until, the earliest first. It costs O(lanes), no I/O.
-	Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error)
-
 	// LaneNamespaces returns the namespaces that have, or may have, a scheduled
 	// task, in no order. It costs O(namespaces), for each shard.
 	LaneNamespaces(ctx context.Context) ([]string, error)
 
-	// LanePages is Lanes for one namespace after the other, in pages, so that
-	// no call costs more than the pages it requests. It returns one page for
-	// each read. The heads are in no order, and a lane can be named more than
+	// LanePages returns the lanes that have, or may have, a scheduled task due at
+	// or before until, in pages for each namespace, so that no call costs more
+	// than the pages it requests. It returns one page for each read, without I/O.
+	// The heads are in no order, and a lane can be named more than
 	// once. The pages from the zero LaneCursor to Last name each lane that has
 	// a task due at or before until throughout. A lane that is added during the
 	// read may be missing.

@@ -1,8 +1,6 @@
 package lowwater
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 
 	"github.com/foliot/foliot/internal/task"
@@ -150,25 +148,6 @@ func (l *lane) raise(f Finding) {
 	if l.low.Less(head) {
 		l.low = head
 	}
-}
-
-// pageSize is the number of lanes that Heads examines for each hold of the
-// lock.
-const pageSize = 1024
-
-// Heads returns the lanes that may have an entry due at or before until, the
-// earliest first. It costs O(lanes), and no I/O. It holds the lock for a page
-// of lanes at a time: lanes that come or go during the read can be missing.
-func (s *Set) Heads(until task.Millis) []task.LaneHead {
-	var heads []task.LaneHead
-	for _, namespace := range s.Namespaces() {
-		for left, more := 0, true; more; {
-			heads, left = s.Page(heads, namespace, until, left, pageSize)
-			more = left > 0
-		}
-	}
-	slices.SortFunc(heads, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
-	return heads
 }
 
 // Namespaces returns the namespaces that have lanes, in no order.

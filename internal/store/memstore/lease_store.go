@@ -11,24 +11,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Lanes returns the lanes that have a scheduled task due at or before until,
-// with their exact earliest due time.
-func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	var heads []task.LaneHead
-	seen := map[task.Lane]bool{}
-	for _, t := range s.scheduledLocked(until) {
-		if !seen[t.Lane()] {
-			seen[t.Lane()] = true
-			heads = append(heads, task.LaneHead{Lane: t.Lane(), Due: t.Due})
-		}
-	}
-	return heads, nil
-}
-
 // LaneNamespaces returns the namespaces that have a scheduled task.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	if err := s.enter(ctx); err != nil {
@@ -42,20 +24,25 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(names)), nil
 }
 
-// LanePages returns all lanes of a namespace in one page.
+// LanePages returns all lanes of a namespace in one page, with their exact earliest
+// due time.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	heads, err := s.Lanes(ctx, until)
-	if err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	pages := make([]store.LanePage, len(reads))
-	for i, r := range reads {
+	defer s.leave()
+	pages, seen := make([]store.LanePage, len(reads)), map[task.Lane]bool{}
+	for i := range pages {
 		pages[i].Last = true
-		for _, h := range heads {
-			if h.Lane.Namespace == r.Namespace {
-				pages[i].Heads = append(pages[i].Heads, h)
+	}
+	for _, t := range s.scheduledLocked(until) {
+		l := t.Lane()
+		for i, r := range reads {
+			if l.Namespace == r.Namespace && !seen[l] {
+				pages[i].Heads = append(pages[i].Heads, task.LaneHead{Lane: l, Due: t.Due})
 			}
 		}
+		seen[l] = true
 	}
 	return pages, nil
 }

@@ -139,7 +139,7 @@ func BenchmarkDeliver(b *testing.B) {
 func deliver(b testing.TB, s *Store, n int) int {
 	b.Helper()
 	ctx := context.Background()
-	heads, err := s.Lanes(ctx, benchStart)
+	heads, err := store.LaneHeads(ctx, s, benchStart)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,16 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Lanes implements store.LeaseStore.
-func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
-	var heads []task.LaneHead
-	err := s.read(ctx, "read the lanes", func() error {
-		heads = s.lanes.Heads(until)
-		return nil
-	})
-	return heads, err
-}
-
 // LaneNamespaces implements store.LeaseStore. Like LanePages it does not wait for a
 // sync: the existence of a lane is no promise, and Peek waits before it returns
 // an entry.

@@ -19,7 +19,7 @@ func TestAnEmptyLaneIsRemoved(t *testing.T) {
 	if entries := peekAll(t, s, benchStart); len(entries) != 0 {
 		t.Fatalf("cancelled, and in the index: %v", entries)
 	}
-	if heads := s.lanes.Heads(benchStart); len(heads) != 0 {
+	if heads, err := store.LaneHeads(t.Context(), s, benchStart); err != nil || len(heads) != 0 {
 		t.Errorf("lanes without entries: %v", heads)
 	}
 }

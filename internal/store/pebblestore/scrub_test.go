@@ -311,7 +311,7 @@ func churn(t *testing.T, s *Store) (stop func()) {
 }
 
 func peekSome(ctx context.Context, s *Store, i int) []task.Entry {
-	heads, err := s.Lanes(ctx, benchStart)
+	heads, err := store.LaneHeads(ctx, s, benchStart)
 	if err != nil || len(heads) == 0 {
 		return nil
 	}

@@ -191,7 +191,7 @@ func TestOpenTakesBackRunningTasks(t *testing.T) {
 // peekAll reads all lanes that have an entry due at or before until.
 func peekAll(t *testing.T, s *Store, until task.Millis) (all []task.Entry) {
 	t.Helper()
-	heads, err := s.Lanes(t.Context(), until)
+	heads, err := store.LaneHeads(t.Context(), s, until)
 	if err != nil {
 		t.Fatal(err)
 	}

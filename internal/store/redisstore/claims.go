@@ -205,8 +205,8 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 // it had.
 func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
 	st := &step{Step: store.Step{Key: key, Transition: kernel.Reap{}, Kind: store.Reaping}}
-	if err := s.applySteps(ctx, &request{now: now, steps: []*step{st}}); err != nil {
+	if err := s.applySteps(ctx, &request{Store: s, now: now}, []*step{st}); err != nil {
 		return false, err
 	}
-	return st.reply.Err == nil && st.reply.Effect != 0, nil
+	return st.Reply.Err == nil && st.Reply.Effect != 0, nil
 }

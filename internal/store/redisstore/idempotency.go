@@ -45,7 +45,7 @@ func digestOf(tr task.Transition) string { return task.KeyOf(tr) }
 func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	var asks []ask
 	for _, st := range steps {
-		if digest := digestOf(st.Transition); digest != "" && !st.done && !st.asked {
+		if digest := digestOf(st.Transition); digest != "" && !st.Done && !st.Own.asked {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Store) reserve(ctx context.Context, steps []*step) error {
 
 // reserved applies the answer to a create's request for its key.
 func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
-	a.st.asked = true
+	a.st.Own.asked = true
 	if h.name != a.st.Key.Name {
 		free, err := s.abandoned(ctx, a, h)
 		if err != nil {
@@ -82,10 +82,10 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 		}
 	}
 	if h.name != a.st.Key.Name {
-		a.st.answer(task.Result{}, task.ErrIdempotencyReuse)
+		a.st.Answer(task.Result{}, task.ErrIdempotencyReuse)
 		return nil
 	}
-	a.st.fresh = h.fresh
+	a.st.Own.fresh = h.fresh
 	return nil
 }
 
@@ -142,12 +142,12 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // unused returns the Idempotency-Key that a finished step leaves without a
 // task, "" if there is none. It is the step's own key if the step was refused,
 // or the key of the record that it replaced or removed.
-func (st *step) unused() string {
-	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.Transition)) {
+func unused(st *step) string {
+	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.Transition)) {
 		return digestOf(st.Transition) // refused, or the repeat of a replace that another one followed
 	}
-	old, t := st.old.Task, st.result.Task
-	if !st.put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
+	old, t := st.Old.Task, st.Decision.Task
+	if !st.Put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
 		return ""
 	}
 	return old.Idempotency.Key
@@ -159,20 +159,20 @@ func (st *step) unused() string {
 func (s *Store) releaseKeys(ctx context.Context, steps []*step) {
 	var of []*step
 	for _, st := range steps {
-		if st.unused() != "" {
+		if unused(st) != "" {
 			of = append(of, st)
 		}
 	}
-	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.Key.Namespace, st.unused()) })
+	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.Key.Namespace, unused(st)) })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		runs[i].Args = []string{s.servers.Identity}
 		for _, st := range g {
-			digest := st.unused()
+			digest := unused(st)
 			runs[i].Keys = append(runs[i].Keys, s.idemShard(st.Key.Namespace, digest).Idem)
 			runs[i].Args = append(runs[i].Args, "drop", st.Key.Namespace+"/"+digest, st.Key.Name, "")
 		}
-		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].Key.Namespace, g[0].unused()).Own)
+		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].Key.Namespace, unused(g[0])).Own)
 	}
 	if len(runs) > 0 {
 		_, _ = s.servers.Repeat(ctx, records.Idem, runs...)

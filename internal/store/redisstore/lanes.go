@@ -11,16 +11,6 @@ import (
 // Watch implements store.LeaseStore.
 func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
 
-// Lanes implements store.LeaseStore for the shards that this node owns.
-func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.lanes.Heads(until), nil
-}
-
 // LaneNamespaces implements store.LeaseStore for the shards that this node
 // owns.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {

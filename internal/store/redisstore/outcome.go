@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -11,56 +12,48 @@ import (
 
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
-func (s *Store) applyOutcome(r *request, st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
-	if o.Status == redisconn.Applied || o.Status == redisconn.AlreadyApplied {
-		return s.kept(st)
-	}
-	s.unadmit(st)
+func (r *request) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
+	ending, current := kernel.Written, records.Record{}
 	switch o.Status {
+	case redisconn.Applied, redisconn.AlreadyApplied:
 	case redisconn.NotYetDue:
-		if st.Kind.NeedsBody() && st.result.Err == nil {
-			st.answer(task.Result{}, task.ErrNotDue)
-		} else {
-			st.answer(task.Result{}, nil)
-		}
+		ending = kernel.NotYetDue
 	case redisconn.NotOwner:
-		st.answer(task.Result{}, task.ErrLaneChanged)
-	case redisconn.Full:
-		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
+		ending = kernel.NotOwner
 	case redisconn.ClockSkew:
-		r.now = at
-		st.certainty = unknown
-	case redisconn.StaleSettings: // applied again with newer settings: see passFences
+		r.now, ending = at, kernel.ReadAgain
+	case redisconn.StaleSettings: // with newer settings: see passFences
+		ending = kernel.Again
+	case redisconn.Full:
+		r.unadmit(st)
+		st.Answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
+		return nil
 	default:
-		s.claimed.drop(st.Key)
-		old, err := records.Parse(st.Key, o.Value)
-		if err != nil {
-			st.answer(task.Result{}, err)
+		r.claimed.drop(st.Key)
+		var err error
+		if current, err = records.Parse(st.Key, o.Value); err != nil {
+			r.unadmit(st)
+			st.Answer(task.Result{}, err)
 			return nil
 		}
-		if o.Resent && st.made(old.Task) {
-			return s.kept(st)
-		}
-		st.old, st.certainty, st.fromPut = old, seen, true
-		if st.Kind.NeedsBody() {
-			st.certainty = unknown // its body may have changed too
-		}
+		ending = kernel.Changed
 	}
+	old := st.Old.Task
+	if st.End(ending, current, o.Resent) {
+		return r.kept(st)
+	}
+	r.unadmitFrom(st, old)
 	return nil
 }
 
-// made reports whether t is the task that st created, even if other calls have
-// changed it since. Ids are unique, so the same id proves it.
-func (st *step) made(t *task.Task) bool {
-	made, before := st.result.Task, st.old.Task
-	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
-}
-
 // unadmit stops counting st as under way.
-func (s *Store) unadmit(st *step) {
-	if st.admitted {
-		s.quotas.endUnderWay(st.old.Task, st.result.Task)
-		st.admitted = false
+func (s *Store) unadmit(st *step) { s.unadmitFrom(st, st.Old.Task) }
+
+// unadmitFrom is unadmit for a step that was decided by old.
+func (s *Store) unadmitFrom(st *step, old *task.Task) {
+	if st.Own.admitted {
+		s.quotas.endUnderWay(old, st.Decision.Task)
+		st.Own.admitted = false
 	}
 }
 
@@ -68,27 +61,27 @@ func (s *Store) unadmit(st *step) {
 // counted by now, or was not created.
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
-		if st.spawns != nil {
-			s.quotas.endUnderWay(nil, st.spawns)
-			st.spawns = nil
+		if st.Own.spawns != nil {
+			s.quotas.endUnderWay(nil, st.Own.spawns)
+			st.Own.spawns = nil
 		}
 	}
 }
 
 // kept records that st's item was applied.
 func (s *Store) kept(st *step) []task.Entry {
-	t, old := st.result.Task, st.old.Task
-	st.put = true
-	s.quotas.commit(st.Key.Namespace, old, t, st.admitted)
-	st.admitted = false
+	t, old := st.Decision.Task, st.Old.Task
+	st.Put = true
+	s.quotas.commit(st.Key.Namespace, old, t, st.Own.admitted)
+	st.Own.admitted = false
 	if t != nil && t.State == task.Running && st.Kind != store.Change {
-		after := st.after
+		after := st.Own.after
 		after.Task = t.WithoutBody()
 		s.claimed.set(st.Key, after)
 	} else {
 		s.claimed.drop(st.Key)
 	}
-	st.answer(s.withBody(st), st.result.Err)
+	st.Answer(s.withBody(st), st.Decision.Err)
 	if e, ok := task.Notice(old, t); ok {
 		return []task.Entry{e}
 	}
@@ -100,10 +93,10 @@ func (s *Store) kept(st *step) []task.Entry {
 
 // withBody returns the result of st, for a claim with the body of its task.
 func (s *Store) withBody(st *step) task.Result {
-	r := st.result.Result
-	if st.Kind == store.Claim && r.Task != nil && st.result.Err == nil {
+	r := st.Decision.Result
+	if st.Kind == store.Claim && r.Task != nil && st.Decision.Err == nil {
 		t := *r.Task
-		t.Request.Body = st.body
+		t.Request.Body = st.Body
 		r.Task = &t
 	}
 	return r

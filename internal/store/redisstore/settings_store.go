@@ -74,9 +74,13 @@ func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e settings.Purg
 	return reply, s.raiseFences(ctx)
 }
 
+// maxEdits bounds how often an edit is applied. In each round at least one of the
+// nodes that edit succeeds.
+const maxEdits = 256
+
 // editLocked applies one edit on the current settings.
 func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
-	for range maxRounds {
+	for range maxEdits {
 		have := s.settings.Load()
 		changes, refusal := e.Apply(now, have.settings)
 		if refusal != nil || len(changes) == 0 {
@@ -102,7 +106,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit
 			return settings.EditReply{}, err
 		}
 	}
-	return settings.EditReply{}, fmt.Errorf("%s: other nodes changed the settings at the same time in each of %d attempts: repeat the request", e.Action(), maxRounds)
+	return settings.EditReply{}, fmt.Errorf("%s: other nodes changed the settings at the same time in each of %d attempts: repeat the request", e.Action(), maxEdits)
 }
 
 func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, version string, changes []settings.SettingChange) (redisconn.Run, error) {

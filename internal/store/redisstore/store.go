@@ -307,12 +307,6 @@ func (s *Store) idemShard(namespace, digest string) *keyspace.Shard {
 	return s.shards[keyspace.IdemShard(namespace, digest, len(s.shards))]
 }
 
-// put applies items for r.
-func (s *Store) put(ctx context.Context, r *request, items []redisconn.Item) ([]redisconn.Outcome, task.Millis, error) {
-	k := r.steps[0].Kind
-	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == store.Claim || k == store.Extension)
-}
-
 // clock returns the clock that is sent to the server with a call.
 func (s *Store) clock(now task.Millis) redisconn.Clock {
 	if s.config.CallersClock {

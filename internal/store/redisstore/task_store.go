@@ -50,13 +50,13 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 		return nil, err
 	}
 	defer leave()
-	r := &request{now: now, who: settings.ActorOf(ctx), steps: steps}
-	if err := s.applySteps(ctx, r); err != nil {
+	r := &request{Store: s, now: now, who: settings.ActorOf(ctx)}
+	if err := s.applySteps(ctx, r, steps); err != nil {
 		return nil, s.failure(err)
 	}
 	for _, st := range steps {
 		if r.unconfirmed && st.Kind == store.Change {
-			st.reply.Durability = string(redisconn.Async)
+			st.Reply.Durability = string(redisconn.Async)
 		}
 	}
 	return repliesOf(steps), nil
@@ -92,8 +92,8 @@ func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*st
 				whole = err
 			}
 			for _, st := range part {
-				if !st.done {
-					st.answer(task.Result{}, err)
+				if !st.Done {
+					st.Answer(task.Result{}, err)
 				}
 			}
 		})
@@ -111,7 +111,7 @@ func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*st
 func repliesOf(steps []*step) []store.Reply {
 	replies := make([]store.Reply, len(steps))
 	for i, st := range steps {
-		replies[i] = st.reply
+		replies[i] = st.Reply
 	}
 	return replies
 }
@@ -121,7 +121,7 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	var reads []records.Read
 	var of []*step
 	for _, st := range steps {
-		if st.certainty == unknown && !st.done {
+		if st.Unknown() {
 			reads, of = append(reads, records.Read{Key: st.Key, Body: st.Kind.NeedsBody()}), append(of, st)
 		}
 	}
@@ -132,12 +132,12 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	var fires []*step
 	for i, st := range of {
 		if err := found[i].Err; err != nil { // a damaged record must not block the other records of the call
-			st.answer(task.Result{}, err)
+			st.Answer(task.Result{}, err)
 			continue
 		}
-		st.old, st.body, st.certainty, st.fromPut = found[i].Record, found[i].Body, seen, false
-		if t := st.old.Task; st.Kind == store.Fire && t != nil {
-			st.old.Task = found[i].WithBody()
+		st.Found(found[i].Record, found[i].Body)
+		if t := st.Old.Task; st.Kind == store.Fire && t != nil {
+			st.Old.Task = found[i].WithBody()
 			fires = append(fires, st)
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
 	for _, st := range fires {
-		if t := st.old.Task; !t.IsSchedule() || t.Recur.Overlap == recurrence.AllowOverlap {
+		if t := st.Old.Task; !t.IsSchedule() || t.Recur.Overlap == recurrence.AllowOverlap {
 			continue
 		}
 		asking = append(asking, st)
@@ -173,7 +173,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}
-		asking[i].unfinished = n
+		asking[i].Own.unfinished = n
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
-	heads, err := s.Lanes(t.Context(), now)
+	heads, err := store.LaneHeads(t.Context(), s, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,6 @@ var closeCases = []testCase{
 				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
 				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), 1); return err },
 				"Upcoming":       func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
-				"Lanes":          func() error { _, err := s.Lanes(ctx, forever); return err },
 				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
 				"LanePages": func() error {
 					_, err := s.LanePages(ctx, forever, []store.LanePageRead{{Namespace: "n", Limit: 1}})

@@ -79,7 +79,7 @@ func audit(ctx context.Context, s store.Store, now task.Millis, namespaces []str
 
 // everyLane reads all lanes to their ends.
 func everyLane(ctx context.Context, s store.Store) (map[task.Entry]bool, error) {
-	lanes, err := s.Lanes(ctx, forever)
+	lanes, err := store.LaneHeads(ctx, s, forever)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func follow(read *store.LaneRead, found []task.Entry, indexed map[task.Entry]boo
 // lanesCover checks that Lanes(until) names every lane whose head is due by
 // then.
 func lanesCover(ctx context.Context, s store.Store, until task.Millis, heads map[task.Lane]*task.Task) error {
-	lanes, err := s.Lanes(ctx, until)
+	lanes, err := store.LaneHeads(ctx, s, until)
 	if err != nil {
 		return err
 	}

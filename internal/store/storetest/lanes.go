@@ -242,7 +242,7 @@ var laneCases = []testCase{
 // lanes may be named.
 func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
 	f.Helper()
-	lanes, err := f.store.Lanes(f.Context(), until)
+	lanes, err := store.LaneHeads(f.Context(), f.store, until)
 	if err != nil {
 		f.Fatalf("Lanes: %v", err)
 	}

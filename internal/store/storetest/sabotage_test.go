@@ -19,7 +19,7 @@ type saboteur struct {
 	store.Store
 	apply  func(context.Context, task.Millis, []task.Change) ([]store.Reply, error)
 	list   func(context.Context, task.Filter, task.Page) (task.Listing, error)
-	lanes  func(context.Context, task.Millis) ([]task.LaneHead, error)
+	lanes  func(context.Context, task.Millis, []store.LanePageRead) ([]store.LanePage, error)
 	peek   func(context.Context, []store.LaneRead) ([][]task.Entry, error)
 	claim  func(context.Context, task.Millis, []task.Claim) ([]store.Reply, error)
 	settle func(context.Context, task.Millis, []task.Settlement) ([]store.Reply, error)
@@ -106,12 +106,14 @@ var sabotages = map[string]func(*saboteur){
 		}
 	},
 	"reports a lane too late": func(s *saboteur) {
-		s.lanes = func(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
-			lanes, err := s.Store.Lanes(ctx, until)
-			for i := range lanes {
-				lanes[i].Due++
+		s.lanes = func(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
+			pages, err := s.Store.LanePages(ctx, until, reads)
+			for _, p := range pages {
+				for i := range p.Heads {
+					p.Heads[i].Due++
+				}
 			}
-			return lanes, err
+			return pages, err
 		}
 	},
 	"skips a name between two pages": func(s *saboteur) {
@@ -316,11 +318,11 @@ func (s *saboteur) List(ctx context.Context, f task.Filter, page task.Page) (tas
 	return s.Store.List(ctx, f, page)
 }
 
-func (s *saboteur) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+func (s *saboteur) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if s.lanes != nil {
-		return s.lanes(ctx, until)
+		return s.lanes(ctx, until, reads)
 	}
-	return s.Store.Lanes(ctx, until)
+	return s.Store.LanePages(ctx, until, reads)
 }
 
 func (s *saboteur) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {

@@ -40,7 +40,11 @@ type index struct {
 	reads   int
 }
 
-func (i *index) Lanes(context.Context, task.Millis) ([]task.LaneHead, error) { return i.heads, i.err }
+func (i *index) LaneNamespaces(context.Context) ([]string, error) { return []string{"all"}, i.err }
+
+func (i *index) LanePages(context.Context, task.Millis, []store.LanePageRead) ([]store.LanePage, error) {
+	return []store.LanePage{{Heads: i.heads, Last: true}}, nil
+}
 
 func (i *index) Peek(_ context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	i.reads += len(reads)

@@ -22,7 +22,7 @@ const (
 // caused by a task that is gone.
 func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
 	now := task.FloorMillis(a.sources.Now())
-	heads, err := a.sources.Index.Lanes(ctx, now)
+	heads, err := store.LaneHeads(ctx, a.sources.Index, now)
 	if err != nil {
 		to.failed(err, "foliot_oldest_overdue_seconds", "foliot_schedule_overdue_seconds")
 		return

@@ -26,7 +26,7 @@ type Sources struct {
 
 // Index is the part of store.LeaseStore that finds overdue tasks.
 type Index interface {
-	Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error)
+	store.Lanes
 	Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error)
 }
 

@@ -17,25 +17,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Heads returns the lanes of owned shards that can have a task due at or before
-// until, each with the mark of its first entry.
-func (l *Index) Heads(until task.Millis) []task.LaneHead {
-	heads := map[task.Lane]task.Millis{}
-	for _, held := range l.own.Owned() {
-		for _, h := range held.Lowwater.Heads(until) {
-			if due, ok := heads[h.Lane]; !ok || h.Due < due {
-				heads[h.Lane] = h.Due
-			}
-		}
-	}
-	all := make([]task.LaneHead, 0, len(heads))
-	for lane, due := range heads {
-		all = append(all, task.LaneHead{Lane: lane, Due: due})
-	}
-	slices.SortFunc(all, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
-	return all
-}
-
 // Namespaces returns the namespaces that have lanes in owned shards.
 func (l *Index) Namespaces() []string {
 	names := map[string]struct{}{}

@@ -42,6 +42,9 @@ type Record struct {
 	Inline []byte     // the body, if the record has it; nil if it has its own hash entry
 }
 
+// Current implements kernel.Recorded.
+func (r Record) Current() *task.Task { return r.Task }
+
 // Apart reports whether the body of r is stored in its own hash entry.
 func (r *Record) Apart() bool {
 	return r.Task != nil && r.Task.Request.BodySize > 0 && r.Inline == nil

@@ -1,0 +1,271 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Optimistic media, which several nodes share, have no lock for a record. They
+// compare stamps: a step goes through four phases, round after round, until its
+// outcome is known:
+//
+//	read     the record is read, unless it can be guessed: a create assumes that no
+//	         record exists, and a settlement or an extension assumes that the record
+//	         is as this node's claim left it
+//	decided  Decide decides. If a guessed record leads to a refusal, the record is
+//	         read, and the step is decided again
+//	written  the new record is written if the record is still the one by which the
+//	         step was decided. Otherwise the reply has the current record, and the
+//	         step is decided by that
+//	ended    the medium and the caller get the result
+//
+// The first write wins, and the other calls decide their change again. If a call
+// has two steps of one record, they are made one after the other, so they keep
+// their order.
+
+// Recorded is a record as a medium has read or written it.
+type Recorded interface {
+	Current() *task.Task // without its body; nil means that there is no record
+}
+
+// Progress is a step and its progress. R is the medium's record. X is the medium's
+// own part.
+type Progress[R Recorded, X any] struct {
+	store.Step
+	Own X
+
+	Old      R
+	Body     []byte   // the body of Old, if Kind.NeedsBody
+	Decision Decision // the latest that was applied
+	Reply    store.Reply
+	Done     bool
+	Put      bool // its write was applied
+	FromPut  bool // a write returned Old, so it is as durable as a write
+
+	certainty certainty
+}
+
+// certainty says how much a step knows about its record.
+type certainty uint8
+
+const (
+	unknown certainty = iota // nothing
+	guessed                  // the record may differ
+	seen                     // it was read a moment ago
+)
+
+// Unknown reports whether the record must be read.
+func (p *Progress[R, X]) Unknown() bool { return p.certainty == unknown && !p.Done }
+
+// Guessed reports whether the record may differ from Old.
+func (p *Progress[R, X]) Guessed() bool { return p.certainty == guessed }
+
+// Found sets the record that was read.
+func (p *Progress[R, X]) Found(r R, body []byte) {
+	p.Old, p.Body, p.certainty, p.FromPut = r, body, seen, false
+}
+
+// Answer ends the step.
+func (p *Progress[R, X]) Answer(r task.Result, err error) {
+	p.Reply, p.Done = store.Reply{Result: r, Err: err}, true
+}
+
+// refuse ends the step with an error, unless the refused record was guessed.
+func (p *Progress[R, X]) refuse(err error) {
+	if p.certainty == guessed {
+		var none R
+		p.certainty, p.Old = unknown, none
+		return
+	}
+	p.Answer(task.Result{}, err)
+}
+
+// Ending is the way in which a write ended.
+type Ending uint8
+
+// The endings.
+const (
+	Written   Ending = iota // now, or by an earlier call that lost its reply
+	NotYetDue               // by the medium's clock
+	NotOwner                // another node owns the shard
+	Changed                 // the record is another one
+	Again                   // it must be decided again, by the same record
+	ReadAgain               // the record must be read again
+)
+
+// End applies the ending of a write that Old led to. It reports whether the write
+// was applied; then the medium calls Answer. current is the record if it is another
+// one. resent is set if the write was sent more than once, so that it may have been
+// applied before another call changed the record.
+func (p *Progress[R, X]) End(e Ending, current R, resent bool) (written bool) {
+	switch e {
+	case Written:
+		return true
+	case NotYetDue:
+		var err error
+		if p.Kind.NeedsBody() && p.Decision.Err == nil {
+			err = task.ErrNotDue
+		}
+		p.Answer(task.Result{}, err)
+	case NotOwner:
+		p.Answer(task.Result{}, task.ErrLaneChanged)
+	case ReadAgain:
+		p.certainty = unknown
+	case Changed:
+		if resent && p.made(current.Current()) {
+			return true
+		}
+		p.Old, p.certainty, p.FromPut = current, seen, true
+		if p.Kind.NeedsBody() {
+			p.certainty = unknown // its body may have changed too
+		}
+	}
+	return false
+}
+
+// made reports whether t is the task that the step created, even if other calls
+// have changed it since. Ids are unique, so the same id proves it.
+func (p *Progress[R, X]) made(t *task.Task) bool {
+	made, before := p.Decision.Task, p.Old.Current()
+	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
+}
+
+// Medium makes the phases of steps.
+type Medium[R Recorded, X any] interface {
+	// Guess returns the record that this node's claim has left, if it is known.
+	Guess(task.Key) (R, bool)
+
+	// Prepare is called in each round before the decisions. It reads the records
+	// that are Unknown and calls Found or Answer, and gets whatever the decisions
+	// need: owners of Idempotency-Keys, counts, settings.
+	Prepare(ctx context.Context, open []*Progress[R, X]) error
+
+	// Decide decides a step. It returns false if the next round must decide.
+	Decide(*Progress[R, X]) (Decision, bool)
+
+	// Write writes the decisions, and calls End for each of these steps.
+	Write(ctx context.Context, decided []*Progress[R, X]) error
+
+	// Unwritten answers a step that writes nothing.
+	Unwritten(*Progress[R, X])
+
+	// Finish is called after the last round of steps.
+	Finish(ctx context.Context, done []*Progress[R, X]) error
+
+	// Pause waits between two rounds.
+	Pause(ctx context.Context, d time.Duration) bool
+}
+
+// maxRounds bounds how often a step is decided. In each round at least one of the
+// calls that compete for a record succeeds. A call that keeps failing waits for a
+// random time.
+const maxRounds = 256
+
+// Make makes steps in their order, and sets their replies.
+func Make[R Recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progress[R, X]) error {
+	for wave := range waves(steps) {
+		for _, p := range wave {
+			guess(m, p)
+		}
+		for round, open := 0, wave; len(open) > 0; round++ {
+			if round == maxRounds {
+				return fmt.Errorf("task %q in namespace %q was changed by other requests in each of %d attempts: repeat the request", open[0].Key.Name, open[0].Key.Namespace, round)
+			}
+			if round > 3 {
+				m.Pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
+			}
+			if err := makeOnce(ctx, m, open); err != nil {
+				return err
+			}
+			open = undone(open)
+		}
+		if err := m.Finish(ctx, wave); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guess sets the likely record of a step.
+func guess[R Recorded, X any](m Medium[R, X], p *Progress[R, X]) {
+	if _, create := p.Transition.(task.Create); create {
+		p.certainty = guessed
+		return
+	}
+	if held, ok := m.Guess(p.Key); ok && p.Kind != store.Claim {
+		p.certainty, p.Old = guessed, held
+	}
+}
+
+// makeOnce reads, decides and writes the open steps once.
+func makeOnce[R Recorded, X any](ctx context.Context, m Medium[R, X], open []*Progress[R, X]) error {
+	if err := m.Prepare(ctx, open); err != nil {
+		return err
+	}
+	var decided []*Progress[R, X]
+	for _, p := range open {
+		if p.Done || p.certainty == unknown {
+			continue
+		}
+		d, ok := m.Decide(p)
+		switch {
+		case !ok:
+		case !d.Applied:
+			p.refuse(d.Err)
+		case !d.Writes:
+			p.Decision = d
+			m.Unwritten(p)
+		default:
+			p.Decision = d
+			decided = append(decided, p)
+		}
+	}
+	if len(decided) == 0 {
+		return nil
+	}
+	return m.Write(ctx, decided)
+}
+
+// waves divides steps so that no wave has two steps with the same record or the
+// same Idempotency-Key.
+func waves[R Recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X]] {
+	return func(yield func([]*Progress[R, X]) bool) {
+		for len(steps) > 0 {
+			var now, later []*Progress[R, X]
+			met := make(map[task.Key]bool, len(steps))
+			for _, p := range steps {
+				keys := []task.Key{p.Key}
+				if digest := task.KeyOf(p.Transition); digest != "" {
+					keys = append(keys, task.Key{Namespace: p.Key.Namespace, Name: "/" + digest}) // no name has a slash
+				}
+				if met[keys[0]] || met[keys[len(keys)-1]] {
+					later = append(later, p)
+				} else {
+					now = append(now, p)
+				}
+				for _, k := range keys {
+					met[k] = true
+				}
+			}
+			if !yield(now) {
+				return
+			}
+			steps = later
+		}
+	}
+}
+
+func undone[R Recorded, X any](steps []*Progress[R, X]) (open []*Progress[R, X]) {
+	for _, p := range steps {
+		if !p.Done {
+			open = append(open, p)
+		}
+	}
+	return open
+}

@@ -1,0 +1,143 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// stamped is a record with the number of its write.
+type stamped struct {
+	t     *task.Task
+	stamp int
+}
+
+func (r stamped) Current() *task.Task { return r.t }
+
+type progress = Progress[stamped, struct{}]
+
+// shared is a medium that many callers share. Some replies get lost: then the write
+// is sent again.
+type shared struct {
+	mu      sync.Mutex // guards everything below
+	r       *rand.Rand
+	records map[task.Key]stamped
+	stamps  int
+}
+
+func (s *shared) read(k task.Key) stamped {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records[k]
+}
+
+// call is one call of it.
+type call struct{ *shared }
+
+func (c call) Guess(task.Key) (stamped, bool)            { return stamped{}, false }
+func (c call) Pause(context.Context, time.Duration) bool { return true }
+func (c call) Finish(context.Context, []*progress) error { return nil }
+func (c call) Unwritten(p *progress)                     { p.Answer(p.Decision.Result, p.Decision.Err) }
+
+func (c call) Prepare(_ context.Context, open []*progress) error {
+	for _, p := range open {
+		if p.Unknown() {
+			p.Found(c.read(p.Key), nil)
+		}
+	}
+	return nil
+}
+
+func (c call) Decide(p *progress) (Decision, bool) {
+	return Decide(1, &p.Step, "", p.Old.t, &medium{settings: settings.NewSettings()}), true
+}
+
+func (c call) Write(_ context.Context, decided []*progress) error {
+	for _, p := range decided {
+		stamp, resent := c.next(), false
+		for lost := true; lost; {
+			var e Ending
+			var current stamped
+			e, current, lost = c.put(p, stamp)
+			if resent = resent || lost; lost {
+				continue
+			}
+			if p.End(e, current, resent) {
+				p.Answer(p.Decision.Result, p.Decision.Err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shared) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stamps++
+	return s.stamps
+}
+
+// put writes a decision under its stamp. lost reports that the caller does not learn
+// whether it was applied.
+func (s *shared) put(p *progress, stamp int) (e Ending, current stamped, lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r.IntN(4) == 0 { // it never came
+		return 0, current, true
+	}
+	switch current = s.records[p.Key]; current.stamp {
+	case stamp: // it was applied before
+	case p.Old.stamp:
+		s.records[p.Key] = stamped{p.Decision.Task, stamp}
+	default:
+		e = Changed
+	}
+	return e, current, s.r.IntN(4) == 0
+}
+
+// Each create succeeds once, and no confirmed change is lost, although many callers
+// change the same records and replies get lost.
+func TestNoConfirmedChangeIsLost(t *testing.T) {
+	const callers, records = 8, 3
+	s := &shared{r: rand.New(rand.NewPCG(1, 2)), records: map[task.Key]stamped{}}
+	var made [records]int
+	var mu sync.Mutex // guards made
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for n := range records {
+				sp := spec(task.DefaultNamespace)
+				sp.Name, sp.ID = fmt.Sprint("t", n), fmt.Sprintf("id-%d-%d", i, n)
+				steps := []*progress{{Step: store.Changes([]task.Change{task.Create{Spec: sp}})[0]}}
+				label := fmt.Sprint("by-", i)
+				patch := task.Patch{Key: sp.Key, Labels: map[string]*string{label: &label}}
+				steps = append(steps, &progress{Step: store.Changes([]task.Change{patch})[0]})
+				if err := Make(t.Context(), call{s}, steps); err != nil || !steps[0].Done || !steps[1].Done {
+					t.Errorf("%v, %+v", err, steps)
+				}
+				if steps[1].Reply.Err != nil {
+					t.Error(steps[1].Reply.Err)
+				}
+				if steps[0].Reply.Err == nil {
+					mu.Lock()
+					made[n]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	for n := range records {
+		got := s.read(key(fmt.Sprint("t", n))).t
+		if made[n] != 1 || len(got.Labels) != callers {
+			t.Errorf("%d creates of one record succeeded, and it has %d of %d labels", made[n], len(got.Labels), callers)
+		}
+	}
+}
