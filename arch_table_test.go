@@ -247,7 +247,7 @@ var layers = []layer{
 		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
 	},
 	{
-		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
+		path: "internal/store/redisstore/scrub", may: []string{"internal/task", "internal/store", "internal/store/codec", "internal/store/kernel", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/lanes", "internal/store/redisstore/records"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},

@@ -1,5 +1,5 @@
-// Package kernel has the rules of a task's life that hold in every store: pure
-// functions without a clock, a lock, a goroutine or I/O. A store reads and writes
-// records in its medium, and lets Decide decide each step. ARCHITECTURE.md has the
-// order of its checks.
+// Package kernel has the rules of a task's life that hold in every store. Decide
+// decides each step: a pure function. ARCHITECTURE.md has the order of its checks.
+// Make is the loop of media that several nodes share, and that compare stamps. The
+// package has no clock and no goroutine.
 package kernel

@@ -16,9 +16,9 @@ import (
 // records and entries again, repairs those that are still wrong, and counts the
 // records that were examined.
 type repair struct {
-	records []task.Key // records that may lack an entry
-	entries [][]byte   // entries that may belong to no record
-	lost    []lost     // leases that no process holds
+	records []task.Key   // records that may lack an entry
+	entries [][]byte     // entries that may belong to no record
+	back    []store.Step // take back leases that no process holds
 
 	first    bool   // the scrub begins here
 	count    bool   // records were examined: those after from, up to to
@@ -48,17 +48,17 @@ func (c *committer) repair(r *request) error {
 			return err
 		}
 	}
-	for _, l := range m.lost {
-		reply, err := c.step(r, &store.Step{Key: l.key, Transition: l.lease, Kind: store.Reaping})
+	for _, st := range m.back {
+		reply, err := c.step(r, &st)
 		if err != nil {
 			return err
 		}
 		if reply.Err == nil {
-			m.found(l.key, store.FoundAbandoned)
+			m.found(st.Key, store.FoundAbandoned)
 		}
 	}
 	c.filling.steps += len(m.repairs)
-	m.records, m.entries, m.lost = nil, nil, nil
+	m.records, m.entries, m.back = nil, nil, nil
 	return c.count(r)
 }
 
@@ -177,7 +177,7 @@ func (y *recount) queue(namespace, queue string) *task.Counts {
 
 // wanted reports whether work is left for the committer.
 func (m *repair) wanted() bool {
-	return m.count || len(m.records) > 0 || len(m.entries) > 0 || len(m.lost) > 0
+	return m.count || len(m.records) > 0 || len(m.entries) > 0 || len(m.back) > 0
 }
 
 // count counts some of the records that the scrub has examined. If a scrub does

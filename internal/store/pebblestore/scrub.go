@@ -42,7 +42,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		}
 	}
 	if sc.next == "" {
-		s.endedLeases.end()
+		s.abandoned.End()
 	}
 	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
 }
@@ -64,7 +64,7 @@ type scrub struct {
 func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, error) {
 	sc := &scrub{Store: s, now: now, limit: max(limit, 1)}
 	if cursor == "" {
-		s.endedLeases.begin()
+		s.abandoned.Begin()
 		sc.repair.first = true
 		return sc, nil
 	}
@@ -207,7 +207,9 @@ func (sc *scrub) examineEntry(key, value []byte) error {
 	switch {
 	case !belongs:
 	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
-		sc.repair.lost = append(sc.repair.lost, sc.endedLeases.find(sc.now, t)...)
+		if back, abandoned := sc.abandoned.Find(sc.now, t); abandoned {
+			sc.repair.back = append(sc.repair.back, back)
+		}
 		return nil
 	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.Covers(t.Entry()):
 	default:

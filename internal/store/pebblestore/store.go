@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -35,13 +36,13 @@ type Store struct {
 
 	watermark *watermark // each note has one writer at a time
 
-	lanes       *lowwater.Set
-	progress    progress
-	queue       queue
-	watcher     atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
-	counts      counts
-	endedLeases endedLeases
-	latest      store.LatestTime // at which tasks have ended; the committer raises it
+	lanes     *lowwater.Set
+	progress  progress
+	queue     queue
+	watcher   atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
+	counts    counts
+	abandoned kernel.Abandoned
+	latest    store.LatestTime // at which tasks have ended; the committer raises it
 
 	// settings are the synced settings. Open and the syncer store them,
 	// Settings loads them.

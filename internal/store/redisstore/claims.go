@@ -201,10 +201,10 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	return done, s.failure(err)
 }
 
-// takeBack takes back the lease of a task if it has ended, and reports whether
-// it had.
-func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
-	st := &step{Step: store.Step{Key: key, Transition: kernel.Reap{}, Kind: store.Reaping}}
+// takeBack makes a step that takes back the lease of a task, and reports whether
+// it did.
+func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) (bool, error) {
+	st := &step{Step: back}
 	if err := s.applySteps(ctx, &request{Store: s, now: now}, []*step{st}); err != nil {
 		return false, err
 	}

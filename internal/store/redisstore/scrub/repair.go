@@ -61,8 +61,8 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 // record adds the missing or wrong entries of a record. have holds its index
 // entry, its name, its lane's bound and its body's length.
 func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Record, have []rueidis.RedisResult) error {
-	if sc.endedLeases.lost(sc.now, r.Task) {
-		taken, err := sc.config.TakeBack(ctx, sc.now, r.Task.Key())
+	if back, abandoned := sc.abandoned.Find(sc.now, r.Task); abandoned {
+		taken, err := sc.config.TakeBack(ctx, sc.now, back)
 		if err == nil && taken {
 			sc.found(r.Task.Key(), store.FoundAbandoned)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -75,27 +76,26 @@ func parsePosition(cursor string) (p position, err error) {
 
 // Scrubber scrubs the shards that this node owns.
 type Scrubber struct {
-	config      Config
-	servers     *redisconn.Servers
-	shards      []*keyspace.Shard
-	own         *registry.Member
-	lanes       *lanes.Index
-	records     *records.Reader
-	endedLeases endedLeases
+	config    Config
+	servers   *redisconn.Servers
+	shards    []*keyspace.Shard
+	own       *registry.Member
+	lanes     *lanes.Index
+	records   *records.Reader
+	abandoned kernel.Abandoned
 }
 
 // Config connects a Scrubber to its store.
 type Config struct {
 	Logger *slog.Logger
 
-	// TakeBack takes back the lease of a task if it has ended, and reports
-	// whether it had.
-	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
+	// TakeBack makes a step that takes back a lease, and reports whether it did.
+	TakeBack func(ctx context.Context, now task.Millis, st store.Step) (bool, error)
 }
 
 // New returns a scrubber of the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
-	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, endedLeases: endedLeases{m: map[task.Key]endedLease{}}}
+	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records}
 }
 
 // Step scrubs from a cursor on, and examines about limit things.
@@ -104,9 +104,15 @@ func (s *Scrubber) Step(ctx context.Context, now task.Millis, cursor string, lim
 	if err != nil {
 		return store.Scrubbed{}, err
 	}
+	if cursor == "" {
+		s.abandoned.Begin()
+	}
 	sc := &scrub{Scrubber: s, now: now, limit: max(limit, 1), at: at}
 	if err := sc.run(ctx); err != nil {
 		return store.Scrubbed{}, err
+	}
+	if sc.done.Next == "" {
+		s.abandoned.End()
 	}
 	return sc.done, nil
 }
