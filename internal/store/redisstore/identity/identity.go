@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -30,8 +31,8 @@ import (
 //
 // The poll compares the identity too, so even a node without any work closes
 // its store. Without a Cluster, one server has all parts, and the poll compares
-// only some of them. In a Cluster the poll compares all shards once a second
-// (compareEvery).
+// only some of them. In a Cluster the poll compares the node's own shards and
+// one of each master once a second (compareEvery).
 //
 // The node that creates the store gives its parts the identity. The field "whole"
 // of keyspace.Keys.Meta is set when every part has it, and every replica that
@@ -84,9 +85,10 @@ type Watch struct {
 	// Only the poll uses the fields below.
 	whole bool      // a part without the identity counts as lost: see above
 	tried time.Time // when settle was last tried
-	full  time.Time // when all parts were last compared
+	full  time.Time // when all parts, or those of a sample, were last compared
 	since time.Time // when the store was closed
 
+	turn     int    // of sample
 	replaced uint64 // Servers.Replaced when all parts were last compared
 	rollback rollback
 }
@@ -97,8 +99,9 @@ type Config struct {
 	Reload  func(context.Context) error // reads the settings if other nodes have changed them; it may return a *redisconn.Loss
 	Changed func()                      // is called after the store was closed or opened again
 
-	Heartbeat time.Duration // the time between two heartbeats of a node
-	Nodes     func() int    // returns the number of live nodes
+	Heartbeat time.Duration            // the time between two heartbeats of a node
+	Nodes     func() int               // returns the number of live nodes
+	Owned     func() []*keyspace.Shard // returns the shards that this node owns
 }
 
 // New returns a watch of the store in servers. The caller must call Identify
@@ -128,7 +131,7 @@ func (w *Watch) Suspect(err error) bool {
 }
 
 const (
-	compareEvery = time.Second     // all parts, in a Cluster
+	compareEvery = time.Second     // own shards, and one of each master, in a Cluster
 	settleEvery  = 5 * time.Second // the time between two tries to have the identity confirmed by replicas
 )
 
@@ -137,10 +140,20 @@ const (
 // error if a comparison failed.
 func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	replaced := w.servers.Replaced.Load()
-	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery || replaced != w.replaced
-	err := w.compare(ctx, all)
+	all := doubt || w.loss.Load() != nil || replaced != w.replaced
+	parts := w.shards
+	switch {
+	case all:
+	case !w.servers.Cluster: // one server has all parts
+		parts = w.shards[:1]
+	case now.Sub(w.full) >= compareEvery:
+		parts, w.full = w.sample(w.config.Owned()), now
+	default:
+		parts = nil
+	}
+	err := w.compare(ctx, parts)
 	if !all && (w.rollback.missing > 0 || w.servers.Counters.Missing()) {
-		all, err = true, w.compare(ctx, true) // one log line has all losses
+		all, err = true, w.compare(ctx, w.shards) // one log line has all losses
 	}
 	if all {
 		w.noteRollback()
@@ -167,16 +180,27 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	return nil
 }
 
-// compare returns a *redisconn.Loss if a part of the store has another identity
-// or none. If a server is unavailable, its parts are not compared. In that case
-// compare returns the server's error, unless another part is lost.
-func (w *Watch) compare(ctx context.Context, all bool) error {
-	shards := w.shards
-	if !all && !w.servers.Cluster { // one server has all parts
-		shards = shards[:1]
-	} else if !all {
-		shards = nil
+// sample returns the node's own shards, and one shard of each master, another one
+// each time. A master that was emptied or replaced has lost all its shards, so every
+// node notices that, and its work does not grow with the shards of all nodes.
+func (w *Watch) sample(own []*keyspace.Shard) []*keyspace.Shard {
+	masters, by := w.servers.Masters.Load(), map[string][]*keyspace.Shard{}
+	for _, sh := range w.shards {
+		addr := masters.Of(w.servers.Slot(sh))
+		by[addr] = append(by[addr], sh)
 	}
+	parts := slices.Clone(own)
+	for _, shards := range by {
+		parts = append(parts, shards[w.turn%len(shards)])
+	}
+	w.turn++
+	return parts
+}
+
+// compare returns a *redisconn.Loss if one of these shards, or another part of the
+// store, has another identity or none. If a server is unavailable, its parts are not compared. In that case
+// compare returns the server's error, unless another part is lost.
+func (w *Watch) compare(ctx context.Context, shards []*keyspace.Shard) error {
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
 	found, beats, away := readIdentities(ctx, w.servers, hashes)
 	if beats > 0 && !w.servers.Doubted(w.servers.Keys.Nodes) { // the heartbeats that a replaced master counts are lost

@@ -113,6 +113,14 @@ func (m *Member) Owned() []*OwnedShard {
 	return all
 }
 
+// Shards returns the keys of the shards that this process owns.
+func (m *Member) Shards() (all []*keyspace.Shard) {
+	for _, h := range m.Owned() {
+		all = append(all, h.Shard)
+	}
+	return all
+}
+
 // Acquired returns sh as an OwnedShard, even if its lease has run out and was not
 // renewed yet. It is nil if this process has not acquired sh, or has lost it.
 func (m *Member) Acquired(sh *keyspace.Shard) *OwnedShard {
