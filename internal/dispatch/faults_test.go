@@ -146,8 +146,11 @@ func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 // unsettled refuses settlements with an error other than that of a lost lease.
 type unsettled struct{ store.LeaseStore }
 
-func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement) ([]store.Reply, error) {
-	return slices.Repeat([]store.Reply{{Err: errBroken}}, len(s)), nil
+func (u *unsettled) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	if steps[0].Kind == store.Settlement {
+		return slices.Repeat([]store.Reply{{Err: errBroken}}, len(steps)), nil
+	}
+	return u.LeaseStore.Transit(ctx, now, steps)
 }
 
 // TestATaskThatCannotBeSettledIsLogged: the log must not say that its
