@@ -24,7 +24,7 @@ type ill struct {
 	why, whole error
 }
 
-func (l ill) Apply(context.Context, task.Millis, []task.Change) ([]store.Reply, error) {
+func (l ill) Transit(context.Context, task.Millis, []store.Step) ([]store.Reply, error) {
 	return nil, l.why
 }
 func (l ill) Err() error { return l.whole }
