@@ -4,7 +4,7 @@
 //	                                  ├─► transition(now, old) ─► new record + indexes, one atomic batch
 //	dispatch ─ Claim ──► LeaseStore ──┘                                   │
 //	    ▲      Settle                                                     │
-//	    └─────────────────────────── Watch (hints), Lanes and Peek ◄──────┘
+//	    └─────────────────────────── Watch (hints), LanePages and Peek ◄──────┘
 //
 // Invariants that every store keeps:
 //

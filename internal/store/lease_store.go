@@ -48,7 +48,7 @@ type LeaseStore interface {
 	// Watch sets the function that is called with tasks that were created,
 	// moved or returned, after they became durable, and with the notices of
 	// task.Notice. The function must not block. Some calls can be missing: they
-	// are hints, and Lanes and Peek return the truth. There is at most one
+	// are hints, and LanePages and Peek return the truth. There is at most one
 	// watcher; nil removes it.
 	Watch(hint func([]task.Entry))
 }

@@ -10,7 +10,8 @@ import (
 type Steps interface {
 	// Transit makes steps in their order, each atomic by itself, and returns one
 	// Reply for each. The batch is not atomic: a crash in the middle leaves a
-	// prefix of it. kernel.Decide decides each step: the errors of a reply are
+	// prefix of it. All steps of a call are Changes, or none is. kernel.Decide
+	// decides each step: the errors of a reply are
 	// those of the transition and of the other checks there. A step whose kind is
 	// not Change can also get ErrUnavailable, if only some shards are unavailable,
 	// and then may or may not have been made.

@@ -33,7 +33,8 @@ type Need uint8
 const (
 	NoMore      Need = iota // no client asked for it, or a task or a schedule ends or pauses: never refused
 	MoreBytes               // a record changes
-	MorePending             // one more task or occurrence waits or runs
+	MorePending             // a task that had ended waits again
+	MoreRecords             // a new task or occurrence
 )
 
 // Decision is the effect of a step.
@@ -69,7 +70,7 @@ const (
 )
 
 // Decide decides one step. old is the record before it, nil if there is none, with
-// its body if Kind.NeedsBody. owner is the name of the task that the step's
+// its body for a Fire. owner is the name of the task that the step's
 // Idempotency-Key has created, "" if there is none. Decide changes nothing. It
 // marks the new record if a purge must spare it.
 func Decide(now task.Millis, st *store.Step, owner string, old *task.Task, f Facts) Decision {
@@ -122,7 +123,9 @@ func needOf(st *store.Step, old *task.Task, r task.Result) Need {
 	switch {
 	case st.Kind != store.Change && st.Kind != store.Fire:
 		return NoMore
-	case r.Spawned != nil || pends(r.Task) && !pends(old):
+	case r.Spawned != nil || st.Kind == store.Change && old == nil:
+		return MoreRecords
+	case pends(r.Task) && !pends(old):
 		return MorePending
 	case st.Kind == store.Fire:
 		return NoMore

@@ -79,7 +79,7 @@ func TestTheFirstCheckThatRefusesGivesTheError(t *testing.T) {
 				break
 			}
 		}
-		if mask == 0 && (d.Err != nil || !d.Writes || !d.Synced || d.Need != MorePending) {
+		if mask == 0 && (d.Err != nil || !d.Writes || !d.Synced || d.Need != MoreRecords) {
 			t.Errorf("it was refused: %+v", d)
 		}
 	}
@@ -103,6 +103,8 @@ func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 	settlement := store.Settlements([]task.Settlement{{Key: runs.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}})[0]
 	ended := *apply(runs, settlement)
 	ended.KeepUntil = 10
+	settlement.Transition = task.Settlement{Key: runs.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Refusal}}
+	dead := *apply(runs, settlement)
 	label := "x"
 	steps := []struct {
 		old    *task.Task
@@ -117,7 +119,8 @@ func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 		{runs, settlement, NoMore, true},
 		{runs, store.Step{Key: runs.Key(), Transition: Reap{}, Kind: store.Reaping}, NoMore, true},
 		{&ended, store.Step{Key: ended.Key(), Transition: Remove{}, Kind: store.Removal}, NoMore, true},
-		{nil, create, MorePending, true},
+		{nil, create, MoreRecords, true},
+		{&dead, store.Changes([]task.Change{task.Revive{Key: dead.Key()}})[0], MorePending, true},
 	}
 	for _, c := range steps {
 		m := &medium{settings: settings.NewSettings(), full: true}

@@ -31,7 +31,7 @@ import (
 
 // Recorded is a record as a medium has read or written it.
 type Recorded interface {
-	Current() *task.Task // without its body; nil means that there is no record
+	Current() *task.Task // nil means that there is no record
 }
 
 // Progress is a step and its progress. R is the medium's record. X is the medium's

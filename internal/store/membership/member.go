@@ -118,9 +118,9 @@ type Member struct {
 	states    []claimState
 	peers     []Peer // live peers
 	mine      []bool // the shards that are allotted to this process among the takers
-	ranks     []int  // how many takers come before this process for each shard
-	turn      int    // of adopt
+	ranks     []int  // how many takers come before this process for each shard, without its owner
 	takers    []string
+	now       task.Millis // the registry's clock at the last heartbeat
 	nextBeat  time.Time
 	nextAdopt time.Time         // when to look for shards without an owner
 	orphans   map[int]bool      // shards without an owner at the last check that another node should own

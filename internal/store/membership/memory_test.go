@@ -44,6 +44,8 @@ type link struct {
 	*memory
 	mu     sync.Mutex // guards everything below
 	cut    bool
+	barred bool          // requests about leases fail, and heartbeats do not
+	slow   time.Duration // replies about leases come this much later
 	frozen chan struct{} // closed when it thaws; nil means that it is not frozen
 }
 
@@ -137,12 +139,20 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 
 func (l *link) Lease(ctx context.Context, verb Verb, process string, length time.Duration, shards []int) []LeaseReply {
 	out := make([]LeaseReply, len(shards))
-	if err := l.pass(ctx); err != nil {
+	l.mu.Lock()
+	barred, slow := l.barred, l.slow
+	l.mu.Unlock()
+	err := l.pass(ctx)
+	if barred {
+		err = errCut
+	}
+	if err != nil {
 		for i := range out {
 			out[i].Err = err
 		}
 		return out
 	}
+	defer time.Sleep(slow) // after the registry has acted
 	m := l.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 
 var silent = slog.New(slog.DiscardHandler)
 
-// No two nodes act as the owner of a shard at one instant, whatever fails, and a
-// lease and a heartbeat after the last fault each shard has an owner.
+// No two nodes act as the owner of a shard at one instant, while nodes join, leave
+// and stand still, replies are late, the network is cut and the registry's clock is
+// set. After the last fault each shard has an owner again.
 func TestAtMostOneNodeActsAsTheOwnerOfAShard(t *testing.T) {
 	seeds := 20
 	if testing.Short() {
@@ -46,7 +47,7 @@ func faults(t *testing.T, r *rand.Rand) {
 	pick := func(from []*node) int { return r.IntN(len(from)) }
 	for range 60 {
 		check(time.Duration(r.IntN(3000)) * time.Millisecond)
-		switch k := r.IntN(8); {
+		switch k := r.IntN(9); {
 		case k == 0 && len(nodes) < 12:
 			add()
 		case k == 1 && len(nodes) > 3:
@@ -73,6 +74,11 @@ func faults(t *testing.T, r *rand.Rand) {
 		case k == 6:
 			m.step(time.Duration(r.IntN(int(lease / 12)))) // the tolerated step
 			check(lease)                                   // the next one comes after the leases from before
+		case k == 8:
+			n := nodes[pick(nodes)]
+			n.link.mu.Lock()
+			n.link.slow = time.Duration(r.IntN(900)) * time.Millisecond
+			n.link.mu.Unlock()
 		case k == 7:
 			m.step(-time.Duration(r.IntN(int(2 * lease))))
 		}
@@ -125,6 +131,33 @@ func TestAHundredNodesShareFourThousandShards(t *testing.T) {
 		}
 		releaseAll(nodes)
 	})
+}
+
+// A node that sends heartbeats and cannot reach the server of the shards keeps none
+// of them from the others for more than four leases.
+func TestShardsThatTheirNodeCannotReachAreAdopted(t *testing.T) {
+	for _, count := range []int{2, 3, 10, 30} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const shards = 128
+				m := newMemory(shards)
+				var nodes []*node
+				for i := range count {
+					nodes = append(nodes, start(m, fmt.Sprint("node-", i)))
+				}
+				time.Sleep(3 * lease)
+				nodes[0].link.mu.Lock()
+				nodes[0].link.barred = true
+				nodes[0].link.mu.Unlock()
+				time.Sleep(4 * lease)
+				if least, most := extremes(owners(nodes[1:], shards)); least != 1 || most != 1 {
+					t.Errorf("%d to %d owners", least, most)
+				}
+				releaseAll(nodes)
+			})
+		})
+	}
 }
 
 // The work of a node grows with its own shards, not with those of all nodes.

@@ -186,6 +186,7 @@ func (o *Member) heartbeat(ctx context.Context) {
 			lag = max(lag, p.Lag)
 		}
 	}
+	o.now = now
 	o.apis.Store(&apis)
 	o.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
@@ -197,7 +198,8 @@ func (o *Member) heartbeat(ctx context.Context) {
 		takers = nil
 	}
 	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers, o.mine, o.ranks = takers, wanted(takers, o.self.Name, len(o.owned)), ranks(takers, o.self.Name, len(o.owned))
+		o.takers = takers
+		o.mine, o.ranks = shares(takers, o.self.Name, len(o.owned))
 		clear(o.orphans)
 		clear(o.adopted)
 	}
@@ -209,25 +211,30 @@ const adoptedFor = 100
 
 // adopt takes shards that had no owner for the length of a lease, although
 // another node should own them. That happens if the other node is live but
-// cannot reach their server. In each of its turns every node looks at another part
-// of the shards, about as many as it owns, and again at those without an owner.
+// cannot reach their server. In each lease every node looks at another part of the
+// shards, about as many as it owns, and again at those without an owner. The
+// registry's clock says which part, so together the nodes look at all shards.
 func (o *Member) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.Name) {
 		return
 	}
 	var others []int
 	turns := max(len(o.takers)-1, 1)
+	turn := int(o.now.Sub(0)/o.config.Lease) % turns
 	for i, mine := range o.mine {
-		if _, adopted := o.adopted[i]; !mine && !adopted && (o.orphans[i] || o.ranks[i]%turns == o.turn%turns) {
+		if _, adopted := o.adopted[i]; !mine && !adopted && (o.orphans[i] || (o.ranks[i]+turn)%turns == 0) {
 			others = append(others, i)
 		}
 	}
-	o.turn++
 	before := o.orphans
 	o.orphans = map[int]bool{}
 	for n, g := range o.lease(ctx, LookAt, others) {
 		switch i := others[n]; {
-		case g.Err != nil, g.Owner != "" && g.Left > 0:
+		case g.Err != nil:
+			if before[i] {
+				o.orphans[i] = true
+			}
+		case g.Owner != "" && g.Left > 0:
 		case before[i]:
 			o.adopted[i] = time.Now().Add(adoptedFor * o.config.Lease)
 			o.log.note("other nodes did not acquire them")

@@ -103,20 +103,6 @@ func hashesOf(nodes []string) []uint64 {
 	return hashes
 }
 
-// ranks returns for each of n shards how many nodes have a higher weight than self.
-func ranks(nodes []string, self string, n int) []int {
-	hashes, all := hashesOf(append([]string{self}, nodes...)), make([]int, n)
-	for shard := range all {
-		mine := weight(hashes[0], shard)
-		for _, h := range hashes[1:] {
-			if weight(h, shard) > mine {
-				all[shard]++
-			}
-		}
-	}
-	return all
-}
-
 // weight mixes the hash of a node with a shard. It is the finisher of SplitMix64
 // (Steele, Lea and Flood), applied to each of them.
 func weight(node uint64, shard int) uint64 { return mix(node ^ mix(uint64(shard)+1)) }
@@ -127,13 +113,23 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// wanted returns for each of n shards whether self should own it.
-func wanted(nodes []string, self string, n int) []bool {
-	mine := make([]bool, n)
+// shares returns for each of n shards whether self should own it, and otherwise how
+// many nodes have a higher weight than self, without the owner.
+func shares(nodes []string, self string, n int) (mine []bool, ranks []int) {
+	mine, ranks = make([]bool, n), make([]int, n)
+	hashes, at := hashesOf(nodes), slices.Index(nodes, self)
 	for i, owner := range allot(nodes, n) {
-		mine[i] = owner == self
+		if mine[i] = owner == self; mine[i] || at < 0 {
+			continue
+		}
+		own := weight(hashes[at], i)
+		for k, h := range hashes {
+			if nodes[k] != owner && weight(h, i) > own {
+				ranks[i]++
+			}
+		}
 	}
-	return mine
+	return mine, ranks
 }
 
 // claimState is a process's knowledge of the ownership of a shard.

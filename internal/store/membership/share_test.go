@@ -19,7 +19,8 @@ func TestEveryShardHasOneProposedOwner(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		nodes, wanters := nodeNames(n), make([]int, 256)
 		for _, node := range nodes {
-			for i, mine := range wanted(nodes, node, 256) {
+			all, _ := shares(nodes, node, 256)
+			for i, mine := range all {
 				if mine {
 					wanters[i]++
 				}

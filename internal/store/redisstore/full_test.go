@@ -46,6 +46,22 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			if err := apply(t, s, soon("a"), order("b"), order("c")); err != nil {
 				t.Fatal(err)
 			}
+			if err := apply(t, s, soon("dead")); err != nil {
+				t.Fatal(err)
+			}
+			dead, err := s.Get(t.Context(), order("dead").Target())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends := task.CeilMillis(time.Now())
+			for _, st := range []store.Step{
+				store.Claims([]task.Claim{{Key: dead.Key(), Lane: dead.Lane(), Token: "9", Until: ends + 10_000}})[0],
+				store.Settlements([]task.Settlement{{Key: dead.Key(), Token: "9", Outcome: task.Outcome{Verdict: task.Refusal}}})[0],
+			} {
+				if r, err := s.Transit(t.Context(), ends, []store.Step{st}); err != nil || r[0].Err != nil {
+					t.Fatal(r, err)
+				}
+			}
 			fill(t, addr)
 			if polled {
 				if err := s.servers.CheckMasters(t.Context()); err != nil {
@@ -59,6 +75,9 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			plain.Idempotency = nil
 			if err := apply(t, s, plain); !errors.Is(err, task.ErrFull) {
 				t.Fatalf("create without an Idempotency-Key: %v", err)
+			}
+			if err := apply(t, s, task.Revive{Key: dead.Key()}); err != nil {
+				t.Fatalf("retry of a dead task: %v", err)
 			}
 			if err := apply(t, s, task.Cancel{Key: order("b").Target()}); err != nil {
 				t.Fatalf("cancel: %v", err)

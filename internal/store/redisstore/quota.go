@@ -120,19 +120,15 @@ func (q *quotas) usageLocked(namespace string) *usage {
 	return u
 }
 
-// of returns the limits of a namespace, and its counts with all changes under
-// way. The caller must hold deciding, and call begin before it releases deciding.
-func (q *quotas) of(s *settings.Settings, namespace string) task.Quota {
-	n := q.limits(s, namespace)
-	if n == nil {
-		return task.Quota{}
-	}
+// counts returns the counts of a namespace with all changes under way. The caller
+// must hold deciding, and call begin before it releases deciding.
+func (q *quotas) counts(namespace string) task.Counts {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.usageLocked(namespace)
 	have := u.counts
 	have.Add(u.underWay)
-	return n.Quota(have)
+	return have
 }
 
 // begin counts the change from old to t as under way.

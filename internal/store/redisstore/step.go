@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -91,7 +92,7 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 		}
 	}
 	defer r.unspawn(decided)
-	loose := decided[0].Kind == store.Claim || decided[0].Kind == store.Extension
+	loose := !slices.ContainsFunc(decided, func(st *step) bool { return st.Decision.Synced })
 	outcomes, at, err := r.servers.Put(ctx, r.clock(r.now), items, r.known, loose)
 	if err != nil {
 		for _, st := range decided {
@@ -119,8 +120,11 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 
 // Decide implements kernel.Medium.
 func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{r.Store, st, r.Settings()}
-	limited := (st.Kind == store.Change || st.Kind == store.Fire) && r.quotas.limits(f.settings, st.Key.Namespace) != nil
+	f := facts{Store: r.Store, st: st, settings: r.Settings()}
+	if st.Kind == store.Change || st.Kind == store.Fire {
+		f.limits = r.quotas.limits(f.settings, st.Key.Namespace)
+	}
+	limited := f.limits != nil
 	if limited {
 		r.quotas.deciding.Lock()
 		defer r.quotas.deciding.Unlock()
@@ -149,6 +153,7 @@ type facts struct {
 	*Store
 	st       *step
 	settings *settings.Settings
+	limits   *settings.NamespaceSettings // the quotas of its namespace; nil means none
 }
 
 // Settings implements kernel.Facts.
@@ -158,14 +163,20 @@ func (f *facts) Settings() *settings.Settings { return f.settings }
 func (f *facts) Retention() task.Policy { return f.config.Policy }
 
 // Quota implements kernel.Facts.
-func (f *facts) Quota(namespace string) task.Quota { return f.quotas.of(f.settings, namespace) }
+func (f *facts) Quota(namespace string) task.Quota {
+	if f.limits == nil {
+		return task.Quota{}
+	}
+	return f.limits.Quota(f.quotas.counts(namespace))
+}
 
 // Unfinished implements kernel.Facts.
 func (f *facts) Unfinished(task.Key) int64 { return f.st.Own.unfinished }
 
-// Room implements kernel.Facts.
+// Room implements kernel.Facts. A task that exists may use the rest of the memory:
+// it is delivered, retried and cancelled.
 func (f *facts) Room(need kernel.Need) error {
-	if need == kernel.MorePending {
+	if need == kernel.MoreRecords {
 		return f.servers.Room(f.shard(f.st.Key))
 	}
 	return nil
@@ -183,7 +194,7 @@ func (r *request) item(st *step) redisconn.Item {
 	if st.Kind.Begins() {
 		it.Owner = r.own.Owner(it.Shard)
 	}
-	it.More = st.Decision.Need == kernel.MorePending
+	it.More = st.Decision.Need == kernel.MoreRecords
 	switch st.Kind {
 	case store.Claim:
 		it.Earliest = st.Old.Task.Due

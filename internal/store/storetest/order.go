@@ -12,7 +12,7 @@ import (
 var orderCases = []testCase{
 	{
 		"the first check that refuses gives the error",
-		"The owner of the Idempotency-Key comes first, then the record, the namespace, and its quotas, in every combination.",
+		"The owner of the Idempotency-Key comes first, then the record, the namespace, and its quotas.",
 		func(f *fixture) {
 			f.must(start, task.Create{Spec: f.spec("owner"), Idempotency: idem("taken", "request")})
 			f.create("exists")

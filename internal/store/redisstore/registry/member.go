@@ -25,7 +25,7 @@ type OwnedShard struct {
 
 // Config connects a Member to the store.
 type Config struct {
-	membership.Config // without Acquired, Prepare, Note and UntilNext
+	membership.Config // without Shards, Acquired, Prepare, Note and UntilNext
 
 	Suspect func(error) // is called with the replies of scripts that compare the identity of the store
 
