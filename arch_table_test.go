@@ -237,11 +237,6 @@ var layers = []layer{
 		why:  "the index of lanes finds the waiting tasks of a shard: their records belong to the store",
 	},
 	{
-		path: "internal/store/redisstore/audit", may: []string{"internal/task", "internal/settings", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry"},
-		tech: []string{"github.com/redis/rueidis"},
-		why:  "the audit log is read and trimmed by itself: scripts of others append to it",
-	},
-	{
 		path: "internal/store/redisstore/identity", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the identity of a store is needed before a store is open, and by a doctor that opens none",
@@ -252,7 +247,7 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
@@ -580,7 +575,7 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
-var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}

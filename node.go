@@ -182,8 +182,8 @@ func (n *Node) makeNamespace(ctx context.Context) error {
 	return nil
 }
 
-// asActor returns a context for changes. The audit log names this program as
-// their author.
+// asActor returns a context for changes. The audit log names this program as the
+// author of edits.
 func (n *Node) asActor(ctx context.Context) context.Context {
 	return settings.WithActor(ctx, settings.Actor{By: "program"})
 }

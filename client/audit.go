@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// AuditEntry records one mutation.
+// AuditEntry records what a person did.
 type AuditEntry struct {
 	At        time.Time
-	By        string // "token:<id>", "anonymous" on a server without tokens, or a part of the server, such as "upkeep"
+	By        string // "token:<id>" and after a space the label, "anonymous" on a server without tokens, or a part of the server, such as "upkeep"
 	Addr      string // address of the client
 	Namespace string
-	Action    string // noun and verb: "task.create"
+	Action    string // noun and verb: "queue.pause"
 	Target    string // name or id of the changed object
 	ID        string // id of the task
 	Version   uint64 // version after the change

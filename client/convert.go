@@ -72,7 +72,7 @@ func (t Task) wire() (wire.Task, error) {
 		ID:        t.ID, State: string(t.State), WaitsFor: t.WaitsFor.wire(), Reason: t.Reason,
 		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, Hidden: t.Hidden, BodySize: t.BodySize, Reclaims: t.Reclaims, AttemptsStarted: t.AttemptsStarted,
-		Schedule: t.Schedule, Instant: instant(t.Instant),
+		Schedule: t.Schedule, Instant: instant(t.Instant), Authors: t.Authors.wire(),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Durability: t.Durability,
 	}
 	for i, a := range t.Attempts {
@@ -82,6 +82,14 @@ func (t Task) wire() (wire.Task, error) {
 		}
 	}
 	return shown, err
+}
+
+func (a Authors) wire() wire.Authors {
+	return wire.Authors{CreatedBy: a.CreatedBy, ChangedAt: instant(a.ChangedAt), ChangedBy: a.ChangedBy, ChangedAction: a.ChangedAction}
+}
+
+func (d *decoder) authors(w wire.Authors) Authors {
+	return Authors{CreatedBy: w.CreatedBy, ChangedAt: d.instant(w.ChangedAt), ChangedBy: w.ChangedBy, ChangedAction: w.ChangedAction}
 }
 
 func (w WaitsFor) wire() *wire.WaitsFor {
@@ -244,7 +252,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		ID:   shown.ID, State: State(shown.State), WaitsFor: d.waitsFor(shown.WaitsFor), Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), NextAt: d.instant(shown.NextAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, Hidden: shown.Hidden, BodySize: shown.BodySize, Reclaims: shown.Reclaims, AttemptsStarted: shown.AttemptsStarted, Traceparent: shown.Traceparent, Durability: shown.Durability,
-		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
+		Schedule: shown.Schedule, Instant: d.instant(shown.Instant), Authors: d.authors(shown.Authors),
 	}
 	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply has no FirstAttempt and Parent of a request
 	for _, a := range shown.Attempts {

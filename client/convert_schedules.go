@@ -34,7 +34,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 		ScheduleInput: in,
 		Name:          s.Name, ID: s.ID, State: string(s.State), Words: s.Words,
 		NextAt: instant(s.NextAt), LastAt: instant(s.LastAt), PausedAt: instant(s.PausedAt), WaitingAt: instant(s.WaitingAt),
-		Problem: s.Problem, Hidden: s.Hidden, BodySize: s.BodySize, Version: s.Version, CreatedAt: instant(s.CreatedAt), Durability: s.Durability,
+		Problem: s.Problem, Hidden: s.Hidden, BodySize: s.BodySize, Version: s.Version, CreatedAt: instant(s.CreatedAt), Authors: s.Authors.wire(), Durability: s.Durability,
 	}
 	if k := s.LastSkipped; k != nil {
 		shown.LastSkipped = new(k.wire())
@@ -49,7 +49,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 			ScheduleSpec: d.scheduleSpec(w.ScheduleInput),
 			Name:         w.Name, ID: w.ID, State: ScheduleState(w.State), Words: w.Words,
 			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), WaitingAt: d.instant(w.WaitingAt),
-			Problem: w.Problem, Hidden: w.Hidden, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Durability: w.Durability,
+			Problem: w.Problem, Hidden: w.Hidden, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Authors: d.authors(w.Authors), Durability: w.Durability,
 		}
 		shown.SetRuns = nil // a reply has Runs, not SetRuns
 		if n := w.Runs; n != nil {

@@ -118,7 +118,8 @@ type Schedule struct {
 	BodySize    int
 	Version     uint64 // counts changes by clients
 	CreatedAt   time.Time
-	Durability  string // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
+	Authors
+	Durability string // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
 }
 
 // ETag returns the entity tag for IfMatch.

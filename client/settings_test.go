@@ -160,7 +160,7 @@ func TestTokensAllowTheirScope(t *testing.T) {
 		t.Errorf("a revoked token: %v", err)
 	}
 	entries := all(t, root.Admin.Audit(t.Context(), client.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
-	if len(entries) != 2 || entries[1].By != "anonymous" || entries[0].By != "token:"+operator.ID || entries[0].At.IsZero() {
+	if len(entries) != 2 || entries[1].By != "anonymous" || entries[0].By != "token:"+operator.ID+" "+operator.Label || entries[0].At.IsZero() {
 		t.Errorf("%+v", entries)
 	}
 }

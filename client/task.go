@@ -149,8 +149,19 @@ type Task struct {
 	Schedule        string    // the schedule that created it; empty: none
 	Instant         time.Time // the instant of the schedule that it was created for; zero: none
 	Attempts        []Attempt // the last 20, oldest first; a finished task keeps only the reply of the last one
-	Traceparent     string    // span of the request that created it, as a W3C traceparent
-	Durability      string    // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
+	Authors
+	Traceparent string // span of the request that created it, as a W3C traceparent
+	Durability  string // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
+}
+
+// Authors tells who made a task or a schedule, and who changed it last. A token is
+// "token:" and its id, and after a space its label. Empty: a caller without a
+// token, or the server.
+type Authors struct {
+	CreatedBy     string
+	ChangedAt     time.Time // zero: no client has changed it since it was created
+	ChangedBy     string
+	ChangedAction string // as in AuditEntry.Action
 }
 
 // ETag returns the entity tag for IfMatch.

@@ -2,6 +2,9 @@ package api
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -10,18 +13,19 @@ import (
 
 // actions are the values of AuditEntry.Action.
 var actions = []string{
-	"task.create", "task.replace", "task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
-	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete", "schedule.check",
+	"task.patch", "task.touch", "task.run", "task.retry", "task.cancel",
+	settings.ActionCancelMany, settings.ActionRetryMany, settings.ActionMoveMany,
+	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete", settings.ActionBackfill,
 	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
 	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
 	"node.drain", "node.undrain",
-	settings.ActionBackup, settings.ActionTokenRefused, settings.ActionScopeRefused, settings.ActionDropped,
+	settings.ActionBackup, settings.ActionTokenRefused, settings.ActionScopeRefused,
 }
 
 var auditParams = []param{
 	{name: "action", about: "Only entries of this action.", enum: actions},
 	{name: "target", about: "Only entries about this name or id."},
-	{name: "by", about: "Only changes by this actor: token:<id>, anonymous, upkeep."},
+	{name: "by", about: "Only changes by this actor: token:<id>, with or without the label, anonymous, upkeep."},
 	{name: "from", about: "Only entries at this time or later.", format: "date-time"},
 	{name: "until", about: "Only entries before this time.", format: "date-time"},
 }
@@ -80,6 +84,49 @@ func (r *request) auditFilter() (f settings.AuditFilter, err error) {
 		f.Until = max(1, task.CeilMillis(t)) // 0 means no bound; no entry is from before 1970
 	}
 	return f, nil
+}
+
+// record adds an entry about tasks to the audit log, at most as often as the
+// namespace may edit its settings. No person is faster than that, and a program
+// that claims to be one must not push out other entries.
+func (s *Server) record(r *request, e settings.AuditEntry) error {
+	if taken, _ := s.rates.take(r.quotas(), settings.EditRate, 1, time.Now()); taken == 0 {
+		return nil
+	}
+	return s.store.Record(r.Context(), []settings.AuditEntry{e})
+}
+
+// recordMany records a change of several tasks, if it changed any.
+func (s *Server) recordMany(r *request, action, target, detail string, changed int) error {
+	if changed == 0 {
+		return nil
+	}
+	e := r.actor().Entry(s.now(), r.namespace, action, target)
+	e.Detail = detail
+	return s.record(r, e)
+}
+
+// filterText returns the filter of r as text for the audit log.
+func filterText(r *request) string {
+	const most = 500
+	text, _ := url.QueryUnescape(r.query.Encode()) // Encode escapes correctly
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// client returns the tool of a person that sent r: see settings.Actor. The command
+// line has its user agent. No browser lets a page set that, so the page of the
+// server has a header.
+func client(r *http.Request) string {
+	switch {
+	case r.Header.Get(wire.ClientHeader) == "page":
+		return "page"
+	case strings.HasPrefix(r.UserAgent(), "foliot/"):
+		return "command line"
+	}
+	return ""
 }
 
 func showEntry(e settings.AuditEntry) wire.AuditEntry {

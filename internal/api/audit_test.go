@@ -4,20 +4,22 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 func TestTheAuditLogIsReadInPages(t *testing.T) {
 	s := serve(t)
 	for i := range 7 {
-		s.do("POST", "/v1/tasks", named(fmt.Sprintf("t%d", i))).want(201, nil)
+		s.do("PUT", fmt.Sprintf("/v1/queues/q%d", i), `{}`).want(201, nil)
 	}
-	s.do("DELETE", "/v1/tasks/t3", "").want(200, nil)
-	s.do("PUT", "/v1/queues/q", `{}`).want(201, nil)
+	s.do("POST", "/v1/queues/q3/pause", "").want(200, nil)
 	var all []string
 	for more := ""; ; {
 		var page wire.AuditList
@@ -30,11 +32,11 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 		}
 		more = "&cursor=" + page.NextCursor
 	}
-	if got, want := strings.Join(all, ", "), "queue.put q, task.cancel t3, task.create t6, task.create t5, task.create t4, task.create t3, task.create t2, task.create t1, task.create t0"; got != want {
+	if got, want := strings.Join(all, ", "), "queue.pause q3, queue.put q6, queue.put q5, queue.put q4, queue.put q3, queue.put q2, queue.put q1, queue.put q0"; got != want {
 		t.Errorf("the log has %s", got)
 	}
 	for filter, want := range map[string]int{
-		"action=task.create": 7, "target=t3": 2, "by=anonymous": 9, "by=upkeep": 0, "until=2000-01-01T00:00:00Z": 0, "from=2000-01-01T00:00:00Z": 9,
+		"action=queue.put": 7, "target=q3": 2, "by=anonymous": 8, "by=upkeep": 0, "until=2000-01-01T00:00:00Z": 0, "from=2000-01-01T00:00:00Z": 8,
 		"until=1900-01-01T00:00:00Z": 0, "from=" + time.Now().Add(time.Hour).UTC().Format(time.RFC3339): 0,
 	} {
 		var page wire.AuditList
@@ -48,6 +50,63 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 	s.do("GET", "/v1/audit?cursor=MTE", "").problem(400, "bad_cursor", "cursor")
 }
 
+// audited returns the number of audit entries with this action.
+func (s *service) audited(action string) int {
+	s.Helper()
+	page, err := s.store.Audit(s.Context(), settings.AuditFilter{Action: action}, 0, 1000)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(page.Entries)
+}
+
+// A program that cancels a task is in the record of the task. A person who does so
+// is in the audit log too.
+func TestTheAuditLogHasWhatPeopleDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		for _, name := range []string{"a", "b", "c", "d"} {
+			s.do("POST", "/v1/tasks", named(name), "Foliot-Client: page").want(201, nil)
+		}
+		s.do("POST", "/v1/tasks/a/run", "").want(200, nil)
+		s.do("POST", "/v1/tasks/a/run", "", "Foliot-Client: cron", "User-Agent: foliot-go").want(200, nil)
+		s.do("DELETE", "/v1/tasks/b", "").want(200, nil)
+		s.do("DELETE", "/v1/tasks/none", "", "Foliot-Client: page").want(404, nil)
+		s.do("PATCH", "/v1/tasks/c", `{"delay": "2h"}`, "Foliot-Client: page", "Content-Type: application/merge-patch+json").want(200, nil)
+		s.do("DELETE", "/v1/tasks/c", "", "User-Agent: foliot/dev").want(200, nil)
+		s.do("POST", "/v1/tasks/cancel?queue=none", "").want(200, nil)
+		s.do("POST", "/v1/tasks/move?prefix=d", `{"by": "1h"}`).want(200, nil)
+		s.do("POST", "/v1/tasks/cancel?all=true&state=scheduled", "").want(200, nil)
+		var log wire.AuditList
+		s.do("GET", "/v1/audit", "").want(200, &log)
+		var got []string
+		for _, e := range slices.Backward(log.Entries) {
+			got = append(got, e.Action+" "+e.Target+" "+e.Detail)
+		}
+		want := []string{
+			"task.patch c from the page", "task.cancel c from the command line",
+			"tasks.move  by 1h0m0s prefix=d: changed 1, accepted 0, skipped 0", "tasks.cancel  all=true&state=scheduled: changed 2, accepted 0, skipped 0",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the log has\n%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// A program that claims to be a person must not push out what people did.
+func TestAProgramThatClaimsToBeAPersonAddsNoMoreEntriesThanEdits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.do("POST", "/v1/tasks", hour).want(201, nil)
+		for range 200 {
+			s.do("POST", "/v1/tasks/a/run", "", "Foliot-Client: page").want(200, nil)
+		}
+		if n := s.audited("task.run"); n != 50 {
+			t.Errorf("%d entries, want as many as edits at once", n)
+		}
+	})
+}
+
 // The entries of all namespaces share one sequence of numbers. A cursor must
 // not reveal how many entries other namespaces have, or be valid for another
 // namespace.
@@ -55,7 +114,7 @@ func TestACursorOfTheAuditLogRevealsNothing(t *testing.T) {
 	s := serve(t)
 	s.namespace("acme")
 	for i := range 3 {
-		s.do("POST", "/v1/tasks", named(fmt.Sprintf("t%d", i)), "Foliot-Namespace: acme").want(201, nil)
+		s.do("PUT", fmt.Sprintf("/v1/queues/q%d", i), `{}`, "Foliot-Namespace: acme").want(201, nil)
 	}
 	var page wire.AuditList
 	s.do("GET", "/v1/audit?limit=1", "", "Foliot-Namespace: acme").want(200, &page)

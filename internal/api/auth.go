@@ -192,9 +192,9 @@ func invalidToken() error {
 
 // actor returns the caller in the form of the audit log.
 func (c *caller) actor() settings.Actor {
-	a := settings.Actor{By: "anonymous"}
-	if id := c.tokenID(); id != "" {
-		a.By = "token:" + id
+	a := settings.Actor{By: "anonymous", Client: client(c.asked)}
+	if c.token != nil {
+		a.By, a.Token = c.token.Author(), c.token.ID
 	}
 	if c.addr.IsValid() {
 		a.Addr = c.addr.String()

@@ -331,8 +331,8 @@ func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 				"Authorization: Bearer "+made.Token).problem(401, "token_invalid", "Authorization")
 			var log wire.AuditList
 			s.do("GET", "/v1/audit", "", operator).want(200, &log)
-			if len(log.Entries) != 3 { // two tokens, and the end of one
-				t.Errorf("something was done: %+v", log.Entries)
+			if tasks := s.all(); len(log.Entries) != 3 || len(tasks) != 0 { // two tokens, and the end of one
+				t.Errorf("something was done: %+v, %+v", log.Entries, tasks)
 			}
 		})
 	}
@@ -440,21 +440,33 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 	})
 }
 
-func TestTheAuditLogNamesTokenAndAddress(t *testing.T) {
+func TestARecordAndTheAuditLogNameTheToken(t *testing.T) {
 	s := serve(t)
-	s.do("POST", "/v1/tasks", hour).want(201, nil)
-	token := s.token("default", settings.ScopeWrite)
-	s.do("DELETE", "/v1/tasks/a", "", token).want(200, nil)
-	page, err := s.store.Audit(t.Context(), settings.AuditFilter{Target: "a"}, 0, 10)
-	if err != nil || len(page.Entries) != 2 {
-		t.Fatal(err, page)
+	made := s.do("POST", "/v1/tasks", hour).task(201)
+	var shop wire.Token
+	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin", "label": "shop, production"}`).want(201, &shop)
+	token, author := "Authorization: Bearer "+shop.Token, "token:"+shop.ID+" shop, production"
+	patched := s.do("PATCH", "/v1/tasks/a", `{"priority": "low"}`, token, "Content-Type: application/merge-patch+json").task(200)
+	if made.CreatedBy != "" || made.ChangedAt != "" || patched.CreatedBy != "" || patched.ChangedBy != author || patched.ChangedAction != "task.patch" || patched.ChangedAt == "" {
+		t.Errorf("made %+v, then %+v", made.Authors, patched.Authors)
 	}
-	hash, _ := settings.HashToken(strings.TrimPrefix(token, "Authorization: Bearer "))
-	cancel, create := page.Entries[0], page.Entries[1]
-	if create.By != "anonymous" || create.Addr != "192.0.2.1" || create.Action != "task.create" {
-		t.Errorf("create: %+v", create)
+	s.do("PUT", "/v1/schedules/s", hourly, token).want(201, nil)
+	var schedule wire.Schedule
+	s.do("POST", "/v1/schedules/s/pause", "", token).want(200, &schedule)
+	if schedule.CreatedBy != author || schedule.ChangedBy != author || schedule.ChangedAction != "schedule.pause" {
+		t.Errorf("the schedule: %+v", schedule.Authors)
 	}
-	if cancel.By != "token:"+hash[:16] || cancel.Addr != "192.0.2.1" || cancel.Action != "task.cancel" {
-		t.Errorf("cancel: %+v", cancel)
+	s.do("DELETE", "/v1/tasks/a", "", token, "User-Agent: foliot/v1").want(200, nil)
+	for _, by := range []string{"token:" + shop.ID, author} {
+		page, err := s.store.Audit(t.Context(), settings.AuditFilter{By: by}, 0, 10)
+		if err != nil || len(page.Entries) != 1 {
+			t.Fatal(err, page)
+		}
+		if e := page.Entries[0]; e.By != author || e.Addr != "192.0.2.1" || e.Action != "task.cancel" || e.Target != "a" || e.ID != made.ID || e.Detail != "from the command line" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if got := settings.NewSettings().Author(shop.ID); got != "token:"+shop.ID {
+		t.Errorf("a token that was removed is %q", got)
 	}
 }

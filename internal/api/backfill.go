@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -52,9 +53,13 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	}
 	for part := range slices.Chunk(instants, backfillPart(t)) {
 		allow(w, r.Request, time.Minute)
-		if err := s.backfill(r, t, span, part, &reply); err != nil {
-			return &backfillError{err, reply}
+		if err = s.backfill(r, t, span, part, &reply); err != nil {
+			break
 		}
+	}
+	detail := fmt.Sprintf("from %s until %s: created %d", showTime(span.From), showTime(span.Until), reply.Created)
+	if err := cmp.Or(err, s.recordMany(r, settings.ActionBackfill, t.ScheduleName(), detail, reply.Created)); err != nil {
+		return &backfillError{err, reply}
 	}
 	reply.Durability = s.durability(r)
 	return s.reply(w, r, http.StatusOK, reply)

@@ -1,11 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -43,6 +46,8 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 
 // bulkChange is a change of all tasks that match a filter.
 type bulkChange struct {
+	action string       // for the audit log
+	detail string       // the same, besides the filter and the numbers
 	states []task.State // the states of its tasks, if the filter names none
 	of     func(key task.Key, only *task.Filter) task.Change
 }
@@ -51,7 +56,7 @@ func (s *Server) cancelMany(w http.ResponseWriter, r *request) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
-	return s.changeMany(w, r, bulkChange{[]task.State{task.Scheduled, task.Running, task.Dead}, func(key task.Key, only *task.Filter) task.Change {
+	return s.changeMany(w, r, bulkChange{settings.ActionCancelMany, "", []task.State{task.Scheduled, task.Running, task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Cancel{Key: key, Only: only}
 	}})
 }
@@ -60,7 +65,7 @@ func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
-	return s.changeMany(w, r, bulkChange{[]task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
+	return s.changeMany(w, r, bulkChange{settings.ActionRetryMany, "", []task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Revive{Key: key, Only: only}
 	}})
 }
@@ -73,11 +78,22 @@ func (s *Server) moveMany(w http.ResponseWriter, r *request) error {
 	if err := p.Validate(s.now()); err != nil {
 		return err
 	}
-	return s.changeMany(w, r, bulkChange{[]task.State{task.Scheduled}, func(key task.Key, only *task.Filter) task.Change {
+	return s.changeMany(w, r, bulkChange{settings.ActionMoveMany, moveText(&p) + " ", []task.State{task.Scheduled}, func(key task.Key, only *task.Filter) task.Change {
 		p := p
 		p.Key, p.Only = key, only
 		return p
 	}})
+}
+
+// moveText returns the move that p makes.
+func moveText(p *task.Patch) string {
+	switch {
+	case p.When == nil:
+		return "by " + p.Shift.String()
+	case p.When.Relative:
+		return "in " + p.When.Delay.String()
+	}
+	return "to " + showTime(p.When.At)
 }
 
 // bulkStep is the number of tasks that are changed at once. Changes of other
@@ -133,7 +149,8 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
 		return s.changePage(r, &f.Filter, expected.keep(tasks), change.of, &reply)
 	})
-	if err != nil {
+	detail := fmt.Sprintf("%s%s: changed %d, accepted %d, skipped %d", change.detail, filterText(r), reply.Changed, reply.Accepted, reply.Skipped)
+	if err := cmp.Or(err, s.recordMany(r, change.action, "", detail, reply.Changed+reply.Accepted)); err != nil {
 		return err
 	}
 	reply.Durability = s.durability(r)

@@ -401,7 +401,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 var readOnly = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts_started": true, "attempts": true, "durability": true, "traceparent": true,
-	"schedule": true, "instant": true, "hidden": true, "waits_for": true,
+	"schedule": true, "instant": true, "hidden": true, "waits_for": true, "created_by": true, "changed_at": true, "changed_by": true, "changed_action": true,
 }
 
 func unknownField(key []byte) error {

@@ -222,7 +222,7 @@ func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (po
 }
 
 // readOnlyOfSchedule has the fields of a schedule that only replies have.
-var readOnlyOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem hidden body_size version created_at durability")
+var readOnlyOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem hidden body_size version created_at created_by changed_at changed_by changed_action durability")
 
 func unknownScheduleField(key []byte) error {
 	switch name := string(key); {

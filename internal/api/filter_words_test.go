@@ -42,7 +42,9 @@ func TestAFilterAcceptsOnlyExistingWords(t *testing.T) {
 	}{
 		{"GET /v1/tasks", "reason", words(t, constants, "../task/*.go", "../webhook/*.go")},
 		{"POST /v1/tasks/retry", "reason", words(t, constants, "../task/*.go", "../webhook/*.go")},
-		{"GET /v1/audit", "action", words(t, actions, "../task/*.go", "../settings/*.go", "../store/*.go")},
+		{"GET /v1/audit", "action", slices.DeleteFunc(words(t, actions, "../task/*.go", "../settings/*.go", "../store/*.go"), func(action string) bool {
+			return slices.Contains([]string{"task.create", "task.replace", "task.purge", "schedule.check"}, action) // no person makes these one by one
+		})},
 	} {
 		method, path, _ := strings.Cut(c.target, " ")
 		for _, word := range c.words {

@@ -33,8 +33,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	}
 	// Record the backup before its first byte: the caller is known even if it
 	// fails.
-	actor := r.actor()
-	entry := settings.AuditEntry{At: s.now(), By: actor.By, Addr: actor.Addr, Action: settings.ActionBackup}
+	entry := r.actor().Entry(s.now(), "", settings.ActionBackup, "")
 	if err := s.store.Record(r.Context(), []settings.AuditEntry{entry}); err != nil {
 		h.Del("Content-Disposition")
 		return err

@@ -60,7 +60,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	spec.When = task.When{Relative: true}
 	for name := range r.Header {
-		if !strings.HasPrefix(name, "Foliot-") || strings.HasPrefix(name, forwardPrefix) || name == wire.NamespaceHeader {
+		if !strings.HasPrefix(name, "Foliot-") || strings.HasPrefix(name, forwardPrefix) || name == wire.NamespaceHeader || name == wire.ClientHeader {
 			continue
 		}
 		value, err := header(r, name)

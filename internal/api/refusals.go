@@ -38,6 +38,7 @@ type refusal struct {
 	action    string
 	namespace string // the token's; "" if the token is unknown
 	token     string // its ID; empty means that it is unknown
+	author    string // AccessToken.Author, or "unknown"
 	addr      netip.Addr
 	route     string // "GET /v1/backup"
 	code      string // of the problem
@@ -76,10 +77,7 @@ func (l *refusals) take(now task.Millis) (entries []settings.AuditEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k, r := range l.seen {
-		e := settings.AuditEntry{At: now, By: "unknown", Addr: k.addr.String(), Namespace: k.namespace, Action: k.action, Target: k.token}
-		if k.token != "" {
-			e.By = "token:" + k.token
-		}
+		e := settings.AuditEntry{At: now, By: k.author, Addr: k.addr.String(), Namespace: k.namespace, Action: k.action, Target: k.token}
 		e.Detail = fmt.Sprintf("%s: %s, %s since %s", k.route, k.code, times(r.times), r.first.UTC().Format(time.RFC3339))
 		entries = append(entries, e)
 	}
@@ -110,9 +108,9 @@ func (s *Server) Refusals() []settings.AuditEntry { return s.refusals.take(s.now
 // noteRefusal counts a request that was refused because of its token. token is
 // nil if it is unknown.
 func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *settings.AccessToken, addr netip.Addr, err error) {
-	k := refusal{action: action, addr: tokenbucket.ClientOf(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
+	k := refusal{action: action, author: "unknown", addr: tokenbucket.ClientOf(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
 	if token != nil {
-		k.namespace, k.token = token.Namespace, token.ID
+		k.namespace, k.token, k.author = token.Namespace, token.ID, token.Author()
 	}
 	s.refusals.note(k, s.cfg.Now())
 }

@@ -55,6 +55,7 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		DueAt:           showTime(t.OriginalDue),
 		Version:         t.Version,
 		CreatedAt:       showTime(t.CreatedAt),
+		Authors:         r.showAuthors(t),
 		CancelRequested: t.CancelRequested,
 		BodySize:        t.Request.BodySize,
 		Reclaims:        t.Reclaims,
@@ -88,6 +89,13 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		}
 	}
 	return shown
+}
+
+func (c *caller) showAuthors(t *task.Task) wire.Authors {
+	return wire.Authors{
+		CreatedBy: c.settings.Author(t.CreatedBy),
+		ChangedAt: showOptional(t.ChangedAt), ChangedBy: c.settings.Author(t.ChangedBy), ChangedAction: t.ChangedAction,
+	}
 }
 
 // showRequest sets the request of a task, or its work, with the body if it is

@@ -25,7 +25,7 @@ func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 		ScheduleInput: wire.ScheduleInput{ScheduleRule: showRule(&r.Rule)},
 		Name:          t.ScheduleName(), ID: t.ID, State: scheduleState(r), Words: words(&r.Rule),
 		PausedAt: showOptional(r.PausedAt), WaitingAt: showOptional(r.Waiting),
-		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
+		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt), Authors: c.showAuthors(t),
 	}
 	shown.Paused, shown.Runs, shown.ManagedBy = &r.Paused, &r.Runs, r.ManagedBy
 	shown.Task, shown.Hidden = showScheduled(t, c.blind()), c.blind()

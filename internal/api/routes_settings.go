@@ -134,7 +134,7 @@ func accessRoutes() []route {
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: settings.ScopeAdmin, tag: "access",
 			id: "listAudit", summary: "Read the audit log",
-			about:   "Each change, the newest first, with its actor, time, address and target. An operator that names no namespace sees those of all namespaces and of the server itself. Only operators see entries that are older than the namespace.",
+			about:   "What people did, the newest first, with the actor, time, address and target. Changes of tasks by programs are in the records of the tasks. An operator that names no namespace sees those of all namespaces and of the server itself. Only operators see entries that are older than the namespace.",
 			query:   append(slices.Clone(auditParams), limitParam, cursorParam),
 			replies: []reply{{status: 200, about: "A page of the log.", body: wire.AuditList{}}},
 		},

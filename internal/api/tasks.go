@@ -308,5 +308,8 @@ func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, 
 	}
 	r.reached(replies)
 	s.waiting.notify(c.Target())
-	return replies[0].Result, nil
+	if e, ok := settings.AuditChange(at, settings.ActorOf(r.Context()), c, replies[0].Result); ok {
+		err = s.record(r, e)
+	}
+	return replies[0].Result, err
 }

@@ -175,10 +175,10 @@ func TestARepeatedCancelReturnsTheCancelledTask(t *testing.T) {
 	s := serve(t)
 	s.do("POST", "/v1/tasks", hour).want(201, nil)
 	tag := s.do("GET", "/v1/tasks/a", "").header.Get("ETag")
-	if got := s.do("DELETE", "/v1/tasks/a", "", "If-Match: "+tag).task(200); got.Already || got.State != "cancelled" {
+	if got := s.do("DELETE", "/v1/tasks/a", "", "If-Match: "+tag, "Foliot-Client: page").task(200); got.Already || got.State != "cancelled" {
 		t.Errorf("the first: %+v", got)
 	}
-	for _, headers := range [][]string{nil, {"If-Match: " + tag}, {"If-Match: *"}} {
+	for _, headers := range [][]string{{"Foliot-Client: page"}, {"Foliot-Client: page", "If-Match: " + tag}, {"If-Match: *"}} {
 		if got := s.do("DELETE", "/v1/tasks/a", "", headers...).task(200); !got.Already || got.UnderWay || got.State != "cancelled" || got.Version != 2 {
 			t.Errorf("again with %v: %+v", headers, got)
 		}

@@ -256,7 +256,7 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 		file, text, says string
 		code             int
 	}{
-		"of another format": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\n", "has format 99, this version of foliot reads only format 1", exit.Failure},
+		"of another format": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\n", "has format 99, this version of foliot reads only format 6", exit.Failure},
 		"with other files":  {"letter.txt", "dear", "not a foliot data directory", exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 // creates and claims of other callers run between the calls.
 const purgePage = 500
 
-// actor appears in the audit log. Entries with this name are stored, so the
-// name must not change.
+// actor appears in the audit log.
 var actor = settings.Actor{By: "upkeep"}
 
 // purges performs all purges in the settings. It does one page of each purge in
@@ -75,7 +74,7 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
+	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id, Cancelled: p.cancelled}}); err != nil {
 		return err
 	}
 	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a queue was purged",

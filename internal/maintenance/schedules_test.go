@@ -145,8 +145,8 @@ func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
 		if !strings.Contains(s.log.String(), "by=-1h0m0s") || !strings.Contains(s.log.String(), "schedules=2") {
 			t.Errorf("the log does not report the step:\n%s", s.log.String())
 		}
-		if log, err := s.store.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(log.Entries) != 2 {
-			t.Errorf("the audit log has more than the two creates: %+v, %v", log, err)
+		if log, err := s.store.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(log.Entries) != 0 {
+			t.Errorf("the audit log has %+v, %v", log, err)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 			t.Errorf("the purge has no end: %+v", q)
 		}
 		log, err := s.Audit(t.Context(), settings.AuditFilter{Action: "queue.purged"}, 0, 10)
-		if err != nil || len(log.Entries) != 1 || log.Entries[0].By != "upkeep" {
+		if err != nil || len(log.Entries) != 1 || log.Entries[0].By != "upkeep" || log.Entries[0].Detail != fmt.Sprint("cancelled ", 3*purgePage/2) {
 			t.Errorf("%+v, %v", log, err)
 		}
 	})

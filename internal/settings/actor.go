@@ -2,12 +2,16 @@ package settings
 
 import "context"
 
-// Actor is the client or the part of the server that requested a change, in the
-// form of the audit log. The contexts of store calls that the audit log records
-// carry it.
+// Actor is the client or the part of the server that requested a change. The
+// contexts of store calls that make changes carry it.
 type Actor struct {
-	By   string // "token:<id>", "anonymous" on an open server, or a part of the server: "upkeep"
-	Addr string // the client's address, without its port; "" for a part of the server
+	By    string // as the audit log shows it: Author of a token, "anonymous" on an open server, or a part of the server: "upkeep"
+	Token string // the id of the token, which records of tasks keep; "": none
+	Addr  string // the client's address, without its port; "" for a part of the server
+
+	// Client is the tool of a person: "page" or "command line". It is "" for a
+	// program. A client says so by itself, and it grants nothing.
+	Client string
 }
 
 type actorKey struct{}
@@ -22,4 +26,27 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 func ActorOf(ctx context.Context) Actor {
 	a, _ := ctx.Value(actorKey{}).(Actor)
 	return a
+}
+
+// Author returns the token as people see it: token:ID, and after a space its label,
+// if it has one. Labels are not unique, so the id comes first.
+func (t *AccessToken) Author() string {
+	if t.Label == "" {
+		return tokenAuthor + t.ID
+	}
+	return tokenAuthor + t.ID + " " + t.Label
+}
+
+const tokenAuthor = "token:"
+
+// Author returns the token with that id as people see it. It has no label if the
+// record of the token was removed. Author returns "" for "".
+func (s *Settings) Author(id string) string {
+	if id == "" {
+		return ""
+	}
+	if t := s.TokenByID(id); t != nil {
+		return t.Author()
+	}
+	return tokenAuthor + id
 }

@@ -56,12 +56,12 @@ func AuditEdit(now task.Millis, who Actor, e Edit, changes []SettingChange) (Aud
 	}
 	target := e.Target()
 	namespace, queue := target.owner()
-	entry := AuditEntry{
-		At: now, By: who.By, Addr: who.Addr, Action: e.Action(),
-		Namespace: namespace, Target: target.Name,
-	}
+	entry := who.Entry(now, namespace, e.Action(), target.Name)
 	if queue != "" {
 		entry.Detail = "of the queue " + queue
+	}
+	if done, ok := e.(EndPurge); ok {
+		entry.Detail = fmt.Sprintf("cancelled %d", done.Cancelled)
 	}
 	switch r := changes[0].Value.(type) {
 	case *QueueSettings:

@@ -38,6 +38,8 @@ type EndPurge struct {
 	// Before and ID identify the purge that is done.
 	Before task.Millis
 	ID     string
+
+	Cancelled int // the number of tasks, since the last start of the server, for the audit log
 }
 
 // Action implements Edit.

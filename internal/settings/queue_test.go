@@ -23,11 +23,11 @@ func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
 	if !q.Held(t0 + minute) {
 		t.Error("a purge under way holds the queue")
 	}
-	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "o"}) // an older one
+	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "o", 0}) // an older one
 	if s.Queue("default", "q").PurgeBefore != t0+1 {
 		t.Error("the end of another purge ended this one")
 	}
-	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "p"})
+	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "p", 0})
 	if q := s.Queue("default", "q"); q.PurgeBefore != 0 || q.PurgeID != "" || !q.Held(t0+minute-1) || q.Held(t0+minute) {
 		t.Errorf("%+v: a pause ends at its time", q)
 	}

@@ -21,10 +21,10 @@ type Cluster interface {
 	// reads for each.
 	Shards(ctx context.Context) ([]Shard, error)
 
-	// Drain applies d and writes its audit entry, with the actor
-	// ActorOf(ctx), in the same write. Drain returns when the write is durable;
-	// the node obeys within a heartbeat. If d changes nothing, Drain writes
-	// nothing. Errors: *MissingError, ErrLastNode.
+	// Drain applies d, and then writes its audit entry, with the actor
+	// ActorOf(ctx). Drain returns when both are durable; the node obeys within a
+	// heartbeat. If d changes nothing, Drain writes nothing. Errors:
+	// *MissingError, ErrLastNode.
 	Drain(ctx context.Context, now task.Millis, d Drain) error
 
 	// Confirm follows an edit that Configure has applied, even if it changed
@@ -87,7 +87,7 @@ func (d Drain) Action() string {
 // AuditDrain returns the entry that records d. It belongs to the server, and to
 // no namespace.
 func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntry {
-	e := settings.AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: d.Action(), Target: d.Node}
+	e := who.Entry(now, "", d.Action(), d.Node)
 	if d.Force && !d.Undo {
 		e.Detail = "forced"
 	}

@@ -34,9 +34,9 @@ type SettingsStore interface {
 	// time.
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 
-	// Record appends entries to the audit log that belong to no change, such as
-	// a backup or refused tokens. The store sets Seq. If Record fails, some
-	// entries may have been written.
+	// Record appends entries to the audit log that belong to no edit, such as a
+	// backup, refused tokens, or changes of tasks. The store sets Seq. If Record
+	// fails, some entries may have been written.
 	Record(ctx context.Context, entries []settings.AuditEntry) error
 
 	// Counts returns the counts of every queue that has records. O(queues), no
@@ -44,8 +44,8 @@ type SettingsStore interface {
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 
 	// Audit returns the newest entries that match f and whose Seq is below
-	// before (0: from the newest). It returns at most limit entries and
-	// examines at most MaxPageExamined. A page may be short, or empty with a
-	// Next.
+	// before (0: from the newest), at most limit. It examines at most
+	// MaxPageExamined. A page may be short, or empty with a Next. The log keeps
+	// the newest MaxAuditEntries.
 	Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error)
 }

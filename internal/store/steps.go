@@ -21,8 +21,8 @@ type Steps interface {
 	//
 	// The returned records have their bodies only if the change set them, or in
 	// the reply to a claim. A task that a step spawns is created in the same step,
-	// unless its name is taken. The audit log records each change (AuditChange)
-	// with the actor ActorOf(ctx).
+	// unless its name is taken. The record of each change is signed with the
+	// token of ActorOf(ctx) (task.Sign). The audit log records no step.
 	//
 	// A claim or an extension alone need not be durable: after a crash each lease
 	// that was not settled has been taken back, or is as if never made.

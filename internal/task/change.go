@@ -20,7 +20,7 @@ import (
 // inside its atomic batch and writes the difference.
 type Change interface {
 	Target() Key
-	Action() string // the noun and the verb that the audit log shows
+	Action() string // the noun and the verb: "task.cancel"
 	Transition
 }
 
@@ -107,6 +107,20 @@ func (c Precondition) CheckTag(exists bool, tag string) error {
 
 // ETag returns the entity tag of the record, without quotes.
 func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version, 10) }
+
+// Sign writes into the result of c, which was applied to old, when it was made and
+// by which token: "" means none. Maintenance makes a CheckSchedule, which only
+// repeats what the author of the schedule asked for.
+func Sign(now Millis, token string, c Change, old *Task, r Result) {
+	t := r.Task
+	switch _, checked := c.(CheckSchedule); {
+	case t == old || checked:
+	case old == nil || old.ID != t.ID:
+		t.CreatedBy = token
+	default:
+		t.ChangedAt, t.ChangedBy, t.ChangedAction = now, token, c.Action()
+	}
+}
 
 // Create makes a task if no record has its name.
 type Create struct {

@@ -132,7 +132,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	}
 	if old != nil {
 		effect = Updated
-		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
+		t.ID, t.Version, t.CreatedAt, t.CreatedBy = old.ID, old.Version+1, old.CreatedAt, old.CreatedBy
 		r.Inherit(now, &old.Recur.Progress)
 		r.ManagedBy = old.Recur.ManagedBy
 	}

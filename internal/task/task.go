@@ -32,6 +32,7 @@ type Task struct {
 	Delay    time.Duration // valid if Relative
 
 	CreatedAt   Millis
+	CreatedBy   string // the id of the token that made this incarnation; "": a caller without a token, a schedule, or the death of a task
 	OriginalDue Millis // the due time that a client last requested; retries do not move it
 	Due         Millis // the start of the next attempt
 
@@ -56,6 +57,11 @@ type Task struct {
 	// time the attempt that lost the lease might still be sending, and a cancel
 	// reports that.
 	MaybeSendingUntil Millis
+
+	// The last change of this incarnation by a client: see Sign.
+	ChangedAt     Millis // zero: it was not changed since it was created
+	ChangedBy     string // as CreatedBy
+	ChangedAction string // Change.Action
 
 	FinishedAt Millis // the time at which it became finished or dead
 	KeepUntil  Millis // the time from which a finished or dead record may be swept

@@ -5,7 +5,7 @@ package wire
 type TokenInput struct {
 	Scope     string `json:"scope" enum:"read,write,admin" doc:"read: see tasks, queues and counts. write: also change tasks. admin: also change queues, tokens and secrets, and read the audit log."`
 	Namespace string `json:"namespace,omitempty" maxLength:"256" doc:"The namespace of the token. * makes an operator's token, which is valid for all namespaces and for the server itself. Absent: the namespace of the request."`
-	Label     string `json:"label,omitempty" maxLength:"256" example:"shop, production" doc:"A description for people."`
+	Label     string `json:"label,omitempty" maxLength:"256" example:"shop, production" doc:"A description for people. The tasks that the token makes or changes show it, and so does the audit log."`
 	ExpiresIn string `json:"expires_in,omitempty" pattern:"duration" example:"2160h" doc:"The lifetime of the token. Without this and expires_at it is valid until it is revoked."`
 	ExpiresAt string `json:"expires_at,omitempty" format:"date-time"`
 }
@@ -111,13 +111,13 @@ type NamespaceList struct {
 	NextCursor string      `json:"next_cursor,omitempty" doc:"Absent on the last page."`
 }
 
-// AuditEntry records one mutation.
+// AuditEntry records what a person did.
 type AuditEntry struct {
 	At        string `json:"at" format:"date-time"`
-	By        string `json:"by" doc:"The actor: token:<id>, anonymous on a server without tokens, or upkeep for the server itself."`
+	By        string `json:"by" example:"token:1f2e3d4c5b6a7988 shop" doc:"The actor: token:<id> and after a space the label of the token, anonymous on a server without tokens, or upkeep for the server itself."`
 	Addr      string `json:"addr,omitempty" doc:"The client's address."`
 	Namespace string `json:"namespace,omitempty"`
-	Action    string `json:"action" example:"task.create" doc:"The kind of record and the verb."`
+	Action    string `json:"action" example:"queue.pause" doc:"The kind of record and the verb."`
 	Target    string `json:"target,omitempty" doc:"The name or id of the changed record."`
 	ID        string `json:"id,omitempty" doc:"The id of the task or schedule."`
 	Version   uint64 `json:"version,omitempty" doc:"The version after the change."`

@@ -4,6 +4,10 @@ package wire
 // without a token on a server without tokens. Absent: "default".
 const NamespaceHeader = "Foliot-Namespace"
 
+// ClientHeader says that a person uses the page of the server: then it is "page".
+// The audit log records changes of tasks by people only. It grants nothing.
+const ClientHeader = "Foliot-Client"
+
 // AllNamespaces is the namespace of an operator's token.
 const AllNamespaces = "*"
 

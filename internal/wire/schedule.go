@@ -66,7 +66,8 @@ type Schedule struct {
 	Hidden      bool             `json:"hidden,omitempty" doc:"true: the namespace hides the body and the headers from this token."`
 	Version     uint64           `json:"version" doc:"Counts changes by clients, not the steps of the schedule."`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
-	Durability  string           `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
+	Authors
+	Durability string `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
 // SkippedInstants is a range of consecutive instants, including both ends, that

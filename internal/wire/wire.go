@@ -132,15 +132,16 @@ type RetryPatch struct {
 type Task struct {
 	TaskInput
 
-	ID              string    `json:"id" doc:"Never used twice: a new task with the same name has another id. It is the webhook-id of every attempt."`
-	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, but its queue is paused or being purged, or its namespace is suspended."`
-	WaitsFor        *WaitsFor `json:"waits_for,omitempty" doc:"The reason that a held task, or a scheduled task that is due, does not start."`
-	Reason          string    `json:"reason,omitempty" doc:"The reason that the task is dead, expired or cancelled: a stable code."`
-	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was requested last. Retries do not move it."`
-	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it."`
-	Version         uint64    `json:"version" doc:"Counts changes by clients, not attempts."`
-	CreatedAt       string    `json:"created_at" format:"date-time"`
-	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"The time when the task finished or died."`
+	ID         string    `json:"id" doc:"Never used twice: a new task with the same name has another id. It is the webhook-id of every attempt."`
+	State      string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, but its queue is paused or being purged, or its namespace is suspended."`
+	WaitsFor   *WaitsFor `json:"waits_for,omitempty" doc:"The reason that a held task, or a scheduled task that is due, does not start."`
+	Reason     string    `json:"reason,omitempty" doc:"The reason that the task is dead, expired or cancelled: a stable code."`
+	DueAt      string    `json:"due_at" format:"date-time" doc:"The due time that was requested last. Retries do not move it."`
+	NextAt     string    `json:"next_at,omitempty" format:"date-time" doc:"The start of the next attempt: due_at, or later for a retry. Absent: no attempt follows, or one is under way. A request must not have it."`
+	Version    uint64    `json:"version" doc:"Counts changes by clients, not attempts."`
+	CreatedAt  string    `json:"created_at" format:"date-time"`
+	FinishedAt string    `json:"finished_at,omitempty" format:"date-time" doc:"The time when the task finished or died."`
+	Authors
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"The task was cancelled during an attempt: no retry follows."`
 	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a DELETE, PUT or PATCH: an attempt of the old version may be under way, or may still begin. Absent in the reply to a cancel (200): no attempt starts."`
 	Already         bool      `json:"already,omitempty" doc:"In the reply to a cancel: the task was cancelled before, and this request changed nothing."`
@@ -152,6 +153,14 @@ type Task struct {
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, the oldest first. A finished task keeps only the reply of the last attempt."`
 	Hidden          bool      `json:"hidden,omitempty" doc:"true: the namespace hides the body, the headers and the replies from this token."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
+}
+
+// Authors tells who made a task or a schedule, and who changed it last.
+type Authors struct {
+	CreatedBy     string `json:"created_by,omitempty" example:"token:1f2e3d4c5b6a7988 shop" doc:"The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."`
+	ChangedAt     string `json:"changed_at,omitempty" format:"date-time" doc:"The time of the last change by a client. Absent: no client has changed it since it was created."`
+	ChangedBy     string `json:"changed_by,omitempty" doc:"The token of that change, as in created_by. Absent: a caller without a token, or the server."`
+	ChangedAction string `json:"changed_action,omitempty" example:"task.cancel" doc:"The kind of that change, as in the audit log."`
 }
 
 // WaitsFor is the reason that a task does not start.

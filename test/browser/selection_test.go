@@ -39,11 +39,11 @@ func TestAnOperatorWithoutASelectionSeesTheDefaultNamespace(t *testing.T) {
 	b := open(t, s, s.token, viewports[0], "#/queues")
 	for _, page := range []struct{ route, want, not string }{
 		{"queues/mail", "by token:" + id(s.token), id(shop)},
-		{"task/order", "task.create", "task.patch"},
+		{"task/order", "token:" + id(s.token), "task.patch"},
 		{"upcoming", "order", "elsewhere"},
 		{"now", "No task of the namespace default is overdue.", "1overdue"},
 		{"now", "shop / slow", "No task is overdue"}, // leads to the other namespace
-		{"server?tab=audit", "task.patch", "nothing"},
+		{"server?tab=audit", "queue.put", "nothing"},
 		{"server?tab=tokens", id(shop), "nothing"},
 	} {
 		eval[bool](b, fmt.Sprintf(`(location.hash = '#/%s', true)`, page.route))

@@ -102,9 +102,6 @@ var All = []Info{
 		Name: "foliot-store", Title: "Foliot, its store alone", Ours: true, Many: 100, open: openStore,
 	},
 	{
-		Name: "foliot-no-audit", Title: "Foliot's store without audit log", Ours: true, Many: 100, open: openStoreWithoutAudit,
-	},
-	{
 		Name: "asynq", Title: "asynq", Many: 1, Calls: true, open: openAsynq,
 	},
 	{

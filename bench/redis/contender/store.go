@@ -14,16 +14,7 @@ import (
 )
 
 func openStore(ctx context.Context, redis string, _ *Environment) (*Running, error) {
-	return openStoreWith(ctx, redisstore.Config{}, redis)
-}
-
-func openStoreWithoutAudit(ctx context.Context, redis string, _ *Environment) (*Running, error) {
-	return openStoreWith(ctx, redisstore.Config{AuditKeep: -1}, redis)
-}
-
-func openStoreWith(ctx context.Context, c redisstore.Config, redis string) (*Running, error) {
-	c.Client = rueidis.ClientOption{InitAddress: []string{redis}, DisableCache: true, ForceSingleClient: true}
-	s, err := redisstore.Open(ctx, c)
+	s, err := redisstore.Open(ctx, redisstore.Config{Client: rueidis.ClientOption{InitAddress: []string{redis}, DisableCache: true, ForceSingleClient: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -324,7 +324,15 @@ export interface Schedule {
   catchup_limit: number
   /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
   catchup_window: string
+  /** The kind of that change, as in the audit log. */
+  changed_action?: string
+  /** The time of the last change by a client. Absent: no client has changed it since it was created. */
+  changed_at?: string
+  /** The token of that change, as in created_by. Absent: a caller without a token, or the server. */
+  changed_by?: string
   created_at: string
+  /** The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
+  created_by?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
   cron?: string
   /** For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next. */
@@ -500,7 +508,15 @@ export interface Task {
   body_size?: number
   /** The task was cancelled during an attempt: no retry follows. */
   cancel_requested?: boolean
+  /** The kind of that change, as in the audit log. */
+  changed_action?: string
+  /** The time of the last change by a client. Absent: no client has changed it since it was created. */
+  changed_at?: string
+  /** The token of that change, as in created_by. Absent: a caller without a token, or the server. */
+  changed_by?: string
   created_at: string
+  /** The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
+  created_by?: string
   /** The task is due this long after it is accepted, at most 100 years. A touch repeats the delay. */
   delay?: string
   /** The due time that was requested last. Retries do not move it. */

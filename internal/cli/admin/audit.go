@@ -14,7 +14,7 @@ import (
 
 // Audit is the command foliot audit.
 type Audit struct {
-	Action string `placeholder:"ACTION" help:"Only this action: task.create, task.cancel, queue.pause, token.revoke …"`
+	Action string `placeholder:"ACTION" help:"Only this action: task.cancel, tasks.cancel, queue.pause, token.revoke …"`
 	Target string `placeholder:"NAME" help:"Only changes of this task, queue, token or secret."`
 	By     string `placeholder:"ACTOR" help:"Only changes by this actor: token:<id>, anonymous or upkeep."`
 	Since  string `placeholder:"TIME" help:"Only changes since this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
@@ -24,13 +24,13 @@ type Audit struct {
 
 // Help shows examples below the usage line.
 func (Audit) Help() string {
-	return `Shows the audit log: each change with its actor, the newest first. The entry of a change is part of the same write. Entries never
+	return `Shows the audit log: what people did, the newest first. Who created a task and who changed it last is in foliot get. Entries never
 change, and are removed when their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
 
 Examples:
 
     foliot audit --since -1h
-    foliot audit --target order-42-close
+    foliot audit --target mail
     foliot audit --action token.create -o json`
 }
 

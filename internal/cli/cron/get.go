@@ -88,7 +88,7 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	delivery.AddRequest(&r, &s.Task)
 	delivery.AddLimits(&r, &s.Task)
 	r.Add("managed by", s.ManagedBy)
-	r.Add("created", wording.Instant(s.CreatedAt))
+	delivery.AddAuthors(&r, s.CreatedAt, &s.Authors)
 	return r
 }
 

@@ -74,3 +74,18 @@ func sortedKeys(m map[string]string) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// AddAuthors adds the rows of a record's creation and of its last change.
+func AddAuthors(r *console.Rows, created time.Time, a *client.Authors) {
+	r.Add("created", wording.Instant(created)+by(a.CreatedBy))
+	if !a.ChangedAt.IsZero() {
+		r.Add("changed", wording.Instant(a.ChangedAt)+" "+a.ChangedAction+by(a.ChangedBy))
+	}
+}
+
+func by(author string) string {
+	if author == "" {
+		return ""
+	}
+	return " by " + author
+}

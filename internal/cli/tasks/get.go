@@ -70,7 +70,7 @@ func describe(t *client.Task) (r console.Rows) {
 		r.Add("delay", t.Delay.String())
 	}
 	delivery.AddLimits(&r, &t.Spec)
-	r.Add("created", wording.Instant(t.CreatedAt))
+	delivery.AddAuthors(&r, t.CreatedAt, &t.Authors)
 	r.Add("finished", wording.InstantOr(t.FinishedAt, ""))
 	if t.Reclaims > 0 {
 		r.Add("reclaims", strconv.Itoa(t.Reclaims))

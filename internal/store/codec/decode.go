@@ -280,6 +280,8 @@ func setLifeField(t *task.Task, f field) error {
 		}
 	case fieldBody:
 		t.Request.Body = bytes.Clone(f.bytes)
+	default:
+		setAuthors(t, f)
 	}
 	return nil
 }

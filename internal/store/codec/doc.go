@@ -1,5 +1,4 @@
-// Package codec encodes the records of tasks and the entries of the audit log,
-// in the same form for every store.
+// Package codec encodes the records of tasks, in the same form for every store.
 //
 // The package is pure: no clock, no medium. Each store has its own keys, bodies
 // and indexes.
@@ -14,7 +13,7 @@ import (
 // record, and of any other value that a store reads with Unwrap. Until v0.1 each
 // change that other code would misread raises it. No code reads another format
 // than its own: see OtherFormat.
-const Format = 1
+const Format = 6
 
 // ErrDamaged means that this code cannot have written the value.
 var ErrDamaged = errors.New("damaged")

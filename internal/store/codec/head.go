@@ -342,13 +342,6 @@ func (r *reader[T]) bytes(n uint64) (b T) {
 
 func (r *reader[T]) text() T { return r.bytes(r.uvarint()) }
 
-func (r *reader[T]) byte() byte {
-	if b := r.bytes(1); len(b) > 0 {
-		return b[0]
-	}
-	return 0
-}
-
 func (r *reader[T]) uvarint() uint64 {
 	v := uint64(0)
 	for i := range len(r.src) {

@@ -104,8 +104,8 @@ func TestARecordWithAnyHeadIsDecodedAsEncoded(t *testing.T) {
 	})
 }
 
-// The bytes of format 1. Other bytes need a new format.
-const usualBytes = "01fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
+// The bytes of format 6. Other bytes need a new format.
+const usualBytes = "06fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
 
 func TestTheBytesOfAUsualRecordAreStable(t *testing.T) {
 	want := usual()
@@ -138,17 +138,17 @@ func TestARecordIsDamagedIfItsHeadEnds(t *testing.T) {
 
 func TestARecordWithAnImpossibleHeadIsDamaged(t *testing.T) {
 	for about, record := range map[string]string{
-		"no flags":               "\x01",
-		"an unknown flag":        "\x01\x80\x80\x02\x00\x00\x00",
-		"two identifiers":        "\x01\x03" + strings.Repeat("a", 16) + "\x00\x00\x00",
-		"a name that is no UUID": "\x01\x09\x00\x00\x00",
-		"a time without a UUID":  "\x01\x0c\x00\x00\x00",
-		"two schemes":            "\x01\x88\x18\x00\x00\x00",
-		"a URL without an end":   "\x01\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
-		"an endless number":      "\x01" + strings.Repeat("\x80", 20),
-		"a body of 2 EB":         "\x01\x08\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
-		"a lease that is absent": "\x01\x88\x80\x01\x00\x00\x00",
-		"no state":               "\x01\x00\x00\x00\x00",
+		"no flags":               "\x06",
+		"an unknown flag":        "\x06\x80\x80\x02\x00\x00\x00",
+		"two identifiers":        "\x06\x03" + strings.Repeat("a", 16) + "\x00\x00\x00",
+		"a name that is no UUID": "\x06\x09\x00\x00\x00",
+		"a time without a UUID":  "\x06\x0c\x00\x00\x00",
+		"two schemes":            "\x06\x88\x18\x00\x00\x00",
+		"a URL without an end":   "\x06\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
+		"an endless number":      "\x06" + strings.Repeat("\x80", 20),
+		"a body of 2 EB":         "\x06\x08\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+		"a lease that is absent": "\x06\x88\x80\x01\x00\x00\x00",
+		"no state":               "\x06\x00\x00\x00\x00",
 	} {
 		if got, err := ParseRecord(task.Key{Namespace: "ns", Name: "a"}, record); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %+v, %v", about, got, err)

@@ -65,6 +65,10 @@ const (
 	fieldAged            = 46
 	fieldBody            = 47 // only if the store keeps the body in the record
 	fieldKind            = 48 // before fieldBody; the destination follows from it
+	fieldCreatedBy       = 49 // see appendToken
+	fieldChangedBy       = 50
+	fieldChangedAt       = 51
+	fieldChangedAction   = 52 // a number of actions, or a text
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -171,7 +175,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	}
 	dst = appendString(dst, fieldSparedBy, t.SparedBy)
 	dst = appendDuration(dst, fieldAged, t.Aged)
-	return appendString(dst, fieldKind, t.Request.Kind)
+	dst = appendString(dst, fieldKind, t.Request.Kind)
+	return appendAuthors(dst, t)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

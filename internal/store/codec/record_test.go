@@ -20,6 +20,7 @@ func drawTask(t *rapid.T) *task.Task {
 	length := rapid.Map(number, func(n int64) time.Duration { return time.Duration(n) })
 	count := rapid.IntRange(0, 1<<40)
 	pairs := rapid.MapOfN(text, text, 0, 5)
+	author := rapid.SampledFrom([]string{"", "0123456789abcdef", "0123456789ABCDEF", "0000000000000000", "sixteen letters!", "program"})
 	r := &task.Task{
 		Namespace: "ns", Name: "name", ID: text.Draw(t, "id"), Version: rapid.Uint64().Draw(t, "version"),
 		Queue: text.Draw(t, "queue"), Priority: task.Priority(rapid.IntRange(0, 2).Draw(t, "priority")),
@@ -42,6 +43,8 @@ func drawTask(t *rapid.T) *task.Task {
 		CancelRequested: rapid.Bool().Draw(t, "cancel"), MaybeSendingUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
 		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"), Aged: length.Draw(t, "aged"),
+		CreatedBy: author.Draw(t, "created by"), ChangedBy: author.Draw(t, "changed by"), ChangedAt: millis.Draw(t, "changed"),
+		ChangedAction: rapid.SampledFrom([]string{"", "task.cancel", "schedule.put", "task.unknown"}).Draw(t, "action"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "history") {
 		r.History = append(r.History, task.Attempt{

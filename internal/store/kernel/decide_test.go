@@ -58,7 +58,7 @@ func TestTheFirstCheckThatRefusesGivesTheError(t *testing.T) {
 			m.quota.Have.States[task.Scheduled] = 1
 		}
 		st := store.Changes([]task.Change{c})[0]
-		d := Decide(1, &st, owner, old, m)
+		d := Decide(1, settings.Actor{}, &st, owner, old, m)
 		var missing *settings.MissingError
 		var quota *task.QuotaError
 		refusals := []struct {
@@ -90,7 +90,7 @@ func TestTheFirstCheckThatRefusesGivesTheError(t *testing.T) {
 func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 	roomy := &medium{settings: settings.NewSettings()}
 	apply := func(old *task.Task, st store.Step) *task.Task {
-		d := Decide(10, &st, "", old, roomy)
+		d := Decide(10, settings.Actor{}, &st, "", old, roomy)
 		if !d.Applied {
 			t.Fatal(d.Err)
 		}
@@ -124,14 +124,14 @@ func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 	}
 	for _, c := range steps {
 		m := &medium{settings: settings.NewSettings(), full: true}
-		d := Decide(10, &c.step, "", c.old, m)
+		d := Decide(10, settings.Actor{}, &c.step, "", c.old, m)
 		if refused := errors.Is(d.Err, task.ErrFull); refused != (c.need != NoMore) || d.Applied == refused {
 			t.Errorf("%T: %+v", c.step.Transition, d)
 		}
 		if m.full = false; len(m.asked) != 0 && (len(m.asked) > 1 || m.asked[0] != c.need) {
 			t.Errorf("%T asked for %v", c.step.Transition, m.asked)
 		}
-		if d := Decide(10, &c.step, "", c.old, m); d.Synced != c.synced || !d.Applied || !d.Writes || d.Need != c.need {
+		if d := Decide(10, settings.Actor{}, &c.step, "", c.old, m); d.Synced != c.synced || !d.Applied || !d.Writes || d.Need != c.need {
 			t.Errorf("%T with room: %+v", c.step.Transition, d)
 		}
 	}

@@ -166,7 +166,7 @@ func (w *world) decide(st store.Step, now task.Millis) *write {
 		s.Token = old.Lease.Token
 		st.Transition = s
 	}
-	d := Decide(now, &st, owner, old, w)
+	d := Decide(now, settings.Actor{}, &st, owner, old, w)
 	if _, replaces := st.Transition.(task.Replace); replaces && w.f.replaceDropsLease && d.Applied && d.Task != old && d.Task.Lease != nil {
 		t := d.Task.Clone()
 		t.State, t.Lease = task.Scheduled, nil

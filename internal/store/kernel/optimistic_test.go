@@ -56,7 +56,7 @@ func (c call) Prepare(_ context.Context, open []*progress) error {
 }
 
 func (c call) Decide(p *progress) (Decision, bool) {
-	return Decide(1, &p.Step, "", p.Old.t, &medium{settings: settings.NewSettings()}), true
+	return Decide(1, settings.Actor{}, &p.Step, "", p.Old.t, &medium{settings: settings.NewSettings()}), true
 }
 
 func (c call) Write(_ context.Context, decided []*progress) error {

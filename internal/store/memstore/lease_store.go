@@ -145,9 +145,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	for _, t := range over {
 		s.removeLocked(t)
 	}
-	n := len(over) + s.trimLocked(now, limit-len(over))
-	s.boundLogLocked(now)
-	return n, nil
+	return len(over) + s.trimLocked(now, limit-len(over)), nil
 }
 
 // Watch sets the function that is called with tasks that may have become due.

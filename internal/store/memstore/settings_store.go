@@ -121,12 +121,10 @@ func (s *Store) quotaLocked(namespace string) task.Quota {
 
 // auditLocked appends e to the audit log.
 func (s *Store) auditLocked(e settings.AuditEntry) {
-	if s.auditKeep < 0 {
-		return
-	}
 	s.seq++
 	e.Seq = s.seq
 	s.log = append(s.log, e)
+	s.log = s.log[max(0, len(s.log)-settings.MaxAuditEntries):]
 }
 
 // trimLocked removes at most limit entries from the beginning of the audit log
@@ -139,44 +137,6 @@ func (s *Store) trimLocked(now task.Millis, limit int) int {
 	}
 	s.log = s.log[n:]
 	return n
-}
-
-// boundLogLocked removes the oldest entries of a namespace's tasks if they
-// exceed its quota of bytes.
-func (s *Store) boundLogLocked(now task.Millis) {
-	for _, setting := range s.settings.Load().List(settings.NamespaceKind, "") {
-		n := setting.(*settings.NamespaceSettings)
-		var records task.Counts
-		for _, r := range s.records {
-			if r.Namespace == n.Name {
-				records.Move(nil, r)
-			}
-		}
-		room, limited := n.AuditRoom(records.Bytes)
-		if !limited {
-			continue
-		}
-		of := func(e settings.AuditEntry) bool { return e.Namespace == n.Name && e.OfTask() }
-		var have int64
-		for _, e := range s.log {
-			if of(e) {
-				have++
-			}
-		}
-		if have <= room {
-			continue
-		}
-		dropped := have - settings.AuditKept(room)
-		left := dropped
-		s.log = slices.DeleteFunc(slices.Clone(s.log), func(e settings.AuditEntry) bool {
-			drop := left > 0 && of(e)
-			if drop {
-				left--
-			}
-			return drop
-		})
-		s.auditLocked(settings.AuditDropped(now, n.Name, dropped, room))
-	}
 }
 
 // Audit returns one page of the audit log.

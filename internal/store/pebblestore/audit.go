@@ -1,12 +1,10 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,29 +13,31 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// block holds the audit entries of the batch being filled. They form one value,
-// under the number of the last entry. A value for each entry would cost a fifth
-// of the creates a second. A block costs little more than its bytes.
-//
-// Package codec defines the encoding. The numbers are consecutive, so only the
-// key has one. When some entries of a block are swept, the other entries are
-// written again under the same key.
-type block struct {
-	last    uint64 // number of the newest entry that was ever made
-	value   []byte
-	entries int
-	before  settings.AuditEntry // the entry before, in the same block
+// record adds an entry to the batch being filled. The numbers are consecutive, so
+// the entry that leaves the log has a known key.
+func (c *committer) record(e *settings.AuditEntry) error {
+	c.entry++
+	b := c.open()
+	err := b.Set(appendAuditKey(nil, c.entry), append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...), nil)
+	if c.entry > settings.MaxAuditEntries {
+		err = errors.Join(err, b.Delete(appendAuditKey(nil, c.entry-settings.MaxAuditEntries), nil))
+	}
+	return err
 }
 
-// record adds an entry to the batch being filled.
-func (c *committer) record(e settings.AuditEntry) {
-	if c.config.AuditKeep < 0 {
-		return
+// recordAll adds the entries of r, each as a step of its own.
+func (c *committer) recordAll(r *request) error {
+	for i := range r.log {
+		if err := c.makeRoom(true); err != nil {
+			return err
+		}
+		c.touch(r)
+		if err := c.record(&r.log[i]); err != nil {
+			return err
+		}
+		c.filling.steps++
 	}
-	c.open()
-	c.log.add(&e)
-	e.Seq = c.log.last
-	c.bound.count(&e, 1)
+	return nil
 }
 
 // Record implements store.SettingsStore.
@@ -49,54 +49,25 @@ func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error
 	return err
 }
 
-func (b *block) add(e *settings.AuditEntry) {
-	if b.entries == 0 {
-		b.value = append(b.value[:0], codec.Format)
-		b.before = settings.AuditEntry{}
+func appendAuditKey(dst []byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, auditPrefix...), number)
+}
+
+func parseAuditEntry(key, value []byte) (e settings.AuditEntry, err error) {
+	data, err := codec.Unwrap(value)
+	if err == nil && len(key) != len(auditPrefix)+8 {
+		err = errDamaged
 	}
-	b.value = codec.AppendAuditEntry(b.value, &b.before, e)
-	b.before = *e
-	b.entries++
-	b.last++
-}
-
-// write writes the block into the batch and begins the next block.
-func (b *block) write(batch *pebble.Batch) error {
-	if b.entries == 0 {
-		return nil
+	if err == nil {
+		if e, err = settings.DecodeAuditEntry(data); err != nil {
+			err = fmt.Errorf("%w: %w", errDamaged, err)
+		}
 	}
-	b.entries = 0
-	return batch.Set(appendAuditKey(nil, b.last), b.value, nil)
-}
-
-func appendAuditKey(dst []byte, last uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, auditPrefix...), last)
-}
-
-func parseAuditKey(key []byte) (last uint64, err error) {
-	if len(key) != len(auditPrefix)+8 {
-		return 0, fmt.Errorf("key %q of the audit log: %w", key, errDamaged)
-	}
-	return binary.BigEndian.Uint64(key[len(auditPrefix):]), nil
-}
-
-// parseBlock returns the entries of a block, the oldest first.
-func parseBlock(key, value []byte) ([]settings.AuditEntry, error) {
-	last, err := parseAuditKey(key)
 	if err != nil {
-		return nil, err
+		return settings.AuditEntry{}, fmt.Errorf("audit entry %q: %w", key, err)
 	}
-	entries, err := codec.DecodeAuditEntries(string(value), settings.AuditEntry{})
-	if err != nil {
-		return nil, fmt.Errorf("audit entries up to %d: %w", last, err)
-	}
-	if uint64(len(entries)) > last {
-		return nil, fmt.Errorf("%d audit entries up to %d: %w", len(entries), last, errDamaged)
-	}
-	for i := range entries {
-		entries[i].Seq = last - uint64(len(entries)-1-i)
-	}
-	return entries, nil
+	e.Seq = binary.BigEndian.Uint64(key[len(auditPrefix):])
+	return e, nil
 }
 
 // Audit implements store.SettingsStore.
@@ -114,50 +85,40 @@ func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64
 
 func readLog(db *pebble.DB, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	space := []byte(auditPrefix)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	end := prefixEnd(space)
+	if before != 0 {
+		end = appendAuditKey(nil, before)
+	}
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: end})
 	if err != nil {
 		return settings.AuditPage{}, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	examined := 0
-	for ok := seekLog(it, before); ok; ok = it.Prev() {
+	for ok := it.Last(); ok; ok = it.Prev() {
+		if examined >= task.MaxPageExamined || len(page.Entries) >= limit {
+			return page, nil
+		}
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return settings.AuditPage{}, err
 		}
-		entries, err := parseBlock(it.Key(), value)
+		e, err := parseAuditEntry(it.Key(), value)
 		if err != nil {
 			return settings.AuditPage{}, err
 		}
-		for _, e := range slices.Backward(entries) {
-			switch {
-			case before != 0 && e.Seq >= before:
-				continue
-			case examined >= task.MaxPageExamined || len(page.Entries) >= limit:
-				return page, nil
-			}
-			examined++
-			page.Next = e.Seq
-			if f.Match(&e) {
-				page.Entries = append(page.Entries, e)
-			}
+		examined++
+		page.Next = e.Seq
+		if f.Match(&e) {
+			page.Entries = append(page.Entries, e)
 		}
 	}
 	page.Next = 0
 	return page, it.Error()
 }
 
-// seekLog moves it to the block with the newest entry below before. If before
-// is 0, it moves to the last block.
-func seekLog(it *pebble.Iterator, before uint64) bool {
-	if before != 0 && it.SeekGE(appendAuditKey(nil, before)) {
-		return true // it holds before itself, or begins after it, so the caller continues with older blocks
-	}
-	return it.Last()
-}
-
-// sweepLog removes up to limit entries from the beginning of the log after
-// their retention has ended. Whole blocks are removed as one range.
+// sweepLog removes up to limit entries from the beginning of the log after their
+// retention has ended.
 func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 	space := []byte(auditPrefix)
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
@@ -165,49 +126,25 @@ func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	var gone []byte // the last block that is removed as a whole
+	var last []byte
 	for ok := it.First(); ok && n < limit; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return 0, err
 		}
-		entries, err := parseBlock(it.Key(), value)
+		e, err := parseAuditEntry(it.Key(), value)
 		if err != nil {
 			return 0, err
 		}
-		over := 0
-		for over < min(len(entries), limit-n) && entries[over].At.Add(max(c.config.AuditKeep, 0)) <= r.now {
-			c.bound.count(&entries[over], -1)
-			over++
+		if e.At.Add(c.config.AuditKeep) > r.now {
+			break
 		}
-		n += over
-		if over < len(entries) {
-			err := c.shorten(r, it.Key(), entries[over:], over)
-			return n, errors.Join(err, c.removeLog(r, gone))
-		}
-		gone = append(gone[:0], it.Key()...)
+		last = append(last[:0], it.Key()...)
+		n++
 	}
-	return n, errors.Join(c.removeLog(r, gone), it.Error())
-}
-
-// shorten writes the remaining entries of a block, if some were removed.
-func (c *committer) shorten(r *request, key []byte, left []settings.AuditEntry, removed int) error {
-	if removed == 0 {
-		return nil
+	if n > 0 {
+		c.touch(r)
+		err = c.open().DeleteRange(space, append(last, 0), nil)
 	}
-	var b block
-	for i := range left {
-		b.add(&left[i])
-	}
-	c.touch(r)
-	return c.open().Set(bytes.Clone(key), b.value, nil)
-}
-
-// removeLog removes the log up to the block with the key last.
-func (c *committer) removeLog(r *request, last []byte) error {
-	if last == nil {
-		return nil
-	}
-	c.touch(r)
-	return c.open().DeleteRange([]byte(auditPrefix), append(last, 0), nil)
+	return n, errors.Join(err, it.Error())
 }

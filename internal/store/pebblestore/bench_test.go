@@ -357,29 +357,21 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 	}
 }
 
-// BenchmarkLife: tasks are created, claimed and settled, 256 at a time, with
-// and without the audit log. The two are measured alternately, in one run.
+// BenchmarkLife: tasks are created, claimed and settled, 256 at a time.
 func BenchmarkLife(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		keep time.Duration
-	}{{"audit", 0}, {"no audit", -1}, {"audit again", 0}, {"no audit again", -1}} {
-		b.Run(c.name, func(b *testing.B) {
-			s, err := Open(b.TempDir(), Config{AuditKeep: c.keep})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
-			b.ReportAllocs()
-			lives := 0
-			for b.Loop() {
-				mustApply(b, s, creates(int64(lives), 256, due))
-				lives += deliver(b, s, 256)
-			}
-			b.ReportMetric(float64(lives)/b.Elapsed().Seconds(), "lives/s")
-		})
+	s, err := Open(b.TempDir(), Config{})
+	if err != nil {
+		b.Fatal(err)
 	}
+	defer func() { _ = s.Close() }()
+	due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
+	b.ReportAllocs()
+	lives := 0
+	for b.Loop() {
+		mustApply(b, s, creates(int64(lives), 256, due))
+		lives += deliver(b, s, 256)
+	}
+	b.ReportMetric(float64(lives)/b.Elapsed().Seconds(), "lives/s")
 }
 
 // BenchmarkScrub: 1,000,000 tasks from start to end, in steps of 1000.

@@ -82,8 +82,7 @@ type committer struct {
 	edited   uint64             // the newest batch that changed them
 	counters *counters
 	recount  *recount // the recount of the scrub that is under way; nil means no scrub
-	log      block
-	bound    logBound
+	entry    uint64   // the number of the newest entry of the audit log
 
 	suspects              suspects
 	reserve               reserve
@@ -131,7 +130,7 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 		number:   from.number,
 		newest:   s.settings.Load(),
 		counters: from.counters,
-		log:      block{last: from.entry},
+		entry:    from.entry,
 		recent:   make(map[task.Key]recent),
 		cache:    newRecordCache(),
 		bodies:   make(map[task.Key][]byte),
@@ -187,14 +186,9 @@ func (c *committer) serve(r *request) error {
 			return err
 		}
 	case r.log != nil:
-		if err := c.makeRoom(true); err != nil {
+		if err := c.recordAll(r); err != nil {
 			return err
 		}
-		c.touch(r)
-		for _, e := range r.log {
-			c.record(e)
-		}
-		c.filling.steps++
 	case r.edits != nil:
 		if err := c.configure(r); err != nil {
 			return err
@@ -277,7 +271,7 @@ func (c *committer) apply(f *writeBatch) (err error) {
 	if err := c.broken(); err != nil {
 		return err
 	}
-	if err := errors.Join(c.counters.write(f.batch), c.log.write(f.batch)); err != nil {
+	if err := c.counters.write(f.batch); err != nil {
 		return err
 	}
 	f.applied = time.Now()
@@ -291,7 +285,7 @@ func (c *committer) apply(f *writeBatch) (err error) {
 		c.number++
 		f.number = c.number
 		c.value = binary.BigEndian.AppendUint64(c.value[:0], f.number)
-		c.value = binary.BigEndian.AppendUint64(c.value, c.log.last)
+		c.value = binary.BigEndian.AppendUint64(c.value, c.entry)
 		if err := f.batch.Set(numberKey, c.value, nil); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type Config struct {
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30
-	// days. A negative value means that there is no audit log.
+	// days.
 	AuditKeep time.Duration
 
 	// OnSync is called after each sync of the log with the time that its batch

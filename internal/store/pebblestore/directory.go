@@ -117,12 +117,10 @@ func checkMarker(fs vfs.FS, dir string) error {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	_, lines, _ := strings.Cut(text, "\n")
-	format, more, _ := strings.Cut(strings.TrimPrefix(lines, "format "), "\n")
+	format, _, _ := strings.Cut(strings.TrimPrefix(lines, "format "), "\n")
 	switch n, err := strconv.Atoi(format); {
 	case err != nil:
 		return fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
-	case more != "": // only unreleased versions wrote another line, with formats up to 5
-		return codec.OtherFormat(dir, format+" of an unreleased version")
 	case n != codec.Format:
 		return codec.OtherFormat(dir, format)
 	}

@@ -16,10 +16,10 @@ package pebblestore
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; no key if none;
 //	                                                   also the number of unfinished occurrences of a schedule
 //	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see settings.EncodeSetting
-//	audit/<number of the last entry, 8 bytes>          the audit entries of one batch: see package codec
+//	audit/<number, 8 bytes>                            format byte, an audit entry: see settings.EncodeAuditEntry
 //
-// Records, counts and blocks of the audit log begin with the same format byte
-// as bodies and settings: codec.Format.
+// Records and counts begin with the same format byte as bodies, settings and
+// audit entries: codec.Format.
 //
 // <lane> is <namespace>\0<queue>\0<priority, 1 byte><destination>\0. An instant
 // is 8 bytes, big-endian, with the sign bit flipped, so that keys sort by

@@ -212,7 +212,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte, t *task.Task) error {
 	case taskPrefix:
 		return r.examineRecord(db, t)
 	case auditPrefix:
-		_, err := parseBlock(key, value)
+		_, err := parseAuditEntry(key, value)
 		return err
 	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {

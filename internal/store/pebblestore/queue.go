@@ -15,7 +15,7 @@ import (
 type request struct {
 	ctx     context.Context // a call is not begun if its context has ended
 	now     task.Millis
-	who     settings.Actor // for the audit log
+	who     settings.Actor // the author of the changes
 	steps   []store.Step
 	replies []store.Reply // the replies to the steps applied so far
 	urgent  bool          // a call of dispatch: handled before those of clients

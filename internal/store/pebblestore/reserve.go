@@ -44,8 +44,7 @@ func (r *reserve) refresh(s *Store, now time.Time) {
 }
 
 // Room implements kernel.Facts. New and revived tasks must not use the reserve.
-// Other changes, which write audit entries, can use half of it. Steps that end
-// tasks can use all of it.
+// Other changes can use half of it. Steps that end tasks can use all of it.
 func (d *deciding) Room(need kernel.Need) error {
 	d.reserve.refresh(d.Store, time.Now())
 	space := d.reserve.space

@@ -85,7 +85,9 @@ func (c *committer) edit(r *request, e settings.Edit) (settings.EditReply, error
 	c.edited = c.touch(r)
 	c.filling.settings = c.newest
 	if entry, ok := settings.AuditEdit(r.now, r.who, e, changes); ok {
-		c.record(entry)
+		if err := c.record(&entry); err != nil {
+			return settings.EditReply{}, err
+		}
 	}
 	return settings.EditReply{Changes: changes}, nil
 }

@@ -37,7 +37,7 @@ func (c *committer) step(r *request, st *store.Step) (store.Reply, error) {
 		}
 		old = withBody(old, body)
 	}
-	d := kernel.Decide(r.now, st, owner, old, (*deciding)(c))
+	d := kernel.Decide(r.now, r.who, st, owner, old, (*deciding)(c))
 	if !d.Applied {
 		r.wait = max(r.wait, c.seen(d.Seen, task.Key{Namespace: st.Key.Namespace, Name: owner}))
 		return store.Reply{Err: d.Err}, nil
@@ -51,11 +51,6 @@ func (c *committer) step(r *request, st *store.Step) (store.Reply, error) {
 	if d.Spawned != nil {
 		if err := c.spawn(r, d.Spawned); err != nil {
 			return store.Reply{}, err
-		}
-	}
-	if st.Kind == store.Change {
-		if e, ok := settings.AuditChange(r.now, r.who, st.Transition.(task.Change), d.Result); ok {
-			c.record(e)
 		}
 	}
 	if st.Kind == store.Claim && d.Err == nil {

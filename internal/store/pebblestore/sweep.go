@@ -35,12 +35,7 @@ func (c *committer) sweep(r *request) error {
 	}
 	r.swept += n
 	c.filling.steps += r.swept
-	if n > 0 { // the batch changes the oldest blocks, and boundLog reads them
-		if err := c.commit(); err != nil {
-			return err
-		}
-	}
-	return c.boundLog(r)
+	return nil
 }
 
 func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err error) {

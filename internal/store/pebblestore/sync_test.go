@@ -90,10 +90,6 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			n, err := s.Counts(ctx)
 			return errors.Join(err, wantOne(len(n)))
 		},
-		"audit": func(ctx context.Context, s *Store) error {
-			p, err := s.Audit(ctx, settings.AuditFilter{}, 0, 10)
-			return errors.Join(err, wantOne(len(p.Entries)))
-		},
 		"the create that finds it": func(ctx context.Context, s *Store) error {
 			r, err := s.Transit(ctx, benchStart, store.Changes([]task.Change{task.Create{Spec: newSpec("a", benchStart)}}))
 			if err == nil && errors.Is(r[0].Err, task.ErrExists) {
@@ -156,11 +152,15 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		againErr := edit("one that it refuses", settings.PutNamespace{Settings: put.Settings, If: task.Precondition{IfNoneMatch: true}})
 		nothingErr := edit("one that does nothing", settings.EndPurge{Namespace: task.DefaultNamespace, Name: "q"})
 		fullErr := wait("a create beyond its quota", func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })
+		entryErr := wait("its audit entry", func() error {
+			p, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10)
+			return errors.Join(err, wantOne(len(p.Entries)))
+		})
 		if n, ok := s.Settings().Get(put.Target()).(*settings.NamespaceSettings); ok || called.Load() {
 			t.Errorf("shown before it was synced: %+v, called: %v", n, called.Load())
 		}
 		g.open()
-		if err := errors.Join(fill, firstErr(), nothingErr()); err != nil || !errors.Is(againErr(), task.ErrPrecondition) {
+		if err := errors.Join(fill, firstErr(), nothingErr(), entryErr()); err != nil || !errors.Is(againErr(), task.ErrPrecondition) {
 			t.Error(err, againErr())
 		}
 		if _, ok := errors.AsType[*task.QuotaError](fullErr()); !ok {

@@ -72,7 +72,7 @@ func TestTheDocumentedRightsAreEnoughForTheUser(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) store.Store {
 				empty(t, r.Addr)
 				s, err := Open(t.Context(), Config{
-					Client: asUser(r.Addr), Prefix: prefix, Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+					Client: asUser(r.Addr), Prefix: prefix, Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -97,7 +97,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	if err != nil || n == limit {
 		return n, err
 	}
-	trimmed, err := s.log.Trim(ctx, now, limit-n)
+	trimmed, err := s.sweepLog(ctx, now, limit-n)
 	return n + trimmed, s.failure(err)
 }
 

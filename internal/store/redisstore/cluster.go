@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -101,8 +100,11 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 		return err
 	}
 	defer leave()
-	entry := store.AuditDrain(now, settings.ActorOf(ctx), d)
-	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry, "")))
+	changed, err := s.own.Drain(ctx, d)
+	if changed {
+		err = s.record(ctx, []settings.AuditEntry{store.AuditDrain(now, settings.ActorOf(ctx), d)})
+	}
+	return s.failure(err)
 }
 
 // Release gives all shards to the other nodes at once and for good. This

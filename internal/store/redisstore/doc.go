@@ -8,7 +8,7 @@
 // only compares and writes (redisconn/scripts/put.lua): each value of a record
 // has a new random stamp. A record is replaced only if its stamp is still the
 // one that the node has read. The same run of the script also writes the index
-// entry, the body, the counts and the audit entry. This has three consequences:
+// entry, the body and the counts. This has three consequences:
 //
 //   - There is one table of transitions, and no second one in Lua.
 //   - A call whose reply was lost can be repeated: if the record has the new stamp,
@@ -35,8 +35,6 @@
 //	foliot:{tag}:fly           ZSET    task → the end of its lease
 //	foliot:{tag}:dead, :gone   ZSET    task → the end of its retention
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → the number of tasks
-//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (package audit)
-//	foliot:{tag}:logs          HASH    the namespaces that have such a stream
 //	foliot:{tag}:idem          HASH    Idempotency-Key → when it was taken, and the name of its task
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number
 //	                                   of acquisitions; purge: the token of the newest fence;
@@ -57,10 +55,9 @@
 //	                                   that found its name taken; drain/<node> → the drained process
 //	foliot:nodes               channel on which nodes announce that they joined, left, released
 //	                                   shards, or are drained
-//	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
 //	foliot:{settings}:edits    channel on which edits are announced
-//	foliot:{settings}:log:<ns>, :logs  like those of a shard, for entries of settings
+//	foliot:{settings}:log      STREAM  the audit log (audit.go)
 //	foliot:{q:<scope>}:sem     HASH    process → its share of a limit on running attempts
 //	                                   (permits.lua); scope is <ns>/<queue>, with or without
 //	                                   /<destination>

@@ -106,9 +106,8 @@ func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
 
 func TestAStoreOfAnotherFormatIsRefusedAndNotChanged(t *testing.T) {
 	for found, edit := range map[string][]string{
-		"format 2,":                          {"HSET", storeKeys.Meta, "format", "2"},
-		"format 4 of an unreleased version,": {"HSET", storeKeys.Meta, "format", "4", "oldest", "3"},
-		"format 1 of an unreleased version,": {"HSET", storeKeys.Meta, "oldest", "1"},
+		"format 1,": {"HSET", storeKeys.Meta, "format", "1"},
+		"format 7,": {"HSET", storeKeys.Meta, "format", "7"},
 	} {
 		r := redistest.New(t)
 		s, _ := opened(t, nodeOn(r, nil))
@@ -119,7 +118,7 @@ func TestAStoreOfAnotherFormatIsRefusedAndNotChanged(t *testing.T) {
 				for _, k in ipairs(all) do d = d .. k .. redis.sha1hex(redis.call('DUMP', k)) end return d`, "0")
 		}
 		before := content()
-		refused(t, nodeOn(r, func(c *Config) { c.ShardLease *= 2 }), found, "reads only format 1", "foliot export", "foliot import")
+		refused(t, nodeOn(r, func(c *Config) { c.ShardLease *= 2 }), found, "reads only format 6", "foliot export", "foliot import")
 		if after := content(); after != before {
 			t.Errorf("%s: the store was\n%s\nand is\n%s", found, before, after)
 		}

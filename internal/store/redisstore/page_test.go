@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,6 +43,9 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for part := range task.MaxPageExamined/500 + 1 {
 		soon(t, s, fmt.Sprint("part", part, "-"), 500, time.Hour)
+		if err := s.Record(t.Context(), slices.Repeat([]settings.AuditEntry{{At: 1, By: "token:0123456789abcdef", Addr: "192.0.2.1", Namespace: "default", Action: "queue.pause", Target: "q"}}, 500)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, limit := range map[string]struct {
 		bytes int
@@ -51,7 +55,7 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 			l, err := s.List(t.Context(), task.Filter{Namespace: "default", Queue: "none"}, task.Page{Limit: 1000})
 			return len(l.Tasks), err
 		}},
-		"audit log": {2 << 20, func() (n int, err error) {
+		"audit log": {4 << 20, func() (n int, err error) {
 			p, err := s.Audit(t.Context(), settings.AuditFilter{Action: "none"}, 0, 100)
 			return len(p.Entries), err
 		}},

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -111,7 +110,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit
 
 func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, version string, changes []settings.SettingChange) (redisconn.Run, error) {
 	var entries []settings.AuditEntry
-	if entry, ok := settings.AuditEdit(now, who, e, changes); ok && s.log.Kept() {
+	if entry, ok := settings.AuditEdit(now, who, e, changes); ok {
 		entries = append(entries, entry)
 	}
 	one := s.configureRun(version, entries)
@@ -129,81 +128,37 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 	return one, nil
 }
 
-// configureRun returns the run of configure that writes entries. They must all
-// belong to one stream (audit.SettingsPart). The caller adds settings.
+// configureRun returns the run of configure that writes entries. The caller adds
+// settings.
 func (s *Store) configureRun(version string, entries []settings.AuditEntry) redisconn.Run {
-	namespace := ""
-	if len(entries) > 0 {
-		namespace = audit.SettingsPart(&entries[0])
-	}
 	k := s.servers.Keys
-	keys := []string{k.Settings, keyspace.LogOf(k.SettingsLog, namespace), k.SettingsLogs, k.SettingsID, k.Edits}
-	args := []string{version, versionAfter(version), namespace, strconv.Itoa(len(entries)), s.servers.Identity, s.servers.Counters.Field}
+	args := []string{version, versionAfter(version), strconv.Itoa(len(entries)), strconv.Itoa(settings.MaxAuditEntries), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
-		args = append(args, audit.EncodeEntry(&entries[i], namespace))
+		args = append(args, entryValue(&entries[i]))
 	}
-	return redisconn.Run{Keys: keys, Args: args}
-}
-
-// Audit implements store.SettingsStore.
-func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return settings.AuditPage{}, err
-	}
-	defer leave()
-	page, err := s.log.Page(ctx, f, before, limit)
-	return page, s.failure(err)
-}
-
-// Record implements store.SettingsStore.
-func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.failure(s.record(ctx, entries))
-}
-
-func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error {
-	if !s.log.Kept() || len(entries) == 0 {
-		return nil
-	}
-	var runs []redisconn.Run
-	for rest := entries; len(rest) > 0; { // one run for consecutive entries of one stream
-		n := 1
-		for n < len(rest) && audit.SettingsPart(&rest[n]) == audit.SettingsPart(&rest[0]) {
-			n++
-		}
-		runs, rest = append(runs, s.configureRun("", rest[:n])), rest[n:]
-	}
-	_, err := s.configure(ctx, runs...)
-	return err
+	return redisconn.Run{Keys: []string{k.Settings, k.SettingsLog, k.SettingsID, k.Edits}, Args: args}
 }
 
 // configure runs the script configure, and returns the version of the settings
-// after the last run.
-func (s *Store) configure(ctx context.Context, runs ...redisconn.Run) (version string, err error) {
+// after it.
+func (s *Store) configure(ctx context.Context, one redisconn.Run) (version string, err error) {
 	key, counters := s.servers.Keys.SettingsID, s.servers.Counters
 	base := counters.Base(key)
-	replies, err := s.servers.Write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
+	replies, err := s.servers.Write(ctx, configure, []*keyspace.Shard{nil}, []redisconn.Run{one})
 	if err != nil {
 		return "", err
 	}
-	for _, r := range replies {
-		if len(r) != 3 {
-			return "", errDamaged
-		}
-		text, err1 := r[0].ToString()
-		found, err2 := r[1].AsInt64()
-		left, err3 := r[2].AsInt64()
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return "", err
-		}
-		counters.See(key, base, found, left-found)
-		version = text
+	r := replies[0]
+	if len(r) != 3 {
+		return "", errDamaged
 	}
+	version, err1 := r[0].ToString()
+	found, err2 := r[1].AsInt64()
+	left, err3 := r[2].AsInt64()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return "", err
+	}
+	counters.See(key, base, found, left-found)
 	return version, nil
 }
 

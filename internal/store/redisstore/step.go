@@ -129,7 +129,7 @@ func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
 		r.quotas.deciding.Lock()
 		defer r.quotas.deciding.Unlock()
 	}
-	d = kernel.Decide(r.now, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
+	d = kernel.Decide(r.now, r.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
 	switch {
 	case !d.Applied: // perhaps the task that fills the quota is not created: the next round decides
 		_, quota := errors.AsType[*task.QuotaError](d.Err)
@@ -206,10 +206,6 @@ func (r *request) item(st *step) redisconn.Item {
 		it.Earliest = st.Old.Task.Lease.Until
 	case store.Removal:
 		it.Earliest = st.Old.Task.KeepUntil
-	case store.Change:
-		if e, ok := settings.AuditChange(r.now, r.who, st.Transition.(task.Change), st.Decision.Result); ok && r.log.Kept() {
-			logEntry(&it, e)
-		}
 	}
 	return it
 }

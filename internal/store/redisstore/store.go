@@ -17,7 +17,6 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/membership"
-	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
@@ -72,13 +71,8 @@ type Config struct {
 	// the defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept. AuditLength
-	// bounds the entries of each namespace: above it, the namespace's own
-	// oldest entries are removed, and an entry records that. Defaults: 30 days,
-	// and a million, or fewer if the servers' memory is small (see
-	// taskEntries). If one is negative, there is no audit log.
-	AuditKeep   time.Duration
-	AuditLength int
+	// AuditKeep is how long entries of the audit log are kept. Default: 30 days.
+	AuditKeep time.Duration
 
 	// Node is the name of this process among those that share the servers. A
 	// process that restarts with the same name gets the same shards. It must
@@ -130,7 +124,6 @@ func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, redisconn.Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
-	c.AuditLength = cmp.Or(c.AuditLength, audit.MaxTaskEntries)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
@@ -183,7 +176,6 @@ type Store struct {
 	lanes        *lanes.Index
 	settings     atomic.Pointer[configuration]
 	permits      permits
-	log          *audit.Log
 	identity     *identity.Watch
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
@@ -239,9 +231,6 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.own = registry.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
-	s.log = audit.New(audit.Config{
-		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
-	}, servers, s.shards, s.own)
 	warn := trustedclock.Warn(c.Logger)
 	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)

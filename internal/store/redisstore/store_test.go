@@ -34,7 +34,7 @@ func openAt(t *testing.T, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
-		Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+		Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -316,10 +315,4 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 		parts[i].more = len(read) == limit
 	}
 	return nil
-}
-
-// logEntry appends an entry to the audit log of its namespace.
-func logEntry(it *redisconn.Item, e settings.AuditEntry) {
-	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e, e.Namespace))
-	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

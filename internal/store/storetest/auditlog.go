@@ -5,29 +5,24 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// auditCases: each mutation has one entry, and nothing else has one.
+// auditCases: each edit has one entry, and each record says who changed it.
 var auditCases = []testCase{
 	{
-		"every mutation has an entry",
-		"One entry for each change by a client or an operator, in their order: the actor, the address, the time, the action, the incarnation and the version.",
+		"every edit has an entry",
+		"One entry for each edit of an operator, in their order: the actor, the address, the time, the action, the target and the version.",
 		func(f *fixture) {
-			f.who = settings.Actor{By: "token:abc", Addr: "192.0.2.7"}
-			made := f.create("a", at(start))
-			f.must(start+1, task.Run{Key: key("a")})
+			f.who = settings.Actor{By: "token:abc shop", Token: "abc", Addr: "192.0.2.7"}
 			f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "mail", Paused: true})
-			f.claim(start+2, f.get("a"), "token")
-			r := f.apply(start+3, task.Cancel{Key: key("a")})
+			f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "mail"})
 			want := []settings.AuditEntry{
-				{At: start, Action: "task.create", Target: "a", ID: made.ID, Version: 1},
-				{At: start + 1, Action: "task.run", Target: "a", ID: made.ID, Version: 2},
 				{At: start, Action: "queue.pause", Target: "mail", Version: 1},
-				{At: start + 3, Action: "task.cancel", Target: "a", ID: made.ID, Version: 3, Detail: "accepted: an attempt is or may be under way"},
+				{At: start, Action: "queue.resume", Target: "mail", Version: 2},
 			}
 			for i := range want {
 				want[i].By, want[i].Addr, want[i].Namespace = f.who.By, f.who.Addr, task.DefaultNamespace
@@ -36,28 +31,61 @@ var auditCases = []testCase{
 			for i := range got {
 				got[i].Seq = 0
 			}
-			if d := diff(want, got); d != "" || r.Effect != task.Accepted {
-				f.Errorf("effect %d, the log (- want, + got):\n%s", r.Effect, d)
+			if d := diff(want, got); d != "" {
+				f.Errorf("the log (- want, + got):\n%s", d)
 			}
 		},
 	},
 	{
-		"a change without effect has no entry",
-		"Refused changes, repeated creates, edits without effect, and the server's own changes are not recorded.",
+		"a record says who made it and who changed it last",
+		"The token of a create, and the time, the token and the action of the last change by a client. Attempts and refused changes leave them, and no change of a task is in the audit log.",
+		func(f *fixture) {
+			shop, ops := settings.Actor{Token: "0123456789abcdef"}, settings.Actor{Token: "program"}
+			authors := func(name string) string {
+				t := f.get(name)
+				return fmt.Sprint(t.CreatedBy, ", ", t.ChangedBy, " ", t.ChangedAction, " ", max(t.ChangedAt-start, 0))
+			}
+			want := func(when, name, want string) {
+				f.Helper()
+				if got := authors(name); got != want {
+					f.Errorf("%s: %q, want %q", when, got, want)
+				}
+			}
+			f.who = shop
+			f.create("a", at(start))
+			f.must(start, task.PutSchedule{Spec: f.scheduleSpec("s", time.Minute)})
+			want("made", "a", "0123456789abcdef,   0")
+			f.who = ops
+			f.must(start+1, task.Run{Key: key("a")})
+			f.apply(start+2, task.Create{Spec: f.spec("a")})
+			f.claim(start+3, f.get("a"), "token")
+			want("claimed", "a", "0123456789abcdef, program task.run 1")
+			f.who = settings.Actor{By: "anonymous"}
+			f.must(start+4, task.Cancel{Key: key("a")})
+			f.settle(start+5, f.get("a"), "token", task.Outcome{Verdict: task.Success})
+			f.apply(start+6, task.Cancel{Key: key("a")})
+			want("cancelled", "a", "0123456789abcdef,  task.cancel 4")
+			f.who = ops
+			f.must(start+7, task.Replace{Spec: f.spec("a")})
+			want("replaced", "a", "program,   0")
+			f.must(start+8, task.PutSchedule{Spec: f.scheduleSpec("s", time.Minute)})
+			f.must(start+9, task.CheckSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "s")})
+			want("put again", "@s", "0123456789abcdef, program schedule.put 8")
+			if log := f.log(settings.AuditFilter{}); len(log) != 0 {
+				f.Errorf("the log: %+v", log)
+			}
+		},
+	},
+	{
+		"an edit without effect has no entry",
+		"Refused edits, edits without effect, and the use of a token are not recorded.",
 		func(f *fixture) {
 			_, hash := settings.MintToken()
 			add := settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash}
 			f.edit(add)
-			f.must(start, task.Create{Spec: f.spec("a", at(start), onDead), Idempotency: idem("k", "r")})
 			before := len(f.log(settings.AuditFilter{}))
-			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "r")})
-			f.apply(start, task.Create{Spec: f.spec("a")})
-			f.apply(start, task.Cancel{Key: key("absent")})
 			f.edits(settings.DropQueue{Namespace: task.DefaultNamespace, Name: "absent"},
 				settings.UseToken{Namespace: task.DefaultNamespace, ID: add.Target().Name, At: start + 5})
-			f.claim(start, f.get("a"), "token")
-			f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			f.reap(start+1_000_000, 0)
 			if got := f.log(settings.AuditFilter{}); len(got) != before {
 				f.Errorf("%d entries, want %d: %+v", len(got), before, got)
 			}
@@ -68,15 +96,14 @@ var auditCases = []testCase{
 	},
 	{
 		"no entry holds a secret",
-		"The log is read by more people than the settings: neither a token's hash nor a secret nor a body is in it.",
+		"The log is read by more people than the settings: neither a token's hash nor a secret is in it.",
 		func(f *fixture) {
 			token, hash := settings.MintToken()
 			secret := settings.MintSecret()
 			f.edit(settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash})
 			f.edit(settings.AddSecret{Namespace: task.DefaultNamespace, ID: "s", Secret: secret})
-			f.create("a", body("a body that is a secret"))
 			text := fmt.Sprintf("%+v", f.log(settings.AuditFilter{}))
-			for _, s := range []string{token, hash, secret, secret[6:], "a body that"} {
+			for _, s := range []string{token, hash, secret, secret[6:]} {
 				if strings.Contains(text, s) {
 					f.Errorf("%q is in the log: %s", s, text)
 				}
@@ -84,10 +111,9 @@ var auditCases = []testCase{
 		},
 	},
 	{
-		"an event that is no change is recorded on request",
+		"an event that is no edit is recorded on request",
 		"Record appends entries in their order, durable with the reply, and they go by age as all others do.",
 		func(f *fixture) {
-			f.create("a")
 			want := []settings.AuditEntry{
 				{At: start + 1, By: "token:x", Addr: "192.0.2.7", Action: settings.ActionBackup},
 				{At: start + 2, Namespace: "acme", By: "token:y", Action: settings.ActionTokenRefused, Target: "y", Detail: "3 times"},
@@ -96,7 +122,7 @@ var auditCases = []testCase{
 			if err := f.store.Record(f.Context(), want); err != nil {
 				f.Fatal(err)
 			}
-			got := f.log(settings.AuditFilter{})[1:]
+			got := f.log(settings.AuditFilter{})
 			for i := range got {
 				if i > 0 && got[i].Seq <= got[i-1].Seq {
 					f.Errorf("entry %d has the number %d, the one before %d", i, got[i].Seq, got[i-1].Seq)
@@ -109,106 +135,60 @@ var auditCases = []testCase{
 			if got := f.log(settings.AuditFilter{Namespace: "acme"}); len(got) != 1 || got[0].Target != "y" {
 				f.Errorf("of the namespace: %+v", got)
 			}
-			f.sweep(start.Add(AuditKeep)+3, 4)
+			f.sweep(start.Add(AuditKeep)+3, 3)
 		},
 	},
 	{
-		"nothing but age ends the retention of an entry",
-		"However much one namespace changes, the entries of others and of the operator stay for AuditKeep, of tasks and of settings, and so do its own.",
+		"the log keeps the newest entries",
+		"One more than MaxAuditEntries removes the oldest one, before its retention has ended, and no other.",
 		func(f *fixture) {
-			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "default2"}})
-			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}})
-			f.edit(settings.PauseQueue{Namespace: "default2", Name: "q", Paused: true})
-			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
-			quiet := f.log(settings.AuditFilter{Namespace: "default2"})
-			const edits, changes = settings.MinAuditEntries + 100, 3 * settings.MinAuditEntries / 2
-			all := make([]settings.Edit, edits)
-			for i := range all {
-				all[i] = settings.PauseQueue{Namespace: "other", Name: "q", Paused: i%2 == 0}
-			}
-			f.edits(all...)
-			for range changes / 500 {
-				batch := make([]task.Change, 500)
-				for i := range batch {
-					batch[i] = task.Replace{Spec: f.spec(numbered(i), namespace("other"))}
+			const more = 3
+			entries := make([]settings.AuditEntry, 1000)
+			for from := 0; from < settings.MaxAuditEntries+more; from += len(entries) {
+				entries = entries[:min(len(entries), settings.MaxAuditEntries+more-from)]
+				for i := range entries {
+					entries[i] = settings.AuditEntry{At: start, Action: "queue.pause", Version: uint64(from + i)}
 				}
-				if _, err := f.store.Transit(f.Context(), start, store.Changes(batch)); err != nil {
+				if err := f.store.Record(f.Context(), entries); err != nil {
 					f.Fatal(err)
 				}
 			}
-			f.sweep(start.Add(AuditKeep)-1, 0)
-			if d := diff(quiet, f.log(settings.AuditFilter{Namespace: "default2"})); d != "" {
-				f.Errorf("of the other namespace:\n%s", d)
+			got := f.log(settings.AuditFilter{})
+			if n := len(got); n != settings.MaxAuditEntries || got[0].Version != more || got[n-1].Version != settings.MaxAuditEntries+more-1 {
+				f.Errorf("%d entries", n)
 			}
-			if n := len(f.log(settings.AuditFilter{Action: "namespace.put"})); n != 2 {
-				f.Errorf("%d entries of the operator's", n)
-			}
-			if n := len(f.log(settings.AuditFilter{Namespace: "other"})); n != edits+changes {
-				f.Errorf("%d entries of the loud namespace, want %d", n, edits+changes)
-			}
-			f.sweep(start.Add(AuditKeep), 4+edits+changes)
-			if left := f.log(settings.AuditFilter{}); len(left) != 0 {
-				f.Errorf("%d entries are left after their retention", len(left))
-			}
-		},
-	},
-	{
-		"a namespace with a quota of bytes loses its own oldest entries",
-		"The part of max_bytes that records do not use bounds the entries of a namespace's tasks. The oldest entries go. The newest, those of settings and those of other namespaces stay, and an entry reports the loss.",
-		func(f *fixture) {
-			f.must(start, task.Replace{Spec: f.spec("a")})
-			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other", MaxBytes: 1 << 16}})
-			f.edit(settings.PauseQueue{Namespace: "other", Name: "q", Paused: true})
-			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
-			others := f.log(settings.AuditFilter{Namespace: "default2"})
-			const changes = 3 * settings.MinAuditEntries / 2
-			for i := range changes {
-				f.must(start+task.Millis(i), task.Replace{Spec: f.spec("x", namespace("other"), body(""))})
-			}
-			for range 5 {
-				f.sweep(start+changes, 0)
-			}
-			if d := diff(others, f.log(settings.AuditFilter{Namespace: "default2"})); d != "" {
-				f.Errorf("of another namespace:\n%s", d)
-			}
-			if n := len(f.log(settings.AuditFilter{Namespace: task.DefaultNamespace})); n != 1 {
-				f.Errorf("%d entries of the default namespace", n)
-			}
-			if n := len(f.log(settings.AuditFilter{Namespace: "other", Action: "queue.pause"})); n != 1 {
-				f.Errorf("%d entries of its settings", n)
-			}
-			left := f.log(settings.AuditFilter{Namespace: "other", Target: "x"})
-			if n := int64(len(left)); n != settings.AuditKept(settings.MinAuditEntries) || left[0].At != start+changes-task.Millis(n) || left[n-1].At != start+changes-1 {
-				f.Errorf("%d entries of its task are left, from %d to %d", n, left[0].At-start, left[len(left)-1].At-start)
-			}
-			if said := f.log(settings.AuditFilter{Action: settings.ActionDropped}); len(said) != 1 || said[0].Namespace != "other" || !strings.Contains(said[0].Detail, fmt.Sprint(changes-len(left))) {
-				f.Errorf("the log says %+v", said)
-			}
-			f.edit(settings.DropQueue{Namespace: "other", Name: "q"})
 		},
 	},
 	{
 		"the log is read in parts, the newest first",
-		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit.",
+		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit. A token is found with and without its label.",
 		func(f *fixture) {
-			f.spec("x", namespace("other")) // the created namespace has an entry too
+			var entries []settings.AuditEntry
 			for i := range 40 {
-				f.who = settings.Actor{By: []string{"x", "y"}[i%2]}
-				f.must(start+task.Millis(i), task.Replace{Spec: f.spec(numbered(i%5), namespace([]string{task.DefaultNamespace, "other"}[i%3%2]))})
+				entries = append(entries, settings.AuditEntry{
+					At: start + task.Millis(i), By: []string{"token:x", "token:x y", "token:xy"}[i%3], Namespace: []string{task.DefaultNamespace, "other"}[i%2],
+					Action: []string{"task.cancel", "queue.pause"}[i%7%2], Target: numbered(i % 5),
+				})
+			}
+			if err := f.store.Record(f.Context(), entries); err != nil {
+				f.Fatal(err)
 			}
 			all := f.log(settings.AuditFilter{})
-			if len(all) != 41 || all[1].At != start || all[40].At != start+39 {
+			if len(all) != 40 || all[0].At != start || all[39].At != start+39 {
 				f.Fatalf("%d entries", len(all))
+			}
+			if n := len(f.log(settings.AuditFilter{By: "token:x"})); n != 27 {
+				f.Errorf("%d entries of the token, want 27", n)
 			}
 			for _, filter := range []settings.AuditFilter{
 				{},
-				{By: "x"},
+				{By: "token:x"},
 				{Namespace: "other"},
 				{Target: "t3"},
-				{Action: "task.replace"},
+				{Action: "queue.pause"},
 				{Action: "task.create"},
 				{From: start + 3, Until: start + 17},
-				{Namespace: "other", By: "y", Target: "t1"},
+				{Namespace: "other", By: "token:xy", Target: "t1"},
 			} {
 				want := slices.DeleteFunc(slices.Clone(all), func(e settings.AuditEntry) bool { return !filter.Match(&e) })
 				for _, limit := range []int{1, 3, 40, 1000} {
@@ -225,23 +205,25 @@ var auditCases = []testCase{
 		},
 	},
 	{
-		"entries and changes are as many",
-		"There is no change without its entry and no entry without its change, also when many happen at once.",
+		"entries and edits are as many",
+		"There is no edit without its entry and no entry without its edit, also when many happen at once.",
 		func(f *fixture) {
-			specs := make([]task.Spec, crowd())
-			for i := range specs {
-				specs[i] = f.spec(numbered(i % 5))
-			}
 			var done atomic.Int64
 			f.together(func(i int) {
-				for _, c := range []task.Change{task.Create{Spec: specs[i]}, task.Run{Key: specs[i].Key}, task.Replace{Spec: specs[i]}, task.Cancel{Key: specs[i].Key}} {
-					if r := f.one(c); r.Err == nil && !r.Already {
+				replies, err := f.store.Configure(f.Context(), start, []settings.Edit{
+					settings.PauseQueue{Namespace: task.DefaultNamespace, Name: numbered(i % 5), Paused: true}, settings.PauseQueue{Namespace: task.DefaultNamespace, Name: numbered(i % 5)},
+				})
+				if err != nil {
+					f.Errorf("Configure: %v", err)
+				}
+				for _, r := range replies {
+					if r.Err == nil && len(r.Changes) > 0 {
 						done.Add(1)
 					}
 				}
 			})
 			if n := len(f.log(settings.AuditFilter{})); int64(n) != done.Load() {
-				f.Errorf("%d entries, %d changes", n, done.Load())
+				f.Errorf("%d entries, %d edits", n, done.Load())
 			}
 		},
 	},
@@ -249,10 +231,16 @@ var auditCases = []testCase{
 		"entries go when their retention ended",
 		"Sweep removes entries from the oldest on, to the millisecond; one that is to stay keeps those after it. Numbers are not given again.",
 		func(f *fixture) {
-			for i := range 20 {
-				f.must(start+task.Millis(i), task.Replace{Spec: f.spec("a")})
+			record := func(at task.Millis) {
+				f.Helper()
+				if err := f.store.Record(f.Context(), []settings.AuditEntry{{At: at, Action: settings.ActionBackup}}); err != nil {
+					f.Fatal(err)
+				}
 			}
-			f.must(start-500, task.Replace{Spec: f.spec("a")}) // the clock was set back
+			for i := range 20 {
+				record(start + task.Millis(i))
+			}
+			record(start - 500) // the clock was set back
 			all := f.log(settings.AuditFilter{})
 			over := start.Add(AuditKeep)
 			f.sweep(over-1, 0)
@@ -266,7 +254,7 @@ var auditCases = []testCase{
 				f.Error(d)
 			}
 			f.sweep(over+19, 2)
-			f.must(start, task.Replace{Spec: f.spec("a")})
+			record(start)
 			if left := f.log(settings.AuditFilter{}); len(left) != 1 || left[0].Seq <= all[20].Seq {
 				f.Errorf("left: %+v, the last one before was %d", left, all[20].Seq)
 			}

@@ -1,13 +1,11 @@
 package storetest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/quick"
@@ -31,8 +29,7 @@ type Subject struct {
 	Reopens []Reopen
 
 	// OrderOfRecords is set if the store keeps the order of changes to one
-	// record only: the audit log may show changes of other records at the same
-	// instant in any order.
+	// record only. Scripts then have no call whose outcome depends on more.
 	OrderOfRecords bool
 
 	// Scripts is the number of random scripts. Default: 200, 20 in short tests,
@@ -150,32 +147,11 @@ func (p *pair) step(t *testing.T, l line) error {
 	return differ("answers", want, got)
 }
 
-// look reads everything of s, in an order that both stores must agree on.
-func (p *pair) look(ctx context.Context, s store.Store) (view, error) {
-	v, err := look(ctx, s)
-	if p.subject.OrderOfRecords {
-		slices.SortStableFunc(v.Audit, func(a, b settings.AuditEntry) int {
-			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Target, b.Target), compareKinds(a, b))
-		})
-		for i := range v.Audit {
-			v.Audit[i].Seq = uint64(i + 1)
-		}
-	}
-	return v, err
-}
-
-// compareKinds orders entries about a schedule and a task with the same name:
-// they are different records.
-func compareKinds(a, b settings.AuditEntry) int {
-	kind := func(e settings.AuditEntry) string { kind, _, _ := strings.Cut(e.Action, "."); return kind }
-	return cmp.Compare(kind(a), kind(b))
-}
-
 // reopen closes the store and opens it again. It puts the reference into that
 // one of the allowed states that the store is in.
 func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	p.store = way.Do(t, p.store, now)
-	got, err := p.look(t.Context(), p.store)
+	got, err := look(t.Context(), p.store)
 	if err != nil {
 		return fmt.Errorf("after %q: %w", way.Name, err)
 	}
@@ -190,7 +166,7 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 			c.Records = leaseAll(p.base.Contents, p.pending[:survived])
 		}
 		p.reference = p.subject.Reference(now, c)
-		want, err := p.look(t.Context(), p.reference)
+		want, err := look(t.Context(), p.reference)
 		if err != nil {
 			return fmt.Errorf("the reference failed: %w", err)
 		}
@@ -221,11 +197,11 @@ func leaseAll(c Contents, leases []lease) []*task.Task {
 
 // compare compares both stores, and the lanes that the store names.
 func (p *pair) compare(ctx context.Context, l line) error {
-	want, err := p.look(ctx, p.reference)
+	want, err := look(ctx, p.reference)
 	if err != nil {
 		return fmt.Errorf("the reference failed: %w", err)
 	}
-	got, err := p.look(ctx, p.store)
+	got, err := look(ctx, p.store)
 	if err != nil {
 		return fmt.Errorf("the store failed: %w", err)
 	}

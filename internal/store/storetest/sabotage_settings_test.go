@@ -69,10 +69,15 @@ var sabotagesOfSettings = map[string]func(*saboteur){
 			return all, err
 		}
 	},
-	"leaves cancels out of the audit log": func(s *saboteur) {
+	"forgets who makes a change": func(s *saboteur) {
+		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]store.Reply, error) {
+			return s.Store.Transit(settings.WithActor(ctx, settings.Actor{}), now, store.Changes(c))
+		}
+	},
+	"leaves pauses out of the audit log": func(s *saboteur) {
 		s.audit = func(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
 			p, err := s.Store.Audit(ctx, f, before, limit)
-			p.Entries = slices.DeleteFunc(p.Entries, func(e settings.AuditEntry) bool { return e.Action == "task.cancel" })
+			p.Entries = slices.DeleteFunc(p.Entries, func(e settings.AuditEntry) bool { return e.Action == "queue.pause" })
 			return p, err
 		}
 	},

@@ -65,7 +65,7 @@ type (
 )
 
 func (c apply) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(settings.WithActor(ctx, settings.Actor{By: c.By}), now, store.Changes(c.Changes))
+	replies, err := s.Transit(settings.WithActor(ctx, settings.Actor{By: c.By, Token: c.By}), now, store.Changes(c.Changes))
 	return views(replies, true), err
 }
 

@@ -396,6 +396,14 @@ class Schedule(_Schedule, total=False):
     """For every without start: the time from which it counts. Only a PUT that creates the schedule sets it; absent: the time of that PUT. An existing schedule keeps its anchor, or counts from the PUT that changes every."""
     body_size: int
     """The size of the body of its tasks, in bytes."""
+    changed_action: str
+    """The kind of that change, as in the audit log."""
+    changed_at: str
+    """The time of the last change by a client. Absent: no client has changed it since it was created."""
+    changed_by: str
+    """The token of that change, as in created_by. Absent: a caller without a token, or the server."""
+    created_by: str
+    """The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
     dst_gap: Literal["next", "skip"]
@@ -584,6 +592,14 @@ class Task(_Task, total=False):
     """The size of the body in bytes. A finished task has no body, unless its queue keeps bodies."""
     cancel_requested: bool
     """The task was cancelled during an attempt: no retry follows."""
+    changed_action: str
+    """The kind of that change, as in the audit log."""
+    changed_at: str
+    """The time of the last change by a client. Absent: no client has changed it since it was created."""
+    changed_by: str
+    """The token of that change, as in created_by. Absent: a caller without a token, or the server."""
+    created_by: str
+    """The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
     delay: str
     """The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."""
     durability: str

@@ -85,6 +85,7 @@ export async function request(
   namespace = requestNamespace(),
 ): Promise<Response> {
   const used = token.value
+  headers['Foliot-Client'] = 'page' // a person makes the change, so the audit log has it
   if (used) headers['Authorization'] = 'Bearer ' + used
   if (namespace) headers['Foliot-Namespace'] = namespace
   if (body !== undefined) headers['Content-Type'] = 'application/json'

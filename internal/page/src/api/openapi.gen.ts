@@ -449,7 +449,11 @@ export interface Schedule {
   body_size?: number
   catchup_limit: number
   catchup_window: string
+  changed_action?: string
+  changed_at?: string
+  changed_by?: string
   created_at: string
+  created_by?: string
   cron?: string
   dst_gap?: "next" | "skip"
   dst_overlap?: "first" | "both"
@@ -581,7 +585,11 @@ export interface Task {
   attempts_started?: number
   body_size?: number
   cancel_requested?: boolean
+  changed_action?: string
+  changed_at?: string
+  changed_by?: string
   created_at: string
+  created_by?: string
   delay?: string
   due_at: string
   durability?: string
@@ -717,7 +725,7 @@ export const healthz = /* @__PURE__ */ call<{}, undefined, Health>('GET', 'healt
 export const openapi = /* @__PURE__ */ call<{}, undefined, Record<string, unknown>>('GET', 'openapi.json', '', false)
 export const readyz = /* @__PURE__ */ call<{}, undefined, Health>('GET', 'readyz', '', false)
 export const listAttempts = /* @__PURE__ */ call<{ queue?: string; outcome?: Array<"delivered" | "failed" | "deferred" | "refused" | "interrupted" | "lost_lease">; limit?: number }, undefined, AttemptList>('GET', 'v1/attempts', 'read', false)
-export const listAudit = /* @__PURE__ */ call<{ action?: "task.create" | "task.replace" | "task.patch" | "task.touch" | "task.run" | "task.retry" | "task.cancel" | "task.purge" | "schedule.put" | "schedule.pause" | "schedule.resume" | "schedule.delete" | "schedule.check" | "queue.put" | "queue.delete" | "queue.pause" | "queue.resume" | "queue.purge" | "queue.purged" | "namespace.put" | "namespace.delete" | "token.create" | "token.revoke" | "secret.create" | "secret.delete" | "node.drain" | "node.undrain" | "backup.take" | "token.refuse" | "scope.refuse" | "audit.drop"; target?: string; by?: string; from?: string; until?: string; limit?: number; cursor?: string }, undefined, AuditList>('GET', 'v1/audit', 'admin', false)
+export const listAudit = /* @__PURE__ */ call<{ action?: "task.patch" | "task.touch" | "task.run" | "task.retry" | "task.cancel" | "tasks.cancel" | "tasks.retry" | "tasks.move" | "schedule.put" | "schedule.pause" | "schedule.resume" | "schedule.delete" | "schedule.backfill" | "queue.put" | "queue.delete" | "queue.pause" | "queue.resume" | "queue.purge" | "queue.purged" | "namespace.put" | "namespace.delete" | "token.create" | "token.revoke" | "secret.create" | "secret.delete" | "node.drain" | "node.undrain" | "backup.take" | "token.refuse" | "scope.refuse"; target?: string; by?: string; from?: string; until?: string; limit?: number; cursor?: string }, undefined, AuditList>('GET', 'v1/audit', 'admin', false)
 export const cluster = /* @__PURE__ */ call<{}, undefined, Cluster>('GET', 'v1/cluster', 'read', true)
 export const undrainNode = /* @__PURE__ */ call<{ node: string }, undefined, Node>('DELETE', 'v1/cluster/nodes/{node}/drain', 'admin', true)
 export const drainNode = /* @__PURE__ */ call<{ node: string; force?: boolean }, undefined, Node>('POST', 'v1/cluster/nodes/{node}/drain', 'admin', true)

@@ -56,9 +56,6 @@ func (m Meta) Lease() time.Duration { return m.lease }
 // this code.
 func parseMeta(key string, fields map[string]string) (m Meta, err error) {
 	m = Meta{format: fields["format"], identity: fields["identity"], whole: fields["whole"] != ""}
-	if fields["oldest"] != "" { // only unreleased versions wrote this field, with formats up to 4
-		m.format += " of an unreleased version"
-	}
 	if m.format != format {
 		return m, fmt.Errorf("%w: %w", ErrDiffers, codec.OtherFormat("the store in Redis", m.format))
 	}

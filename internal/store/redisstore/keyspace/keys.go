@@ -31,14 +31,12 @@ type Keys struct {
 	// The settings have a slot of their own.
 	Settings     string
 	SettingsSeal string
-	SettingsLog  string // audit entries of settings; those of a namespace are in a stream of their own
-	SettingsLogs string
+	SettingsLog  string // the audit log
 	SettingsID   string // holds the store's identity
 	Edits        string // the channel of edits
 
-	Nodes    string // the hash of heartbeats and drains
-	NodesLog string // the audit log of drains; it is in the slot of Nodes
-	NodesID  string // holds the store's identity
+	Nodes   string // the hash of heartbeats and drains
+	NodesID string // holds the store's identity
 
 	// Changes is the channel on which nodes announce that they joined, left,
 	// released shards, or are drained.
@@ -59,9 +57,9 @@ func NewKeys(prefix string, database int) *Keys {
 	settings, nodes := p+"{settings}:", p+"{"+p+"nodes}:"
 	return &Keys{
 		prefix: p, database: end, Meta: p + "meta",
-		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsLogs: settings + "logs", SettingsID: settings + "id",
+		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsID: settings + "id",
 		Edits: settings + "edits" + end,
-		Nodes: p + "nodes", NodesLog: nodes + "log", NodesID: nodes + "id",
+		Nodes: p + "nodes", NodesID: nodes + "id",
 		Changes: p + "nodes" + end,
 	}
 }
@@ -82,7 +80,3 @@ func (k *Keys) Permits(scope string) []string {
 // Asks returns the channel on which a process receives the scopes for which it
 // should ask. No other process has its name, not even in another database.
 func (k *Keys) Asks(process string) string { return k.prefix + "permits:" + process }
-
-// LogOf returns the key of a namespace's stream in the audit log; "" stands for
-// entries of the server. log is Keys.SettingsLog, or the Log of a shard.
-func LogOf(log, namespace string) string { return log + ":" + namespace }

@@ -79,15 +79,6 @@ func (s *Servers) Free() (bytes int64, scarce bool) {
 	return bytes, used > bytes
 }
 
-// MemoryLimit returns how many bytes the masters can use together. A master
-// without a limit counts as 0.
-func (s *Servers) MemoryLimit() (sum int64) {
-	for _, how := range s.Masters.Load().how {
-		sum += how.limit
-	}
-	return sum
-}
-
 // CheckMasters finds the masters and checks their state. Its error is that of a
 // master that did not answer.
 func (s *Servers) CheckMasters(ctx context.Context) error {

@@ -103,8 +103,8 @@ type Outcome struct {
 	Resent      bool // it was sent more than once, so it may have been applied before
 }
 
-// Item replaces one record and writes its index entries, counts and audit
-// entry. put applies an item completely or not at all.
+// Item replaces one record and writes its index entries and counts. put applies
+// an item completely or not at all.
 type Item struct {
 	Shard    *keyspace.Shard
 	Owner    string // the id that must own the shard; empty means that any node can own it

@@ -52,10 +52,8 @@ func readLease(r rueidis.RedisResult) (membership.Lease, error) {
 	return l, nil
 }
 
-// Drain starts or ends a drain. If that changes anything, it appends entry to
-// the audit log of the nodes. That log keeps at most entries entries; with 0
-// there is no log.
-func (m *Member) Drain(ctx context.Context, d store.Drain, entries int, entry string) error {
+// Drain starts or ends a drain, and reports whether that changed anything.
+func (m *Member) Drain(ctx context.Context, d store.Drain) (changed bool, err error) {
 	verb := "drain"
 	switch {
 	case d.Undo:
@@ -63,19 +61,18 @@ func (m *Member) Drain(ctx context.Context, d store.Drain, entries int, entry st
 	case d.Force:
 		verb = "force"
 	}
-	one := redisconn.Run{Keys: []string{m.registry.servers.Keys.Nodes, m.registry.servers.Keys.NodesLog}, Args: []string{
-		d.Node, verb, inMillis(silence(m.config.Lease)), strconv.Itoa(entries), entry,
-	}}
+	one := redisconn.Run{Keys: []string{m.registry.servers.Keys.Nodes}, Args: []string{d.Node, verb, inMillis(silence(m.config.Lease))}}
 	replies, err := m.registry.servers.Write(ctx, drain, []*keyspace.Shard{m.registry.servers.Keys.NodesShard()}, []redisconn.Run{one})
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch word, _ := replies[0][0].ToString(); word { // the script returns a number on success
 	case "missing":
-		return &settings.MissingError{What: "node", Name: d.Node}
+		return false, &settings.MissingError{What: "node", Name: d.Node}
 	case "last":
-		return store.ErrLastNode
+		return false, store.ErrLastNode
 	}
 	m.registry.Announce(ctx)
-	return nil
+	n, err := replies[0][0].AsInt64()
+	return n == 1, err
 }

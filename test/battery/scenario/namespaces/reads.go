@@ -75,8 +75,7 @@ func live(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodGet, wire.Version+"/live", nil) != 0 })
 }
 
-// manyTasks makes tasks and entries of the audit log. Searches read them and do
-// not find a match.
+// manyTasks makes tasks. Searches read them and do not find a match.
 func manyTasks(ctx context.Context, a *attacker) error { return a.seed(ctx, 20_000, nil) }
 
 func searches(ctx context.Context, a *attacker) {

@@ -9,6 +9,7 @@ import { Badge, State, stateReason } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Masked } from '../../parts/masked'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
+import { authors } from '../../parts/authors'
 import { Facts, Head, Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
 import { Table, type Column } from '../../parts/table'
@@ -92,6 +93,7 @@ function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
     ['Last instant', s.last_at && <Time at={s.last_at} zone={zone} />],
     ['Last skipped', s.last_skipped && <>{s.last_skipped.from !== s.last_skipped.until && <><Time at={s.last_skipped.from} zone={zone} mode="full" /> until </>}<Time at={s.last_skipped.until} zone={zone} mode="full" />: {reasonToSkip(s.last_skipped)}</>],
     ['Created', <Time at={s.created_at} zone={zone} />],
+    ...authors(s),
   )
   return facts
 }

@@ -15,11 +15,12 @@ type Action = NonNullable<Parameters<typeof listAudit>[0]['action']>
 
 // known has each action, so that the compiler notices one that is missing.
 const known: Record<Action, true> = {
-  'task.create': true, 'task.replace': true, 'task.patch': true, 'task.touch': true, 'task.run': true, 'task.retry': true, 'task.cancel': true, 'task.purge': true,
-  'schedule.put': true, 'schedule.pause': true, 'schedule.resume': true, 'schedule.delete': true, 'schedule.check': true,
+  'task.patch': true, 'task.touch': true, 'task.run': true, 'task.retry': true, 'task.cancel': true,
+  'tasks.cancel': true, 'tasks.retry': true, 'tasks.move': true,
+  'schedule.put': true, 'schedule.pause': true, 'schedule.resume': true, 'schedule.delete': true, 'schedule.backfill': true,
   'queue.put': true, 'queue.delete': true, 'queue.pause': true, 'queue.resume': true, 'queue.purge': true, 'queue.purged': true,
   'namespace.put': true, 'namespace.delete': true, 'token.create': true, 'token.revoke': true, 'secret.create': true, 'secret.delete': true,
-  'node.drain': true, 'node.undrain': true, 'backup.take': true, 'token.refuse': true, 'scope.refuse': true, 'audit.drop': true,
+  'node.drain': true, 'node.undrain': true, 'backup.take': true, 'token.refuse': true, 'scope.refuse': true,
 }
 
 const fields = [['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const

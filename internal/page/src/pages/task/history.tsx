@@ -1,4 +1,4 @@
-import type { Attempt, AuditEntry, Task } from '../../api/openapi.gen'
+import type { Attempt, Task } from '../../api/openapi.gen'
 import { plural } from '../../format/number'
 import { millis, parts, span } from '../../format/time'
 import { Badge, type Tone } from '../../parts/badge'
@@ -18,10 +18,10 @@ interface HistoryEvent {
 }
 
 // History shows what happened to a task, and what comes next: as a line, and as a list
-// with the same data. The audit log adds the changes by callers, if the token may read it.
-export function History({ of: task, audit }: { of: Task; audit: AuditEntry[] }) {
+// with the same data. Of the changes by clients, the record has the last one.
+export function History({ of: task }: { of: Task }) {
   const now = useNow()
-  const all = eventsOf(task, audit, now)
+  const all = eventsOf(task, now)
   const first = task.attempts[0]?.number ?? 1
   return (
     <Panel title="History" aside={task.attempts.length > 0 && plural(task.attempts.at(-1)!.number, 'attempt')}>
@@ -39,7 +39,7 @@ export function History({ of: task, audit }: { of: Task; audit: AuditEntry[] }) 
   )
 }
 
-function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
+function eventsOf(t: Task, now: number): HistoryEvent[] {
   const out: HistoryEvent[] = [{ at: Date.parse(t.created_at), title: 'Created', tone: 'plain' }]
   const add = (at: string | number | undefined, title: string, tone: Tone) => {
     if (at === undefined) return
@@ -48,11 +48,10 @@ function eventsOf(t: Task, audit: AuditEntry[], now: number): HistoryEvent[] {
   }
   add(t.due_at, 'Due', 'wait') // before an attempt of the same millisecond
   for (const a of t.attempts) out.push({ at: Date.parse(a.started_at), title: `Attempt ${a.number}`, tone: toneOf(a), attempt: a })
-  for (const e of audit) {
-    const title = changes[e.action]
-    if (e.id !== t.id || !title || (e.action === 'task.cancel' && t.state === 'cancelled')) continue
-    if (e.action === 'task.retry') addEnd(t, audit, e, out)
-    add(e.at, title, 'plain')
+  const change = changes[t.changed_action ?? '']
+  if (change && t.changed_at && !(t.changed_action === 'task.cancel' && t.state === 'cancelled')) {
+    if (t.changed_action === 'task.retry') addEnd(t, t.changed_at, out)
+    add(t.changed_at, change, 'plain')
   }
   if (t.next_at && t.next_at !== t.due_at) add(t.next_at, Date.parse(t.next_at) <= now ? 'Due again' : waited(t) ? 'Next attempt' : 'Next', 'info')
   if (t.expire_after && millis(t.expire_after) > 0 && !t.finished_at && t.attempts.length === 0) add(Date.parse(t.due_at) + millis(t.expire_after), 'Expires', 'warn')
@@ -65,9 +64,9 @@ const changes: Record<string, string> = { 'task.patch': 'Changed', 'task.touch':
 
 // addEnd adds the end before a retry, which the record does not keep: the end of the
 // attempt before it.
-function addEnd(t: Task, audit: AuditEntry[], retry: AuditEntry, out: HistoryEvent[]) {
-  const last = t.attempts.findLast((a) => a.started_at < retry.at)
-  if (!last || audit.some((e) => e.action === 'task.cancel' && e.id === t.id && e.at > last.started_at && e.at < retry.at)) return
+function addEnd(t: Task, retried: string, out: HistoryEvent[]) {
+  const last = t.attempts.findLast((a) => a.started_at < retried)
+  if (!last) return
   const delivered = toneOf(last) === 'good'
   out.push({ at: Date.parse(last.started_at) + last.latency_ms, title: delivered ? 'Delivered' : 'Dead', tone: delivered ? 'good' : 'bad' })
 }

@@ -1,8 +1,6 @@
 import { useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
-import { searchAudit } from '../../api/audit'
-import { getQueue, getSchedule, listAudit, readyz, type AuditEntry, type Problem, type Task as Record } from '../../api/openapi.gen'
-import type { Pages } from '../../api/pages'
+import { getQueue, getSchedule, readyz, type Problem, type Task as Record } from '../../api/openapi.gen'
 import { Refusal } from '../../api/call'
 import { foliot } from '../../format/command'
 import { plain } from '../../format/time'
@@ -11,8 +9,8 @@ import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
 import { Empty, ProblemNote } from '../../parts/notice'
 import { lastOf, useCredentials } from '../../parts/reply'
+import { authors } from '../../parts/authors'
 import { Facts, Head, Panel } from '../../parts/panel'
-import { Table } from '../../parts/table'
 import { Time, useNow } from '../../parts/time'
 import { Actions } from './actions'
 import { CopyAs } from './copy-as'
@@ -21,9 +19,8 @@ import { History, toneOf } from './history'
 import { readTask, type TaskRead } from './read'
 import { Request } from './request'
 import { notes, why, type Context } from './why'
-import { useData, type Data } from '../../state/data'
+import { useData } from '../../state/data'
 import { link } from '../../state/route'
-import { forbidden, requestNamespace } from '../../state/session'
 import { frozen } from '../../state/settings'
 
 // Task shows one task: why it has not been sent, its request, and its history.
@@ -72,15 +69,12 @@ function Missing({ name }: { name: string }) {
 
 function TaskDetails({ read }: { read: TaskRead }) {
   const { task } = read
-  const reason = forbidden(listAudit)
-  const audit = useData(async (signal) => (reason ? null : await readAudit(task.name, signal)), [task.name, task.version, task.state])
   return (
     <>
       <Reason task={task} />
       <div class="grid">
-        <div class="two-thirds stack"><History of={task} audit={audit.value?.items ?? []} /><Request read={read} /></div>
+        <div class="two-thirds stack"><History of={task} /><Request read={read} /></div>
         <div class="third stack"><Panel title="Details"><Facts of={facts(task)} /></Panel></div>
-        <div class="wide"><AuditLog task={task} reason={reason} audit={audit} /></div>
       </div>
       <Command text={foliot('get', task.name)} />
     </>
@@ -135,38 +129,8 @@ function facts(t: Record): [string, ComponentChildren][] {
     ['Expire after', t.expire_after && t.expire_after !== '0s' ? plain(t.expire_after) : 'never'],
     ['Id', <code>{t.id}</code>],
     ['Version', t.version],
+    ...authors(t),
     ['Traceparent', t.traceparent && <code>{t.traceparent}</code>],
   ]
   return all.filter(([, value]) => value !== undefined)
-}
-
-// readAudit returns the newest entries of a task: the targets of other actions can have
-// the same name.
-async function readAudit(name: string, signal: AbortSignal): Promise<Pages<AuditEntry>> {
-  const { items, next } = await searchAudit({ target: name }, 50, signal)
-  return { items: items.filter((e) => e.action.startsWith('task.')), next }
-}
-
-// AuditLog shows the changes of the task by callers.
-function AuditLog({ task, reason, audit: data }: { task: Record; reason: string; audit: Data<Pages<AuditEntry> | null> }) {
-  return (
-    <Panel title="Audit log">
-      {reason ? <p class="dim">{reason}</p> : <>
-        <ProblemNote problem={data.problem} />
-        <Table
-          caption="Changes of this task" keys={false} rows={data.value?.items ?? []} id={(e) => e.at + e.action + e.version}
-          columns={[
-            { title: 'When', cell: (e) => <Time at={e.at} /> },
-            { title: 'Action', cell: (e) => <span>{e.action}{e.id && e.id !== task.id ? ' (an earlier task of this name)' : ''}</span> },
-            { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
-            { title: 'Detail', cell: (e) => e.detail ?? '' },
-            { title: 'Version', number: true, cell: (e) => e.version ?? '' },
-          ]}
-          empty={data.value && !data.value.next ? <p class="dim">The audit log has no entry for this task. {task.schedule ? 'A schedule created the task, or the' : 'The'} entry was removed when its retention ended or the log was full.</p> : undefined}
-        />
-        {data.value?.next && <p class="dim">Only the newest entries of the log were searched. <a href={link('server', '', { tab: 'audit', target: task.name, cursor: data.value.next, namespace: requestNamespace() })}>Continue the search</a></p>}
-        <Command text={foliot('audit', '--target', task.name)} />
-      </>}
-    </Panel>
-  )
 }

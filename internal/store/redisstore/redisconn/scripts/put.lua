@@ -27,9 +27,6 @@
 --             LOWER score member    adds to a sorted set, or lowers the score
 --             COUNT field number    adds to a field, and removes it if it is 0: clients can
 --                                   name any number of queues
---             LOG entry             adds to a stream, in the order of the server's clock
---             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has
---                                   created the stream
 --             WAKE id channel message
 --                                   publishes, if another node owns the shard
 --
@@ -46,10 +43,9 @@
 --
 -- All checks come before the first write, and every key is in KEYS, so no item
 -- ends halfway. The items have different records, so one command can write for
--- all of them. Audit entries and wake-ups come first, then index entries, then
--- records. If a server that stops keeps only the first commands, an index entry
--- without its record does no harm. Idempotent: a stamp is never used for two
--- values.
+-- all of them. Wake-ups come first, then index entries, then records. If a server
+-- that stops keeps only the first commands, an index entry without its record does
+-- no harm. Idempotent: a stamp is never used for two values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -138,20 +134,6 @@ local function within(map, key)
   return inner
 end
 
-local made = false -- the last LOG has made its stream
-
-local function log(key, entry)
-  clock = clock + 1 -- the entries of one call need an order, too
-  local id = string.format('%d-0', clock)
-  local added = redis.pcall('XADD', key, 'NOMKSTREAM', id, 'e', entry)
-  made = not added
-  if made then
-    call('XADD', key, id, 'e', entry)
-  elseif type(added) == 'table' then
-    call('XADD', key, '*', 'e', entry) -- the server's clock was set back
-  end
-end
-
 local function write(name, key, first, n)
   if commands[name] then
     append(name, key, first, n)
@@ -162,12 +144,6 @@ local function write(name, key, first, n)
     local scores, member, score = within(lowest, key), args[first + 1], number(args[first])
     if not scores[member] or score < scores[member] then
       scores[member] = score
-    end
-  elseif name == 'LOG' then
-    log(keys[number(key)], args[first])
-  elseif name == 'LOGS' then
-    if made then
-      call('HSET', keys[number(key)], args[first], '')
     end
   else -- WAKE
     local id = owner(key)

@@ -1,12 +1,11 @@
 -- drain makes the process of a node own no shards, or ends that.
 --
--- KEYS     the hash of nodes (beat.lua), the audit log of nodes
+-- KEYS     the hash of nodes (beat.lua)
 -- ARGV     the node, 'drain', 'force' or 'undo', the milliseconds after which a silent node
---          is no longer live, the number of entries that the log keeps (0: no log), the
---          entry
+--          is no longer live
 -- Replies  1 it changed now, 0 it was so before, 'missing' there is no such live node,
 --          'last' no other node could own shards, and the drain is not forced
--- Idempotent: if nothing changes, no second entry is added.
+-- Idempotent: a repeat changes nothing.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local all, processes, drains = redis.call('HGETALL', KEYS[1]), {}, {}
@@ -48,11 +47,5 @@ if verb == 'undo' then
   redis.call('HDEL', KEYS[1], 'drain/' .. node)
 else
   redis.call('HSET', KEYS[1], 'drain/' .. node, value)
-end
-if ARGV[4] ~= '0' then
-  local id = string.format('%.0f-0', time[1] * 1000000 + time[2])
-  if type(redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], id, 'e', ARGV[5])) == 'table' then
-    redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'e', ARGV[5])
-  end
 end
 return 1

@@ -1,0 +1,162 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The audit log is one stream in the slot of the settings. The script configure
+// appends to it, and removes the oldest entry beyond settings.MaxAuditEntries. An
+// entry has the id of its server, a time in milliseconds and a count. Its Seq has
+// the count in its last seqCount bits.
+const seqCount = 20
+
+func seqOf(id string) (uint64, error) {
+	at, count, _ := strings.Cut(id, "-")
+	ms, err := strconv.ParseUint(at, 10, 64-seqCount)
+	if err != nil {
+		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
+	}
+	n, err := strconv.ParseUint(count, 10, seqCount)
+	if err != nil {
+		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
+	}
+	return ms<<seqCount | n, nil
+}
+
+func idOf(seq uint64) string { return fmt.Sprintf("%d-%d", seq>>seqCount, seq&(1<<seqCount-1)) }
+
+// entryValue returns e as the script configure appends it.
+func entryValue(e *settings.AuditEntry) string {
+	return string(append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...))
+}
+
+// readLog returns the entries that a command finds.
+func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]settings.AuditEntry, error) {
+	r, err := s.servers.One(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.AsXRange()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]settings.AuditEntry, len(found))
+	for i, x := range found {
+		data, err := codec.Unwrap([]byte(x.FieldValues["e"]))
+		if err == nil {
+			entries[i], err = settings.DecodeAuditEntry(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("entry %s of the audit log: %w: %w", x.ID, errDamaged, err)
+		}
+		if entries[i].Seq, err = seqOf(x.ID); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// Audit implements store.SettingsStore.
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return settings.AuditPage{}, err
+	}
+	defer leave()
+	page, err := s.searchLog(ctx, f, before, limit)
+	return page, s.failure(err)
+}
+
+func (s *Store) searchLog(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
+	end := "+"
+	if before != 0 {
+		end = "(" + idOf(before)
+	}
+	for examined, part := 0, limit+1; examined < task.MaxPageExamined; part = 1000 {
+		part = min(part, task.MaxPageExamined-examined)
+		entries, err := s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
+			return b.Xrevrange().Key(s.servers.Keys.SettingsLog).End(end).Start("-").Count(int64(part)).Build()
+		})
+		if err != nil {
+			return settings.AuditPage{}, err
+		}
+		for i := range entries {
+			if len(page.Entries) >= limit {
+				return page, nil
+			}
+			page.Next = entries[i].Seq
+			if f.Match(&entries[i]) {
+				page.Entries = append(page.Entries, entries[i])
+			}
+		}
+		if len(entries) < part {
+			page.Next = 0
+			return page, nil
+		}
+		examined += len(entries)
+		end = "(" + idOf(page.Next)
+	}
+	return page, nil
+}
+
+// sweepLog removes at most limit entries from the beginning of the audit log if
+// their retention ended at or before now. Every node does so, and mostly reads
+// only the oldest entry.
+func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int, err error) {
+	key := s.servers.Keys.SettingsLog
+	for part := 1; n < limit; part = 1000 {
+		part = min(part, limit-n)
+		entries, err := s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
+			return b.Xrange().Key(key).Start("-").End("+").Count(int64(part)).Build()
+		})
+		if err != nil {
+			return n, err
+		}
+		over := 0
+		for over < len(entries) && entries[over].At.Add(s.config.AuditKeep) <= now {
+			over++
+		}
+		if over == 0 {
+			return n, nil
+		}
+		r, err := s.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed {
+			return b.Xtrim().Key(key).Minid().Threshold(idOf(entries[over-1].Seq + 1)).Build()
+		})
+		if err != nil {
+			return n, err
+		}
+		removed, err := r.AsInt64()
+		if n += int(removed); err != nil || over < part {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Record implements store.SettingsStore.
+func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.failure(s.record(ctx, entries))
+}
+
+func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := s.configure(ctx, s.configureRun("", entries))
+	return err
+}
