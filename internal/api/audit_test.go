@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -105,6 +107,34 @@ func TestAProgramThatClaimsToBeAPersonAddsNoMoreEntriesThanEdits(t *testing.T) {
 			t.Errorf("%d entries, want as many as edits at once", n)
 		}
 	})
+}
+
+func TestEachChangeByAClientIsLoggedOnRequest(t *testing.T) {
+	var log bytes.Buffer
+	s := serve(t, func(c *api.Config) { c.LogChanges, c.Log = true, slog.New(slog.NewTextHandler(&log, nil)) })
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+named("a")+`, `+named("b")+`, `+named("a")+`]}`).want(200, nil)
+	token := s.token("*", settings.ScopeAdmin)
+	s.do("DELETE", "/v1/tasks/a", "", token).want(200, nil)
+	s.do("DELETE", "/v1/tasks/a", "", token).want(200, nil)
+	s.do("DELETE", "/v1/tasks/none", "", token).want(404, nil)
+	s.do("PUT", "/v1/schedules/s", hourly, token).want(201, nil)
+	var got []string
+	for line := range strings.Lines(log.String()) {
+		if _, line, ok := strings.Cut(line, `msg="a client made a change" action=`); ok {
+			before, after, _ := strings.Cut(line, " id=")
+			_, by, _ := strings.Cut(after, " version=")
+			got = append(got, before+" version="+strings.TrimSpace(by))
+		}
+	}
+	hash, _ := settings.HashToken(strings.TrimPrefix(token, "Authorization: Bearer "))
+	by := " by=token:" + hash[:16] + " remote=192.0.2.1"
+	want := []string{
+		"task.create namespace=default task=a version=1 by=anonymous remote=192.0.2.1", "task.create namespace=default task=b version=1 by=anonymous remote=192.0.2.1",
+		"task.cancel namespace=default task=a version=2" + by, "schedule.put namespace=default schedule=s version=1" + by,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // The entries of all namespaces share one sequence of numbers. A cursor must

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/settings"
@@ -13,7 +14,10 @@ import (
 // boundStore is the store that request handlers use. While a request waits for
 // the store, it does not count as a running handler. Each page waits for a turn
 // (see turns) before it is read, and its memory is counted.
-type boundStore struct{ Store }
+type boundStore struct {
+	Store
+	changes *slog.Logger // gets a line for each change; nil: none
+}
 
 // outside runs call. If the request counts as a running handler, it does not
 // count while call runs.
@@ -38,7 +42,27 @@ func (l *boundStore) Get(ctx context.Context, key task.Key) (t *task.Task, err e
 // Transit implements Store.
 func (l *boundStore) Transit(ctx context.Context, now task.Millis, steps []store.Step) (replies []store.Reply, err error) {
 	outside(ctx, func() { replies, err = l.Store.Transit(ctx, now, steps) })
+	if l.changes != nil {
+		l.logChanges(ctx, steps, replies)
+	}
 	return replies, err
+}
+
+// logChanges writes a line for each of steps that changed a record.
+func (l *boundStore) logChanges(ctx context.Context, steps []store.Step, replies []store.Reply) {
+	who := settings.ActorOf(ctx)
+	for i, r := range replies {
+		if r.Err != nil || r.Effect == task.Repeated || r.Already {
+			continue
+		}
+		kind, name := "task", r.Task.Name
+		if r.Task.IsSchedule() {
+			kind, name = "schedule", r.Task.ScheduleName()
+		}
+		l.changes.LogAttrs(ctx, slog.LevelInfo, "a client made a change",
+			slog.String("action", steps[i].Transition.(task.Change).Action()), slog.String("namespace", r.Task.Namespace), slog.String(kind, name),
+			slog.String("id", r.Task.ID), slog.Uint64("version", r.Task.Version), slog.String("by", who.By), slog.String("remote", who.Addr))
+	}
 }
 
 // Configure implements Store.

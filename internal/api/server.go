@@ -66,6 +66,9 @@ type Config struct {
 	Trusted func() time.Time
 	// Log receives errors of the server. Default: slog.Default().
 	Log *slog.Logger
+	// LogChanges writes a line to Log for each change of a task or a schedule by a
+	// client.
+	LogChanges bool
 
 	// Authorize returns the rights of a request, as a token with a namespace and a
 	// scope, or nil if the request is refused. It replaces the access tokens and
@@ -193,7 +196,10 @@ func New(cfg Config, st Store) *Server {
 	if nodes, ok := st.(store.Cluster); ok {
 		s.nodes = boundCluster{nodes}
 	}
-	s.store = &boundStore{st}
+	s.store = &boundStore{Store: st}
+	if s.cfg.LogChanges {
+		s.store.changes = s.cfg.Log
+	}
 	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Settings()) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)

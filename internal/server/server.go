@@ -141,7 +141,7 @@ func (s *Server) nodeConfig() service.Config {
 		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Receivers: s.cfg.Receivers, Private: s.cfg.Private(),
 		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
 		BreakerFailures: s.cfg.BreakerFailures, BreakerMax: s.cfg.BreakerMax,
-		Metrics: s.cfg.Metrics, Connections: func() int { return s.http.Connections() },
+		Metrics: s.cfg.Metrics, LogChanges: s.cfg.Changes, Connections: func() int { return s.http.Connections() },
 	}
 	if s.cfg.UI {
 		cfg.Page = page.Handler()

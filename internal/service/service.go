@@ -55,6 +55,7 @@ type Config struct {
 	BreakerFailures int           // zero means no breaker
 	BreakerMax      time.Duration
 
+	LogChanges  bool         // log the changes of tasks and schedules by clients
 	Metrics     bool         // serve /metrics
 	Page        http.Handler // nil means no web page
 	Connections func() int
@@ -155,6 +156,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Now:           s.Latest,
 		Trusted:       s.Trusted,
 		Log:           s.log,
+		LogChanges:    cfg.LogChanges,
 	}, s.Store)
 	s.OnChange(s.API.Notify)
 	s.Node.Connect(node.Config{

@@ -46,6 +46,7 @@ type Config struct {
 
 	UI      bool
 	Metrics bool
+	Changes bool   // log the changes of tasks and schedules
 	OTLP    string // empty means no tracing
 	Sample  float64
 }
@@ -61,7 +62,7 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 		Idle: f.IdleTimeout, BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
 		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
 		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, BreakerMax: f.BreakerMax, Grace: f.Grace,
-		UI: f.UI, Metrics: f.Metrics, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
+		UI: f.UI, Metrics: f.Metrics, Changes: f.LogChanges, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
 	}
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err

@@ -50,4 +50,5 @@ type Flags struct {
 	TraceSample  float64 `default:"1" env:"FOLIOT_TRACE_SAMPLE" group:"serve-watch" placeholder:"SHARE" help:"The share of the server's own traces that are sent, from 0 to 1. For a trace that a client began, the decision of the client holds."`
 	LogFormat    string  `default:"text" enum:"text,json" env:"FOLIOT_LOG_FORMAT" group:"serve-watch" placeholder:"text|json" help:"The format of the log on standard error."`
 	LogLevel     string  `default:"info" enum:"debug,info,warn,error" env:"FOLIOT_LOG_LEVEL" group:"serve-watch" placeholder:"LEVEL" help:"The lowest level to log: debug, info, warn or error. debug has a line for each request."`
+	LogChanges   bool    `env:"FOLIOT_LOG_CHANGES" group:"serve-watch" help:"Log each change of a task or a schedule by a client: a line with the action, the name, the token and the address."`
 }
