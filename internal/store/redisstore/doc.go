@@ -37,7 +37,7 @@
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → the number of tasks
 //	foliot:{tag}:idem          HASH    Idempotency-Key → when it was taken, and the name of its task
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number
-//	                                   of acquisitions; purge: the token of the newest fence;
+//	                                   of acquisitions; fence: the token of the newest fence;
 //	                                   fences: the number of fences raised in the slot (fence.go);
 //	                                   n<i>: the changes of the processes with field i (Counters);
 //	                                   store: the identity of the store

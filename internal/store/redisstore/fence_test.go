@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -74,99 +75,61 @@ func TestAPurgeSparesTasksThatAnotherNodeCreatesAfterItsReply(t *testing.T) {
 	}
 }
 
-// If a fence refuses several rounds at the same time, they read the settings
-// once, and not once each.
-func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
-	t.Parallel()
-	addr := redistest.New(t).Addr
-	a, b := openNode(t, "a", addr), openNode(t, "b", addr)
-	purge := func(id string) {
-		replies, err := a.Configure(t.Context(), a.now(), []settings.Edit{settings.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
-		if err != nil || replies[0].Err != nil {
-			t.Fatal(err, replies)
-		}
-	}
-	reads := func() bool {
-		before := b.fences.begun.Load()
-		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings}}, []redisconn.Item{{Shard: b.shards[0]}}); err != nil {
-			t.Fatal(err)
-		}
-		return b.fences.begun.Load() != before
-	}
-	for _, id := range []string{"first", "second"} {
-		if purge(id); !reads() {
-			t.Errorf("after the %s purge a refused round does not read the settings", id)
-		}
-		if reads() {
-			t.Errorf("after the %s purge each refused round reads the settings", id)
-		}
-	}
-}
-
-// A purge or a removal waits for each master, even for one that hangs. A change
-// on another master and an edit of a queue do not wait.
+// The removal of a namespace waits for each master, even for one that hangs. A
+// change on another master and an edit of a queue do not wait.
 func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 	quick.Leave(t, "starts several servers")
 	t.Parallel()
-	for name, e := range map[string]settings.Edit{
-		"a purge":                    settings.PurgeQueue{Namespace: "default", Name: "default", ID: "p"},
-		"the removal of a namespace": settings.DropNamespace{Name: "acme"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
-			a := openNode(t, "a", cluster.Addrs()...)
-			if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
+	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	a := openNode(t, "a", cluster.Addrs()...)
+	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
+		t.Fatal(err)
+	}
+	hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
+	soon(t, a, "before", 30, time.Hour) // so that each connection exists
+	cluster.Servers[hangs].Pause()
+	defer cluster.Servers[hangs].Resume()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = a.Configure(t.Context(), a.now(), []settings.Edit{settings.DropNamespace{Name: "acme"}})
+	}()
+	for i := range 10 {
+		if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).Slot) != hangs {
+			if err := makeIn(t, a, "default", name); err != nil {
 				t.Fatal(err)
 			}
-			hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
-			soon(t, a, "before", 30, time.Hour) // so that each connection exists
-			cluster.Servers[hangs].Pause()
-			defer cluster.Servers[hangs].Resume()
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_, _ = a.Configure(t.Context(), a.now(), []settings.Edit{e})
-			}()
-			for i := range 10 {
-				if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).Slot) != hangs {
-					if err := makeIn(t, a, "default", name); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := decideOn(t, a, settings.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			select { // 10 waits for the master would be longer than this one
-			case <-ended:
-				t.Error("it did not wait for the master that hangs")
-			default:
-			}
-			cluster.Servers[hangs].Resume()
-			<-ended
-		})
+		}
+		if err := decideOn(t, a, settings.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	select { // 10 waits for the master would be longer than this one
+	case <-ended:
+		t.Error("it did not wait for the master that hangs")
+	default:
+	}
+	cluster.Servers[hangs].Resume()
+	<-ended
 }
 
 // The settings of the node that raised the newest fence lack the other node's
-// purge.
-func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
+// removal.
+func TestARemovalHoldsAfterANodeWithOlderSettingsRaisedAFence(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if _, err := a.edit(t.Context(), a.now(), settings.PurgeQueue{Namespace: "default", Name: "first", ID: "a"}); err != nil {
+	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := a.settings.Load()
-	if err := decideOn(t, b, settings.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+	if err := decideOn(t, b, settings.DropNamespace{Name: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	stale(a, before)
 	if err := a.raiseFences(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stale(a, before)
-	wantSpared(t, a, "b")
+	wantRemoved(t, a, "acme")
 }
 
 // A server may execute a fence twice, because the first reply was lost or the
@@ -174,6 +137,9 @@ func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
+	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
+		t.Fatal(err)
+	}
 	repeated := redisconn.Run{Args: []string{newToken(), b.servers.Identity}}
 	for _, sh := range b.shards {
 		repeated.Keys = append(repeated.Keys, sh.Own)
@@ -188,40 +154,38 @@ func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := a.settings.Load()
-	if err := decideOn(t, b, settings.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+	if err := decideOn(t, b, settings.DropNamespace{Name: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	again()
 	stale(a, before)
-	wantSpared(t, a, "b")
+	wantRemoved(t, a, "acme")
 }
 
-// wantSpared creates a task and checks that the purge spares it.
-func wantSpared(t *testing.T, s *Store, purge string) {
+// wantRemoved checks that a create in a removed namespace is refused.
+func wantRemoved(t *testing.T, s *Store, namespace string) {
 	t.Helper()
-	if err := makeIn(t, s, "default", "later"); err != nil {
-		t.Fatal(err)
-	}
-	later, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "later"})
-	if err != nil || later.SparedBy != purge {
-		t.Errorf("a task that was made after the purge is spared by %q, %v, want %q", later.SparedBy, err, purge)
+	var missing *settings.MissingError
+	if err := makeIn(t, s, namespace, "late"); !errors.As(err, &missing) {
+		t.Errorf("a create on a node that has not heard of the removal: %v", err)
 	}
 }
 
-// Rounds that were refused in many slots at the same time also share one read.
-func TestRoundsThatWaitForTheSettingsShareOneRead(t *testing.T) {
+func TestRoundsThatAFenceRefusedAtTheSameTimeShareOneReadOfTheSettings(t *testing.T) {
 	t.Parallel()
 	b := openNode(t, "b", redistest.New(t).Addr)
-	begun := b.fences.begun.Load()
-	for slot := range uint16(3) { // each read its token before the first read began
-		if err := b.catchUp(t.Context(), fenceTokens{slot: "token"}, begun); err != nil {
+	reads := func(token string, repliedAt time.Time) bool {
+		before := b.caughtUp
+		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings, Value: token}}, []redisconn.Item{{Shard: b.shards[0]}}, repliedAt); err != nil {
 			t.Fatal(err)
 		}
+		return b.caughtUp != before
 	}
-	if n := b.fences.begun.Load() - begun; n != 1 {
-		t.Errorf("three rounds read the settings %d times", n)
+	repliedAt := time.Now()
+	if first, second := reads("a", repliedAt), reads("b", repliedAt); !first || second {
+		t.Errorf("the first round reads the settings: %v, the second: %v", first, second)
 	}
-	if err := b.catchUp(t.Context(), fenceTokens{0: "newer"}, b.fences.begun.Load()); err != nil || b.fences.begun.Load()-begun != 2 {
-		t.Errorf("a round whose token is newer than the read: %v, %d reads", err, b.fences.begun.Load()-begun)
+	if !reads("c", time.Now()) {
+		t.Error("a round that was refused after the read does not read the settings")
 	}
 }

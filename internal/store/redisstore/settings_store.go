@@ -21,6 +21,7 @@ import (
 type configuration struct {
 	version  string
 	settings *settings.Settings
+	passed   fences // the fences that these settings have passed
 }
 
 // Settings implements store.SettingsStore.
@@ -98,7 +99,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit
 			return settings.EditReply{}, err
 		}
 		if version == one.Args[1] {
-			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
+			s.adoptLocked(&configuration{version, have.settings.With(changes...), have.passed})
 			return settings.EditReply{Changes: changes}, nil
 		}
 		if _, err := s.reloadLocked(ctx); err != nil {
@@ -209,7 +210,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 		}
 		records = append(records, r)
 	}
-	next := &configuration{texts[2], settings.NewSettings(records...)}
+	next := &configuration{texts[2], settings.NewSettings(records...), have.passed}
 	if have.settings.Secured() && !next.settings.Secured() {
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + s.servers.Keys.Settings + " has no access tokens any more"}
 	}

@@ -34,9 +34,9 @@ type request struct {
 	now task.Millis
 	who settings.Actor
 
-	provisional int         // steps that quotas have admitted on a guess in this round
-	unconfirmed bool        // the level is Default, and no replica confirmed some of its writes
-	known       fenceTokens // the fences that the settings of this round have passed
+	provisional int    // steps that quotas have admitted on a guess in this round
+	unconfirmed bool   // the level is Default, and no replica confirmed some of its writes
+	known       fences // the fences that the settings of this round have passed
 }
 
 // applySteps makes steps and sets their replies.
@@ -74,7 +74,7 @@ func (r *request) Prepare(ctx context.Context, open []*step) error {
 	if err := r.quotas.refresh(ctx, r.Settings(), open, r.readCounts); err != nil {
 		return err
 	}
-	r.provisional, r.known = 0, r.fences.known() // read before the settings, so the settings are not older
+	r.provisional, r.known = 0, r.settings.Load().passed // read before the settings, so the settings are not older
 	return r.unmark(ctx, r.now, open)
 }
 
@@ -94,6 +94,7 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 	defer r.unspawn(decided)
 	loose := !slices.ContainsFunc(decided, func(st *step) bool { return st.Decision.Synced })
 	outcomes, at, err := r.servers.Put(ctx, r.clock(r.now), items, r.known, loose)
+	repliedAt := time.Now()
 	if err != nil {
 		for _, st := range decided {
 			r.unadmit(st)
@@ -115,7 +116,7 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 		entries = append(entries, r.applyOutcome(of[i], o, at)...)
 	}
 	r.lanes.Added(entries)
-	return r.passFences(ctx, outcomes, items)
+	return r.passFences(ctx, outcomes, items, repliedAt)
 }
 
 // Decide implements kernel.Medium.

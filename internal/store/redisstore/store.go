@@ -166,7 +166,6 @@ type Store struct {
 
 	records      *records.Reader
 	claimed      claimedRecords
-	fences       fences
 	trusted      *trustedclock.Clock // the clock of Now
 	latest       store.LatestTime    // of the changes by this process
 	quotas       quotas
@@ -180,6 +179,7 @@ type Store struct {
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
+	caughtUp    time.Time  // when the newest read of the settings by catchUp began; guarded by configuring
 	notify      func(*settings.Settings)
 	applied     atomic.Pointer[string] // the version of the settings with which the watcher has returned; written under configuring
 	edited      chan struct{}          // to followSettings: another node has changed the settings

@@ -90,17 +90,16 @@ const (
 	Skipped                      // the item before it was not applied
 	Changed                      // the record has changed
 	ClockSkew                    // the clocks differ too much: neither this call nor an earlier one applied it
-	StaleSettings                // the caller's settings lack a purge: neither this call nor an earlier one applied it
+	StaleSettings                // the caller's settings lack an edit: neither this call nor an earlier one applied it
 	Full                         // the server has no memory left: the call did nothing
 )
 
-// Outcome is the result of an item. Value is the record if the status is
-// Changed.
+// Outcome is the result of an item.
 type Outcome struct {
 	Status      Status
-	Value       string
-	Unconfirmed bool // see result
-	Resent      bool // it was sent more than once, so it may have been applied before
+	Value       string // Changed: the record; StaleSettings: the token of the newest fence
+	Unconfirmed bool   // see result
+	Resent      bool   // it was sent more than once, so it may have been applied before
 }
 
 // Item replaces one record and writes its index entries and counts. put applies
@@ -231,17 +230,20 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 		return 0, errDamaged
 	}
 	for i, at := range places {
-		m := reply[1+i]
+		m, status := reply[1+i], Changed
 		if m.IsInt64() {
 			n, _ := m.AsInt64()
 			outcomes[at] = Outcome{Status: Status(n)}
 			continue
 		}
+		if list, err := m.ToArray(); err == nil && len(list) == 1 {
+			m, status = list[0], StaleSettings
+		}
 		value, err := m.ToString()
 		if err != nil {
 			return 0, err
 		}
-		outcomes[at] = Outcome{Status: Changed, Value: value}
+		outcomes[at] = Outcome{Status: status, Value: value}
 	}
 	return now, nil
 }

@@ -38,8 +38,8 @@
 --   6  all checks passed, but the caller's clock differs by too much. Nothing of this
 --      call is applied. Reply 1 still reports an earlier call: a caller that
 --      repeats a call while a server is away learns its outcome.
---   7  all checks passed, but the caller's settings lack a purge. Nothing of the call
---      is applied, as with 6
+--   or a list with the token of the newest fence: all checks passed, but the caller's
+--      settings lack an edit. Nothing of the call is applied, as with 6
 --
 -- All checks come before the first write, and every key is in KEYS, so no item
 -- ends halfway. The items have different records, so one command can write for
@@ -51,12 +51,12 @@ local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
 local skewed = false
-local holder = call('HMGET', keys[number(args[5])], 'store', 'purge', args[7])
+local holder = call('HMGET', keys[number(args[5])], 'store', 'fence', args[7])
 local out = {clock, number(holder[3] or 0) or 0}
 if holder[1] ~= args[4] then
   return redis.error_reply('FOLIOT_STORE ' .. keys[number(args[5])])
 end
-local stale = (holder[2] or '') ~= args[6]
+local fence = holder[2] or ''
 if args[1] == '' then
   now = 9007199254740991
 else
@@ -105,8 +105,8 @@ local function decide(old)
     return old
   elseif skewed then
     return 6
-  elseif stale then
-    return 7
+  elseif fence ~= args[6] then
+    return {fence}
   elseif number(args[at + 6]) > now then
     return 2
   end
