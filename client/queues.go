@@ -138,10 +138,10 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "resume queue", name, &call{method: http.MethodPost, path: "/resume", repeatable: true})
 }
 
-// Purge cancels all unfinished tasks of a queue that were created until now, in
-// the background. When it returns, this is durable and survives a restart.
-// Queue.Purging reports whether it is under way. The client does not repeat it:
-// a repeat would also cancel tasks that were created after the first request.
+// Purge cancels all unfinished tasks that are in a queue now, in the background.
+// It returns after two seconds. Then this is durable and survives a restart, and
+// later tasks stay. Queue.Purging reports whether it is under way. The client
+// does not repeat it: a repeat would also cancel later tasks.
 func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge"})
 }
@@ -149,7 +149,7 @@ func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 // PurgeExactly is Purge if the queue has exactly n unfinished tasks. Otherwise
 // it cancels nothing and returns ErrCount, and the Error's Count is the number
 // of unfinished tasks. A task that enters the queue between the count and the
-// reply is cancelled too. n is at most a million.
+// reply may be cancelled too. n is at most a million.
 func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, error) {
 	query := url.Values{"expect": {strconv.Itoa(n)}}
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge", query: query})

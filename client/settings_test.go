@@ -86,9 +86,6 @@ func TestQueueSettingsArePutAndRead(t *testing.T) {
 	if got := ok(c.Queues.PurgeExactly(t.Context(), "mail", 1)); !got.Purging {
 		t.Errorf("%+v", got)
 	}
-	if got := ok(c.Queues.Purge(t.Context(), "mail")); !got.Purging {
-		t.Errorf("%+v", got)
-	}
 	if _, err := c.Queues.Delete(t.Context(), "mail"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a queue that is being purged is deleted: %v", err)
 	}

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
@@ -19,47 +20,49 @@ func serveAt(t *testing.T, begin time.Time) (s *service, set func(time.Time)) {
 var elsewhen = time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
 
 func TestRecordedTimesDependOnTheGivenClock(t *testing.T) {
-	s, _ := serveAt(t, elsewhen)
-	requests := []struct{ method, path, body string }{
-		{"POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "https://r.example/"}}`},
-		{"PUT", "/v1/tasks/b", `{"queue": "q", "delay": "1h", "http": {"url": "https://r.example/"}}`},
-		{"POST", "/v1/tasks/batch", `{"tasks": [{"name": "c", "delay": "1h", "http": {"url": "https://r.example/"}}]}`},
-		{"POST", "/v1/publish?url=https://r.example/", `{}`},
-		{"PATCH", "/v1/tasks/a", `{"delay": "2h"}`},
-		{"POST", "/v1/tasks/a/touch", ""},
-		{"POST", "/v1/tasks/a/run", ""},
-		{"DELETE", "/v1/tasks/a", ""},
-		{"POST", "/v1/tasks/cancel?queue=q", ""},
-		{"PUT", "/v1/queues/q", `{"rate": 1}`},
-		{"POST", "/v1/queues/q/pause", `{"for": "1h"}`},
-		{"POST", "/v1/queues/q/purge", ""},
-		{"PUT", "/v1/namespaces/n", `{}`},
-		{"POST", "/v1/secrets", `{}`},
-		{"POST", "/v1/tokens", `{"scope": "admin", "namespace": "*", "expires_in": "1h"}`},
-	}
-	for _, r := range requests { // only publish uses the header
-		if got := s.do(r.method, r.path, r.body, "Foliot-Delay: 1h", "Foliot-Client: page"); got.status >= 300 {
-			t.Errorf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := serveAt(t, elsewhen)
+		requests := []struct{ method, path, body string }{
+			{"POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "https://r.example/"}}`},
+			{"PUT", "/v1/tasks/b", `{"queue": "q", "delay": "1h", "http": {"url": "https://r.example/"}}`},
+			{"POST", "/v1/tasks/batch", `{"tasks": [{"name": "c", "delay": "1h", "http": {"url": "https://r.example/"}}]}`},
+			{"POST", "/v1/publish?url=https://r.example/", `{}`},
+			{"PATCH", "/v1/tasks/a", `{"delay": "2h"}`},
+			{"POST", "/v1/tasks/a/touch", ""},
+			{"POST", "/v1/tasks/a/run", ""},
+			{"DELETE", "/v1/tasks/a", ""},
+			{"POST", "/v1/tasks/cancel?queue=q", ""},
+			{"PUT", "/v1/queues/q", `{"rate": 1}`},
+			{"POST", "/v1/queues/q/pause", `{"for": "1h"}`},
+			{"POST", "/v1/queues/q/purge", ""},
+			{"PUT", "/v1/namespaces/n", `{}`},
+			{"POST", "/v1/secrets", `{}`},
+			{"POST", "/v1/tokens", `{"scope": "admin", "namespace": "*", "expires_in": "1h"}`},
 		}
-	}
-	want := task.CeilMillis(elsewhen)
-	log, err := s.store.Audit(t.Context(), settings.AuditFilter{}, 0, 100)
-	if err != nil || len(log.Entries) < len(requests)/2 {
-		t.Errorf("%d entries of %d requests, %v", len(log.Entries), len(requests), err)
-	}
-	for _, e := range log.Entries {
-		if e.At != want {
-			t.Errorf("%s %s is said to be of %v", e.Action, e.Target, e.At.Time())
+		for _, r := range requests { // only publish uses the header
+			if got := s.do(r.method, r.path, r.body, "Foliot-Delay: 1h", "Foliot-Client: page"); got.status >= 300 {
+				t.Errorf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+			}
 		}
-	}
-	for _, r := range s.all() {
-		if r.CreatedAt != want || r.State == task.Scheduled && r.Due != want.Add(time.Hour) {
-			t.Errorf("%s was created at %v, and is due at %v", r.Name, r.CreatedAt.Time(), r.Due.Time())
+		want := task.CeilMillis(elsewhen)
+		log, err := s.store.Audit(t.Context(), settings.AuditFilter{}, 0, 100)
+		if err != nil || len(log.Entries) < len(requests)/2 {
+			t.Errorf("%d entries of %d requests, %v", len(log.Entries), len(requests), err)
 		}
-	}
-	if q := s.store.Settings().Queue("default", "q"); q.PausedUntil != want.Add(time.Hour) || q.PurgeBefore != want {
-		t.Errorf("the queue: %+v", q)
-	}
+		for _, e := range log.Entries {
+			if e.At != want {
+				t.Errorf("%s %s is said to be of %v", e.Action, e.Target, e.At.Time())
+			}
+		}
+		for _, r := range s.all() {
+			if r.CreatedAt != want || r.State == task.Scheduled && r.Due != want.Add(time.Hour) {
+				t.Errorf("%s was created at %v, and is due at %v", r.Name, r.CreatedAt.Time(), r.Due.Time())
+			}
+		}
+		if q := s.store.Settings().Queue("default", "q"); q.PausedUntil != want.Add(time.Hour) || q.PurgeBefore != want.Add(settings.PurgeSkew) {
+			t.Errorf("the queue: %+v", q)
+		}
+	})
 }
 
 func TestHoldsAndExpiryDependOnTheGivenClock(t *testing.T) {

@@ -106,7 +106,7 @@ func (s *Server) flushEvent(w http.ResponseWriter, r *request, buf *bytes.Buffer
 	_ = r.out.hold(0)
 }
 
-// rest waits. It reports false if the stream must end.
+// rest waits. It reports false if the server or the request ends before.
 func (s *Server) rest(r *request, d time.Duration) bool {
 	wait := time.NewTimer(d)
 	defer wait.Stop()

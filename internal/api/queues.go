@@ -113,7 +113,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	purge := func(name string, cond task.Precondition) settings.Edit {
-		return settings.PurgeQueue{Namespace: r.namespace, Name: name, ID: task.NewID(s.now()), If: cond}
+		return settings.PurgeQueue{Namespace: r.namespace, Name: name, If: cond}
 	}
 	if expected == nil {
 		return s.editQueue(w, r, http.StatusAccepted, purge)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -43,11 +44,16 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 }
 
 // confirm waits until all nodes have applied the settings, which include e. If
-// some have not, the status of the reply is 202.
+// some have not, the status of the reply is 202. The reply to a purge also waits
+// for the difference of clocks (settings.PurgeSkew).
 func (s *Server) confirm(r *request, e settings.Edit) (err error) {
+	durable := time.Now()
 	r.settings = s.store.Settings()
 	if s.nodes != nil {
 		r.unconfirmed, err = s.nodes.Confirm(r.Context(), e)
+	}
+	if _, purge := e.(settings.PurgeQueue); purge && err == nil && !s.rest(r, time.Until(durable.Add(2*settings.PurgeSkew))) {
+		return task.ErrClosed
 	}
 	return err
 }

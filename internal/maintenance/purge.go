@@ -32,8 +32,8 @@ func (w *Worker) purges(ctx context.Context) {
 			}
 			open++
 			p := begun[key]
-			if p == nil || p.id != q.PurgeID || p.before != q.PurgeBefore { // a new purge: start from the beginning
-				p = &purge{id: q.PurgeID, before: q.PurgeBefore, doomed: q.Doomed()}
+			if p == nil || p.doomed.EnteredBefore != q.PurgeBefore { // a new purge: start from the beginning
+				p = &purge{doomed: q.Doomed()}
 				begun[key] = p
 			}
 			if err := w.step(ctx, p); err != nil {
@@ -49,17 +49,14 @@ func (w *Worker) purges(ctx context.Context) {
 
 // purge is the progress of one purge.
 type purge struct {
-	id        string
-	before    task.Millis
 	doomed    task.Filter
 	after     string // the name of the last task that was checked
 	cancelled int
 }
 
 // step cancels one page of the tasks of p. After the last page it removes the
-// mark of the queue. While the queue has the mark, none of its tasks is claimed,
-// and the store marks tasks that enter it. Therefore one pass through the queue
-// finds every task that the purge must cancel.
+// mark of the queue. The tasks of before the request are in the store when the
+// mark is, so one pass finds all of them.
 func (w *Worker) step(ctx context.Context, p *purge) error {
 	page, err := w.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {
@@ -74,7 +71,7 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id, Cancelled: p.cancelled}}); err != nil {
+	if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: f.EnteredBefore, Cancelled: p.cancelled}}); err != nil {
 		return err
 	}
 	w.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a queue was purged",

@@ -92,11 +92,11 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		add(t, s, "doomed", 3*purgePage/2)
 		add(t, s, "other", 3)
-		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed", ID: "purge"})
+		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed"})
 		young := task.DefaultSpec()
 		young.Name, young.ID, young.Queue, young.Request.URL = "young", "young", "doomed", "https://receiver.example/"
 		young.When = task.When{Relative: true, Delay: time.Hour}
-		if _, err := s.Transit(t.Context(), now().Add(-time.Hour), store.Changes([]task.Change{task.Create{Spec: young}})); err != nil { // the clock was set back
+		if _, err := s.Transit(t.Context(), now().Add(settings.PurgeSkew), store.Changes([]task.Change{task.Create{Spec: young}})); err != nil {
 			t.Fatal(err)
 		}
 		run(t, Config{}, s).Wake()

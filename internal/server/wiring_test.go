@@ -165,14 +165,14 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 	if late := a.History[0].Late; late < 0 || late > ahead/2 {
 		t.Errorf("a was late by %v", late)
 	}
-	w := httptest.NewRecorder()
-	if n.Node.API.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/queues/doomed/purge", nil)); w.Code != 202 {
-		t.Fatal(w.Body)
+	replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(n.Node.Clock()), []settings.Edit{settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: "doomed"}})
+	if err := errors.Join(err, replies[0].Err); err != nil {
+		t.Fatal(err)
 	}
 	if waits := get("waits"); waits.Reason != task.ReasonPurged || waits.FinishedAt < began {
 		t.Errorf("waits was cancelled at %v (%s), before the clock's %v", waits.FinishedAt.Time(), waits.Reason, began.Time())
 	}
-	w = httptest.NewRecorder()
+	w := httptest.NewRecorder()
 	n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/live", nil))
 	var live wire.Live
 	if err := json.Unmarshal(w.Body.Bytes(), &live); err != nil {

@@ -60,7 +60,7 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 	}{
 		{"suspended", one, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "default", Suspended: true}}, "/", 0, "foliot namespace set default --no-suspended"},
 		{"pause", one, settings.PauseQueue{Namespace: "default", Name: "mails", Paused: true, Until: until}, "/", time.Hour, "foliot queue resume mails"},
-		{"purge", one, settings.PurgeQueue{Namespace: "default", Name: "mails", ID: task.NewID(until)}, "/", 0, "the queue mails is being purged"},
+		{"purge", one, settings.PurgeQueue{Namespace: "default", Name: "mails"}, "/", 0, "the queue mails is being purged"},
 		{"runner", one, nil, "kind", 0, "this process does not run tasks to kind/close"},
 		{"breaker", dispatch.Config{BreakerFailures: 1}, nil, "/bad", time.Second, "host.test:80 failed repeatedly"},
 		{"retry_after", one, nil, "/busy", 30 * time.Second, "host.test:80 asked for a delay"},

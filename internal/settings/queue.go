@@ -46,14 +46,10 @@ type QueueSettings struct {
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
 
-	// PurgeBefore is the time at which the current purge was requested, or 0 if
-	// there is none. Until the purge is done, no task of the queue is claimed.
-	//
-	// PurgeID identifies the purge. The store marks each task that enters the
-	// queue during the purge with it (Task.SparedBy), and the purge cancels all
-	// other tasks.
+	// PurgeBefore is the mark of the current purge, or 0 if there is none: it
+	// cancels the tasks that entered the queue before this time. Until it is done,
+	// no task of the queue is claimed.
 	PurgeBefore task.Millis `json:"purge_before,omitempty"`
-	PurgeID     string      `json:"purge_id,omitempty"`
 }
 
 // RetryDefaults is a Retry in which each field can be left open.
@@ -189,7 +185,7 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	}
 	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
 	q.Paused, q.PausedUntil = old.Paused, old.PausedUntil
-	q.PurgeBefore, q.PurgeID = old.PurgeBefore, old.PurgeID
+	q.PurgeBefore = old.PurgeBefore
 	return append(change(&q), s.formerRetention(now, old, &q)...), nil
 }
 

@@ -14,7 +14,7 @@ func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
 		&QueueSettings{
 			Namespace: "n", Name: "q", Version: 3, CreatedAt: t0, Rate: 0.5, Burst: 2, Concurrency: 4, PerDestination: 5,
 			Retry: RetryDefaults{MaxAttempts: &n, MinBackoff: &ms, MaxBackoff: &ms, MaxAge: &ms}, Timeout: ms, ExpireAfter: ms,
-			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0, PurgeID: "p",
+			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0,
 		},
 		&NamespaceSettings{Name: "n", Version: 1, CreatedAt: t0, MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8, ChangeRate: 9, ReadRate: 10, EditRate: 11, Suspended: true},
 		&AccessToken{ID: "i", Namespace: "*", Scope: ScopeAdmin, Label: "l", Hash: "h", CreatedAt: t0, ExpiresAt: 2, RevokedAt: 3, LastUsedAt: 4},

@@ -286,7 +286,9 @@ func (c Patch) merge(now Millis, t *Task) {
 	if c.Shift != 0 {
 		t.reschedule(now, max(t.OriginalDue.Add(c.Shift), 1)) // 0 is no time
 	}
-	Set(&t.Queue, c.Queue)
+	if c.Queue != nil && *c.Queue != t.Queue {
+		t.Queue, t.QueuedAt = *c.Queue, now
+	}
 	Set(&t.Priority, c.Priority)
 	Set(&t.Request.URL, c.URL)
 	Set(&t.Request.Method, c.Method)
@@ -428,6 +430,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	t.State, t.Reason, t.FinishedAt, t.KeepUntil, t.Whole = Scheduled, "", 0, 0, false
+	t.QueuedAt = now
 	t.forgetAttempts()
 	t.reschedule(now, now)
 	return Result{Task: t, Effect: Updated}, nil

@@ -163,7 +163,7 @@ func TestPatchMerges(t *testing.T) {
 	want := old.Clone()
 	want.Version = 2
 	want.Delay, want.Due, want.OriginalDue = 2*time.Minute, t0+5+2*minute, t0+5+2*minute
-	want.Queue, want.Priority = "mail", High
+	want.Queue, want.QueuedAt, want.Priority = "mail", t0+5, High
 	want.Labels = map[string]string{"keep": "1", "set": "x", "new": "y"}
 	want.Request = Request{
 		URL: "http://Elsewhere.example:8080/x", Method: "PUT", Destination: "elsewhere.example:8080",

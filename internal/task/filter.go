@@ -15,10 +15,10 @@ type Filter struct {
 	DueBefore Millis            // exclusive bound of the due time that the client requested; zero means no bound
 	DueAfter  Millis            // exclusive bound of that due time; zero means no bound
 
-	Purge    string // tasks that the purge with this ID does not spare; "": all
-	Reason   string // the reason why the task is dead, expired or cancelled
-	Schedule string // the schedule that made the task
-	Prefix   string // the beginning of the name, in the form of ValidateRecordName
+	EnteredBefore Millis // exclusive bound of the time at which the task entered its queue; zero means no bound
+	Reason        string // the reason why the task is dead, expired or cancelled
+	Schedule      string // the schedule that made the task
+	Prefix        string // the beginning of the name, in the form of ValidateRecordName
 }
 
 // Match reports whether f selects t.
@@ -31,7 +31,7 @@ func (f *Filter) Match(t *Task) bool {
 		len(f.States) > 0 && !slices.Contains(f.States, t.State),
 		f.DueBefore != 0 && t.OriginalDue >= f.DueBefore,
 		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
-		f.Purge != "" && t.SparedBy == f.Purge,
+		f.EnteredBefore != 0 && t.Entered() >= f.EnteredBefore,
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name),
 		!strings.HasPrefix(t.Name, f.Prefix):

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -32,6 +33,7 @@ type Task struct {
 	Delay    time.Duration // valid if Relative
 
 	CreatedAt   Millis
+	QueuedAt    Millis // when it was last moved into its queue or retried; zero means never
 	CreatedBy   string // the id of the token that made this incarnation; "": a caller without a token, a schedule, or the death of a task
 	OriginalDue Millis // the due time that a client last requested; retries do not move it
 	Due         Millis // the start of the next attempt
@@ -69,10 +71,6 @@ type Task struct {
 
 	Idempotency *Idempotency  // recognises a repeat of the request that made the task; nil means no key
 	Replaced    []Idempotency // the marks of earlier incarnations, newest first, at most maxReplaced
-
-	// SparedBy is the ID of the purge that was under way when the task entered
-	// its queue. That purge does not cancel the task. Empty means none.
-	SparedBy string
 
 	Recur          *Recurrence // not nil exactly for a schedule
 	NotifySchedule bool        // set if the store must notify the schedule of this occurrence's end, for which it can wait
@@ -137,6 +135,9 @@ type Attempt struct {
 
 // Key returns the task's key.
 func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
+
+// Entered returns the time at which the task entered its queue.
+func (t *Task) Entered() Millis { return cmp.Or(t.QueuedAt, t.CreatedAt) }
 
 // Lane returns the lane in which the task waits. Quarantine precedes RunNow: a
 // task that may crash the process gets no precedence when it is run by hand.

@@ -230,8 +230,8 @@ type queuePurgeCmd struct {
 // Help shows examples below the usage line.
 func (queuePurgeCmd) Help() string {
 	return `Cancels all unfinished tasks that the queue has now. The server does this in the background, and goes on after a restart.
-Until it is done, the queue starts no attempt. A running attempt is the last one of its task. Tasks that are created later are
-not cancelled.
+Until it is done, the queue starts no attempt. A running attempt is the last one of its task. The command takes two seconds.
+Tasks that enter the queue later are not cancelled.
 
 The command asks for confirmation with the number of tasks, and asks again if this number has changed when you answer.
 Without a terminal it needs --yes.

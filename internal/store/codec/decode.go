@@ -121,7 +121,7 @@ func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (boo
 			break
 		}
 		switch {
-		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason && got.num != fieldSparedBy:
+		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason && got.num != fieldQueuedAt:
 		case got.num == fieldQueue:
 			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
@@ -142,8 +142,8 @@ func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (boo
 // lastFieldOf returns the last field that f can test.
 func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {
-	case f.Purge != "":
-		return fieldSparedBy
+	case f.EnteredBefore != 0:
+		return fieldQueuedAt
 	case f.Reason != "":
 		return fieldReason
 	case f.DueBefore != 0, f.DueAfter != 0:
@@ -194,6 +194,8 @@ func setField(t *task.Task, f field) error {
 		t.Request.BodySize = int(f.number)
 	case fieldCreatedAt:
 		t.CreatedAt = f.millis()
+	case fieldQueuedAt:
+		t.QueuedAt = f.millis()
 	case fieldOriginalDue:
 		t.OriginalDue = f.millis()
 	case fieldTimeout:
@@ -269,8 +271,6 @@ func setLifeField(t *task.Task, f field) error {
 	case fieldRecur:
 		t.Recur = &task.Recurrence{}
 		return eachField(f.bytes, f.copy, recurField(t.Recur))
-	case fieldSparedBy:
-		t.SparedBy = f.text()
 	case fieldAged:
 		t.Aged = f.duration()
 	case fieldKind:

@@ -61,7 +61,6 @@ const (
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
 	fieldWhole           = 41
 	fieldReplaced        = 42 // repeated: key, fingerprint
-	fieldSparedBy        = 45
 	fieldAged            = 46
 	fieldBody            = 47 // only if the store keeps the body in the record
 	fieldKind            = 48 // before fieldBody; the destination follows from it
@@ -69,6 +68,7 @@ const (
 	fieldChangedBy       = 50
 	fieldChangedAt       = 51
 	fieldChangedAction   = 52 // a number of actions, or a text
+	fieldQueuedAt        = 53 // before fieldBody
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -173,10 +173,9 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	for _, i := range t.Replaced {
 		dst = appendPair(dst, fieldReplaced, i.Key, i.Fingerprint)
 	}
-	dst = appendString(dst, fieldSparedBy, t.SparedBy)
 	dst = appendDuration(dst, fieldAged, t.Aged)
 	dst = appendString(dst, fieldKind, t.Request.Kind)
-	return appendAuthors(dst, t)
+	return appendInt(appendAuthors(dst, t), fieldQueuedAt, int64(t.QueuedAt))
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

@@ -42,7 +42,7 @@ func drawTask(t *rapid.T) *task.Task {
 		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
 		CancelRequested: rapid.Bool().Draw(t, "cancel"), MaybeSendingUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
-		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"), Aged: length.Draw(t, "aged"),
+		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), QueuedAt: millis.Draw(t, "queued"), Whole: rapid.Bool().Draw(t, "whole"), Aged: length.Draw(t, "aged"),
 		CreatedBy: author.Draw(t, "created by"), ChangedBy: author.Draw(t, "changed by"), ChangedAt: millis.Draw(t, "changed"),
 		ChangedAction: rapid.SampledFrom([]string{"", "task.cancel", "schedule.put", "task.unknown"}).Draw(t, "action"),
 	}
@@ -103,7 +103,7 @@ func TestAFilterMatchesTheBytesAsItMatchesTheRecord(t *testing.T) {
 			f.DueBefore, f.DueAfter = r.OriginalDue+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
 		}
 		if maybe("purge") {
-			f.Purge = rapid.SampledFrom([]string{r.SparedBy, "purge"}).Draw(t, "of")
+			f.EnteredBefore = r.Entered() + task.Millis(rapid.IntRange(-1, 1).Draw(t, "of"))
 		}
 		if maybe("reason") {
 			f.Reason = rapid.SampledFrom([]string{r.Reason, "gone"}).Draw(t, "of")

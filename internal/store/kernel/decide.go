@@ -72,8 +72,7 @@ const (
 // Decide decides one step. old is the record before it, nil if there is none, with
 // its body for a Fire. who makes the step. owner is the name of the task
 // that the step's Idempotency-Key has created, "" if there is none. Decide changes
-// nothing. It marks the new record if a purge must spare it, and signs the record
-// of a change.
+// nothing, and signs the new record of a change.
 func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, old *task.Task, f Facts) Decision {
 	if owner != "" && owner != st.Key.Name {
 		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}
@@ -97,7 +96,6 @@ func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, o
 		}
 	}
 	d.Synced = st.Kind != store.Extension && (st.Kind != store.Claim || err != nil)
-	f.Settings().Spare(old, result)
 	if st.Kind == store.Change {
 		task.Sign(now, who.Token, st.Transition.(task.Change), old, result)
 	}

@@ -125,9 +125,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 }
 
 func (s *Store) reapLocked(now task.Millis, t *task.Task, gone bool) {
-	result := t.Reap(now, gone, s.factsOf(t).Policy)
-	s.settings.Load().Spare(t, result)
-	s.keepLocked(result)
+	s.keepLocked(t.Reap(now, gone, s.factsOf(t).Policy))
 }
 
 // Sweep removes tasks whose retention ended at or before now, the longest ended

@@ -133,7 +133,6 @@ func (s *Store) changeLocked(now task.Millis, who settings.Actor, c task.Change)
 	if err != nil {
 		return store.Reply{Err: err}
 	}
-	s.settings.Load().Spare(old, result)
 	task.Sign(now, who.Token, c, old, result)
 	s.keepLocked(result)
 	return store.Reply{Result: result}
@@ -264,7 +263,6 @@ func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transitio
 	if !task.Applied(err) {
 		return store.Reply{Err: err}
 	}
-	s.settings.Load().Spare(old, result)
 	s.keepLocked(result)
 	return store.Reply{Result: result, Err: err}
 }

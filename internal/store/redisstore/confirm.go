@@ -51,7 +51,7 @@ func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, er
 	case settings.AddToken, settings.AddSecret:
 		return nil, nil // nothing is stopped
 	case settings.RevokeToken, settings.DropSecret: // no task is stopped
-	case settings.PurgeQueue, settings.DropNamespace: // Configure has raised the fences
+	case settings.DropNamespace: // Configure has raised the fences
 	default:
 		fencing.Go(func() { s.servers.Failures.Note("refuse claims by older settings", s.raiseFences(ctx)) })
 	}

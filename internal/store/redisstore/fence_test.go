@@ -9,71 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// The other node has not yet read the settings with the purge when it creates
-// tasks, and its clock is behind.
-func TestAPurgeSparesTasksThatAnotherNodeCreatesAfterItsReply(t *testing.T) {
-	quick.Leave(t, "waits for the skew of clocks")
-	t.Parallel()
-	for name, addrs := range map[string][]string{"one server": {redistest.New(t).Addr}, "a cluster": redistest.NewCluster(t, 3, 0).Addrs()} {
-		t.Run(name, func(t *testing.T) {
-			a, b := openNode(t, "a", addrs...), openNode(t, "b", addrs...)
-			stale := b.settings.Load()
-			now := a.now()
-			purge := func(id string) task.Filter {
-				replies, err := a.Configure(t.Context(), now, []settings.Edit{settings.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
-				if err != nil || replies[0].Err != nil {
-					t.Fatal(err, replies)
-				}
-				return a.Settings().Queue("default", "default").Doomed()
-			}
-			create := func(s *Store, prefix string) {
-				changes := make([]task.Change, 64)
-				for i := range changes {
-					spec := task.DefaultSpec()
-					spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint(prefix, i)}, fmt.Sprint("id", prefix, i)
-					spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now + 3_600_000}
-					changes[i] = task.Create{Spec: spec}
-				}
-				replies, err := s.Transit(t.Context(), now-500, store.Changes(changes))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, r := range replies {
-					if r.Err != nil {
-						t.Fatal(r.Err)
-					}
-				}
-			}
-			doomed := func(f task.Filter) map[string]int {
-				found := map[string]int{}
-				l, err := a.List(t.Context(), f, task.Page{Limit: 1000})
-				if err != nil || l.Next != "" {
-					t.Fatal(l.Next, err)
-				}
-				for _, one := range l.Tasks {
-					found[one.Name[:1]]++
-				}
-				return found
-			}
-			create(b, "b")
-			for round, id := range []string{"first", "second"} {
-				f := purge(id)
-				b.settings.Store(stale)
-				create(b, fmt.Sprint("c", round))
-				create(a, fmt.Sprint("d", round))
-				if got := doomed(f); got["b"] != 64 || got["c"] != 64*round || got["d"] != 64*round {
-					t.Errorf("the %s purge cancels %v, want 64 b and %d of c and of d each", id, got, 64*round)
-				}
-			}
-		})
-	}
-}
 
 // The removal of a namespace waits for each master, even for one that hangs. A
 // change on another master and an edit of a queue do not wait.

@@ -43,12 +43,9 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	defer leave()
 	replies := make([]settings.EditReply, len(edits))
 	for i, e := range edits {
-		switch e := e.(type) {
-		case settings.DropNamespace:
-			replies[i], err = s.dropNamespace(ctx, now, e)
-		case settings.PurgeQueue:
-			replies[i], err = s.purgeQueue(ctx, now, e)
-		default:
+		if drop, ok := e.(settings.DropNamespace); ok {
+			replies[i], err = s.dropNamespace(ctx, now, drop)
+		} else {
 			replies[i], err = s.edit(ctx, now, e)
 		}
 		if err != nil {
@@ -63,15 +60,6 @@ func (s *Store) edit(ctx context.Context, now task.Millis, e settings.Edit) (set
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	return s.editLocked(ctx, now, e)
-}
-
-// purgeQueue begins a purge (fence.go).
-func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e settings.PurgeQueue) (settings.EditReply, error) {
-	reply, err := s.edit(ctx, now, e)
-	if err != nil || reply.Err != nil {
-		return reply, err
-	}
-	return reply, s.raiseFences(ctx)
 }
 
 // maxEdits bounds how often an edit is applied. In each round at least one of the

@@ -166,7 +166,7 @@ func (g *generator) filter() task.Filter {
 		f.Labels = g.labels()
 	}
 	if g.IntN(6) == 0 {
-		f.Purge = g.oneOf(universePurges)
+		f.EnteredBefore = g.edge(g.now)
 	}
 	if g.IntN(8) == 0 {
 		f.Prefix = g.oneOf(universe.names)[:1]

@@ -9,9 +9,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// universePurges are the IDs of purges.
-var universePurges = []string{"purge-1", "purge-2"}
-
 // edit returns an edit of a setting: of a queue, mostly.
 func (g *generator) edit() settings.Edit {
 	namespace, name := g.oneOf(universe.namespaces), g.oneOf(universe.queues)
@@ -24,10 +21,10 @@ func (g *generator) edit() settings.Edit {
 	case n < 9:
 		return settings.PauseQueue{Namespace: namespace, Name: name, Paused: g.IntN(2) == 0, Until: g.now + 500, If: g.tag(key)}
 	case n < 10:
-		return settings.PurgeQueue{Namespace: namespace, Name: name, ID: g.oneOf(universePurges), If: g.tag(key)}
+		return settings.PurgeQueue{Namespace: namespace, Name: name, If: g.tag(key)}
 	case n < 11:
 		q := settings.NewSettings(g.Settings...).Queue(namespace, name)
-		return settings.EndPurge{Namespace: namespace, Name: name, Before: q.PurgeBefore, ID: g.oneOf(universePurges)}
+		return settings.EndPurge{Namespace: namespace, Name: name, Before: q.PurgeBefore - task.Millis(g.IntN(2))}
 	case n < 15:
 		return settings.PutNamespace{Settings: settings.NamespaceSettings{Name: namespace, MaxPending: int64(g.IntN(5)), MaxBytes: int64(g.IntN(3) * 20_000), Suspended: g.IntN(6) == 0}}
 	case n < 16:

@@ -1,97 +1,70 @@
 package storetest
 
 import (
-	"errors"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// purgeCases: the order of changes decides which tasks a purge cancels, never a clock.
+// purgeCases: the mark of a purge decides which tasks it cancels.
 var purgeCases = []testCase{
 	{
-		"a purge ends at its reply, at any time on the clock",
-		"A purge cancels the tasks that were in the queue at its edit. A task that comes into the queue after the reply stays, also if its clock is behind the purge's.",
+		"a purge cancels what entered the queue before its mark",
+		"A task enters its queue when it is created, replaced, moved there, retried, or begun by a schedule or a death. All other changes leave it in the purge.",
 		func(f *fixture) {
-			f.create("before", queue("q"))
-			f.must(start+3_600_000, task.Create{Spec: f.spec("before-ahead", queue("q"))}) // by a clock that was ahead
-			f.create("replaced", queue("q"))
+			mark := start.Add(settings.PurgeSkew)
+			q := "q"
+			f.create("before", queue(q))
+			f.must(mark-1, task.Create{Spec: f.spec("ahead", queue(q))}) // by a clock that is ahead
+			f.create("changed", queue(q))
+			f.create("replaced", queue(q))
 			f.create("moved")
-			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Queue = "q" })
-			f.edit(purgeOf("q", "purge-1"))
+			dead := f.create("retried", queue(q), at(start))
+			dying := f.create("dying", at(start), onDead)
+			nightly := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Queue = q })
+			for _, t := range []*task.Task{dead, dying} {
+				f.claim(start, t, "token")
+			}
+			f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			for _, name := range []string{q, task.DeadQueue} {
+				f.edit(settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: name})
+			}
 
-			early, q := start.Add(-500*time.Millisecond), "q"
-			f.must(early, task.Create{Spec: f.spec("after", queue("q"))})
-			f.must(early, task.Replace{Spec: f.spec("replaced", queue("q"))})
-			f.must(early, task.Patch{Key: key("moved"), Queue: &q})
-			if r := f.fire(start+1000, s); r.Err != nil || r.Spawned == nil {
+			f.must(mark, task.Create{Spec: f.spec("after", queue(q))})
+			f.must(mark, task.Patch{Key: key("changed"), Queue: &q, Labels: map[string]*string{"k": &q}})
+			f.must(mark, task.Replace{Spec: f.spec("replaced", queue(q))})
+			f.must(mark, task.Patch{Key: key("moved"), Queue: &q})
+			f.must(mark, task.Revive{Key: key("retried")})
+			if r := f.fire(mark, nightly); r.Err != nil || r.Spawned == nil {
 				f.Fatalf("fire: spawned %v, error %v", r.Spawned, r.Err)
 			}
-			f.wantNames("doomed", f.doomed("q"), "before", "before-ahead")
-			f.purgeOne("before", nil)
-			f.purgeOne("before-ahead", nil)
-			for _, name := range []string{"after", "replaced", "moved", task.OccurrenceName("nightly", start+1000)} {
-				f.purgeOne(name, task.ErrPrecondition)
+			if r := f.trySettle(mark, dying, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"}); r.Err != nil || r.Spawned == nil {
+				f.Fatalf("settle: spawned %v, error %v", r.Spawned, r.Err)
 			}
-			f.wantNames("doomed when it is done", f.doomed("q"))
+			f.wantNames("doomed", f.doomed(q), "ahead", "before", "changed")
+			f.wantNames("doomed death notices", f.doomed(task.DeadQueue))
 		},
 	},
 	{
-		"a purge cancels the tasks that an earlier one has spared",
-		"The mark of a purge spares a task from that purge alone; a change of the task keeps the mark.",
+		"the end of a purge does not end a later one",
+		"Each purge has a mark of its own, also in one millisecond and after the clock was set back.",
 		func(f *fixture) {
-			f.edit(purgeOf("q", "purge-1"))
-			f.create("a", queue("q"))
-			f.must(start, task.Patch{Key: key("a"), Labels: map[string]*string{"k": new(string)}})
-			f.claim(start+1000, f.get("a"), "token")
-			f.settle(start+1000, f.get("a"), "token", task.Outcome{Verdict: task.Failure})
-			f.wantNames("doomed by the first", f.doomed("q"))
-			first := f.store.Settings().Queue(task.DefaultNamespace, "q")
-			f.edit(purgeOf("q", "purge-2"))
-			f.wantNames("doomed by the second", f.doomed("q"), "a")
-			for _, r := range f.edits(settings.EndPurge{Namespace: first.Namespace, Name: first.Name, Before: first.PurgeBefore, ID: first.PurgeID}) {
-				if r.Err != nil || len(r.Changes) > 0 {
-					f.Errorf("the end of the first ended the second: %+v, error %v", r.Changes, r.Err)
-				}
+			purge := settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: "q"}
+			f.edit(purge)
+			first := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore
+			f.editAt(start-3_600_000, purge)
+			second := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore
+			f.edit(settings.EndPurge{Namespace: purge.Namespace, Name: "q", Before: first})
+			if got := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore; got != second || second <= first {
+				f.Errorf("the marks are %d and %d, and the first purge ended: the mark is %d", first, second, got)
 			}
-			second := f.store.Settings().Queue(task.DefaultNamespace, "q")
-			f.edit(settings.EndPurge{Namespace: second.Namespace, Name: second.Name, Before: second.PurgeBefore, ID: second.PurgeID})
-			f.create("b", queue("q"))
-			f.edit(purgeOf("q", "purge-3"))
-			f.wantNames("doomed by the third", f.doomed("q"), "a", "b")
 		},
 	},
-	{
-		"a death notice is spared too",
-		"The on_dead task that a settlement begins comes into its queue with the settlement.",
-		func(f *fixture) {
-			made := f.create("a", at(start), onDead)
-			f.edit(purgeOf(task.DeadQueue, "purge-1"))
-			f.claim(start, made, "token")
-			if r := f.trySettle(start, made, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"}); r.Err != nil || r.Spawned == nil {
-				f.Fatalf("spawned %v, error %v", r.Spawned, r.Err)
-			}
-			f.wantNames("doomed", f.doomed(task.DeadQueue))
-		},
-	},
-}
-
-func purgeOf(queue, id string) settings.PurgeQueue {
-	return settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: queue, ID: id}
 }
 
 // doomed returns the names of the tasks that the purge of a queue cancels.
 func (f *fixture) doomed(queue string) []string {
 	f.Helper()
 	return names(f.list(f.store.Settings().Queue(task.DefaultNamespace, queue).Doomed(), task.Page{Limit: 100}))
-}
-
-// purgeOne cancels a task of the queue q as a purge does.
-func (f *fixture) purgeOne(name string, want error) {
-	f.Helper()
-	only := f.store.Settings().Queue(task.DefaultNamespace, "q").Doomed()
-	if r := f.apply(start, task.Cancel{Key: key(name), Only: &only, Reason: task.ReasonPurged}); !errors.Is(r.Err, want) {
-		f.Errorf("purge of %q: error %v, want %v", name, r.Err, want)
-	}
 }

@@ -3,11 +3,8 @@ package directory
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"time"
 
-	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -30,7 +27,6 @@ func Purge(ctx context.Context, t *harness.Run) {
 	missing := st.Receiver.AwaitAll(ctx, append(late, neighbours...), 20*time.Second)
 	t.Must(missing == 0, "delivered, because they were created after the purge or are in another queue: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
 	mustBePurged(ctx, st, doomed[count-100:])
-	purgeRounds(ctx, st, 200)
 	st.Carry(ctx, harness.Phases{})
 	e := st.Evidence()
 	v := verify.CheckPurge(e, asked, purged, doomed)
@@ -65,21 +61,4 @@ func mustBePurged(ctx context.Context, st *harness.Environment, names []string) 
 		}
 	}
 	st.Run.Must(purged == len(names), "shown as cancelled, purged: %d of %d", purged, len(names))
-}
-
-// purgeRounds repeatedly creates a task right after the answer to a purge. The
-// task is younger than the purge, even if only by less than a millisecond, so
-// it must be delivered.
-func purgeRounds(ctx context.Context, st *harness.Environment, rounds int) {
-	var names []string
-	for i := range rounds {
-		in := harness.Task(fmt.Sprintf("right-after-%d", i), st.Receiver.URL(), timing.DueIn(0))
-		in.Queue = fmt.Sprintf("purged-%d", i)
-		harness.Check(st.Client.PutQueue(ctx, in.Queue, wire.QueueInput{})) // an unknown queue cannot be purged
-		harness.Check(st.Client.PurgeQueue(ctx, in.Queue))
-		harness.Check(st.Client.Do(ctx, http.MethodPost, "/tasks", in, nil))
-		names = append(names, in.Name)
-	}
-	missing := st.Receiver.AwaitAll(ctx, names, 10*time.Second)
-	st.Run.Must(missing == 0, "created right after a purge and delivered: %d of %d", rounds-missing, rounds)
 }
