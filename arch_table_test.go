@@ -227,7 +227,7 @@ var layers = []layer{
 		why:  "the nodes and the owners of shards as Redis keeps them: the store, which it calls back, knows the contents",
 	},
 	{
-		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		path: "internal/store/redisstore/records", may: []string{"internal/task", "internal/store/codec", "internal/store/kernel", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "the keys of a record are a function of the record alone: the changes are made above",
 	},

@@ -40,22 +40,15 @@ type Filter struct {
 type Query struct {
 	Filter
 
-	Bodies   bool // include the bodies of the tasks
-	PageSize int  // tasks of one request, at most 1000. Default: 1000, or 100 with bodies
-	// LatestEnded lists only tasks that have ended, the latest end first. There is
-	// one page, without bodies.
-	LatestEnded bool
+	Bodies      bool // include the bodies of the tasks
+	PageSize    int  // tasks of one request, at most 1000. Default: 1000, or 100 with bodies
+	LatestEnded bool // list only tasks that have ended, the latest end first
 }
 
 // Page is one page of a list.
 type Page struct {
 	Tasks []*Task
 	Next  string // cursor of the next page; empty: this is the last. A page without tasks can have a next page
-
-	// The following are only set with Query.LatestEnded.
-
-	More          bool      // more tasks match, or may match
-	CompleteSince time.Time // tasks that ended at this time or before can be missing; zero: none is missing
 }
 
 // Page returns the page at a cursor: the Next of another page, or "" for the
@@ -80,16 +73,14 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 		values.Set("order", "ended")
 	}
 	var list struct {
-		Tasks         []*Task   `json:"tasks"`
-		NextCursor    string    `json:"next_cursor"`
-		More          bool      `json:"more"`
-		CompleteSince time.Time `json:"complete_since"`
+		Tasks      []*Task `json:"tasks"`
+		NextCursor string  `json:"next_cursor"`
 	}
 	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &list}
 	if _, err := ts.conn.do(ctx, c); err != nil {
 		return nil, err
 	}
-	return &Page{Tasks: list.Tasks, Next: list.NextCursor, More: list.More, CompleteSince: list.CompleteSince}, nil
+	return &Page{Tasks: list.Tasks, Next: list.NextCursor}, nil
 }
 
 // List returns the tasks that q selects, in the order of Page. It reads the

@@ -141,7 +141,7 @@ func TestAnErrorIsTheLastThingAListYields(t *testing.T) {
 	}
 }
 
-func TestTheLatestEndsAreOnePage(t *testing.T) {
+func TestTheLatestEndsAreListedPageByPage(t *testing.T) {
 	c := serve(t).client()
 	fill(t, c, 6)
 	for _, name := range []string{"t-04", "t-01", "t-05"} {
@@ -151,10 +151,10 @@ func TestTheLatestEndsAreOnePage(t *testing.T) {
 	}
 	q := client.Query{LatestEnded: true, PageSize: 2}
 	page := must[*client.Page](t)(c.Tasks.Page(t.Context(), q, ""))
-	if len(page.Tasks) != 2 || !page.More || page.Next != "" || !page.CompleteSince.IsZero() || page.Tasks[0].FinishedAt.Before(page.Tasks[1].FinishedAt) {
+	if len(page.Tasks) != 2 || page.Next == "" || page.Tasks[0].FinishedAt.Before(page.Tasks[1].FinishedAt) {
 		t.Errorf("%+v", page)
 	}
-	if got := names(t, c, q); len(got) != 2 {
+	if got := names(t, c, q); len(got) != 3 {
 		t.Errorf("a list of all: %v", got)
 	}
 }

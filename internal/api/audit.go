@@ -49,7 +49,7 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, listEnd{Next: s.cursors.seal(f.Namespace, page.Next)})
+	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, s.cursors.seal(f.Namespace, page.Next))
 }
 
 // auditFilter reads the filter of the audit log. It selects the namespace of r.

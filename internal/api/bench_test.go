@@ -38,8 +38,8 @@ func (devNull) Due(context.Context, store.DueRead, store.DueFound) (task.Millis,
 	return 0, nil
 }
 
-func (devNull) ListEnded(context.Context, task.Millis, task.Filter, int) (task.Ended, error) {
-	return task.Ended{}, nil
+func (devNull) ListEnded(context.Context, task.Millis, task.Filter, task.Page) (task.Listing, error) {
+	return task.Listing{}, nil
 }
 
 func (devNull) Upcoming(context.Context, store.UpcomingRead) (task.Upcoming, error) {

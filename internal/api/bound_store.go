@@ -90,34 +90,32 @@ func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.
 const maxPage = task.MaxPageBytes + task.MaxBody
 
 // List implements Store.
-func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
+func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	return list(ctx, func() (task.Listing, error) { return l.Store.List(ctx, f, page) })
+}
+
+// ListEnded implements Store.
+func (l *boundStore) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
+	return list(ctx, func() (task.Listing, error) { return l.Store.ListEnded(ctx, now, f, page) })
+}
+
+// list reads a page within the bounds of the memory of replies.
+func list(ctx context.Context, read func() (task.Listing, error)) (listing task.Listing, err error) {
 	err = inTurn(ctx, func() error {
 		o := responseOf(ctx)
 		if o == nil || !o.reads {
-			listing, err = l.Store.List(ctx, f, page)
+			listing, err = read()
 			return err
 		}
 		if err := o.hold(maxPage); err != nil {
 			return err
 		}
-		if listing, err = l.Store.List(ctx, f, page); err != nil {
+		if listing, err = read(); err != nil {
 			return errors.Join(err, o.hold(0))
 		}
 		return o.hold(pageSize(listing.Tasks))
 	})
 	return listing, err
-}
-
-// ListEnded implements Store.
-func (l *boundStore) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (found task.Ended, err error) {
-	err = inTurn(ctx, func() error {
-		found, err = l.Store.ListEnded(ctx, now, f, limit)
-		if o := responseOf(ctx); err == nil && o != nil {
-			err = o.hold(pageSize(found.Tasks))
-		}
-		return err
-	})
-	return found, err
 }
 
 // Upcoming implements Store.

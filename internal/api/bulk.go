@@ -19,20 +19,30 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	p, err := page(r.query)
+	if err := oneOf(r.query, orderParam.name, orderParam.enum); err != nil {
+		return err
+	}
+	ended, format := r.query.Get(orderParam.name) == endedOrder, nameCursor
+	if ended {
+		format = endedCursor
+		if err := f.endedOnly(); err != nil {
+			return err
+		}
+	}
+	p, err := page(r.query, format)
 	if err != nil {
 		return err
 	}
 	if err := r.refuseBodies(p); err != nil {
 		return err
 	}
-	if err := oneOf(r.query, orderParam.name, orderParam.enum); err != nil {
-		return err
+	var listing task.Listing
+	if ended {
+		listing, err = s.store.ListEnded(r.Context(), s.now(), f.Filter, p)
+	} else {
+		listing, err = s.store.List(r.Context(), f.Filter, f.Narrow(p))
+		listing.Next = pastSchedules(listing.Next)
 	}
-	if r.query.Get(orderParam.name) == endedOrder {
-		return s.listEnded(w, r, &f, p)
-	}
-	listing, err := s.store.List(r.Context(), f.Filter, f.Narrow(p))
 	if err != nil {
 		return err
 	}
@@ -41,7 +51,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 		t := tasks[i]
 		tasks[i] = nil
 		return s.show(r, t)
-	}, listEnd{Next: cursor(pastSchedules(listing.Next))})
+	}, cursor(format, listing.Next))
 }
 
 // bulkChange is a change of all tasks that match a filter.

@@ -12,22 +12,29 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A cursor of names is opaque to clients: a format byte, then the name after
-// which the next page begins.
-const cursorFormat = "1"
+// A cursor is opaque to clients: a format byte, then the name after which the next
+// page begins. In a list by ends, it is the ended place.
+const (
+	nameCursor  = "1"
+	endedCursor = "2"
+)
 
-func cursor(after string) string {
+func cursor(format, after string) string {
 	if after == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorFormat + after))
+	return base64.RawURLEncoding.EncodeToString([]byte(format + after))
 }
 
-func parseCursor(c string) (string, error) {
+func parseCursor(format, c string) (string, error) {
 	b, err := base64.RawURLEncoding.DecodeString(c)
-	after, ok := strings.CutPrefix(string(b), cursorFormat)
-	if err == nil && ok && after != allSchedules {
-		err = task.ValidateRecordName("", after)
+	after, ok := strings.CutPrefix(string(b), format)
+	name := after
+	if format == endedCursor {
+		name = after[min(task.EndedPlaceTime, len(after)):]
+	}
+	if err == nil && ok && name != allSchedules {
+		err = task.ValidateRecordName("", name)
 	}
 	if err != nil || !ok {
 		return "", badCursor()

@@ -98,16 +98,19 @@ func FuzzSettings(f *testing.F) {
 func FuzzCursor(f *testing.F) {
 	s := newSealer()
 	f.Add(s.seal("acme", 42))
-	f.Add(cursor("order-42"))
+	f.Add(cursor(nameCursor, "order-42"))
+	f.Add(cursor(endedCursor, task.EndedPlace(42, "order-42")))
 	f.Add("MTE")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		if n, err := s.open("acme", text); err == nil && s.seal("acme", n) != text {
 			t.Fatalf("%q is taken for %d", text, n)
 		}
-		if after, err := parseCursor(text); err == nil && after != "" {
-			if again, err := parseCursor(cursor(after)); err != nil || again != after {
-				t.Fatalf("%q is taken for %q", text, after)
+		for _, format := range []string{nameCursor, endedCursor} {
+			if after, err := parseCursor(format, text); err == nil && after != "" {
+				if again, err := parseCursor(format, cursor(format, after)); err != nil || again != after {
+					t.Fatalf("%q is taken for %q", text, after)
+				}
 			}
 		}
 	})

@@ -69,7 +69,7 @@ var (
 	forceParam     = param{name: "force", about: "true: revoke even the last valid operator's token with scope admin.", format: "boolean"}
 	limitParam     = param{name: "limit", about: "The maximum number of items; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam    = param{name: "cursor", about: "next_cursor of the page before. Use the same filters."}
-	orderParam     = param{name: "order", about: "ended: only delivered, cancelled, expired and dead tasks, the latest end first. Such a list has one page.", enum: []string{endedOrder}}
+	orderParam     = param{name: "order", about: "ended: only delivered, cancelled, expired and dead tasks, the latest end first.", enum: []string{endedOrder}}
 	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
 	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
 
@@ -240,8 +240,8 @@ func dueBounds(f *task.Filter, q url.Values) error {
 	return nil
 }
 
-// page reads limit, cursor and include.
-func page(q url.Values) (p task.Page, err error) {
+// page reads limit, include, and a cursor of that format.
+func page(q url.Values, format string) (p task.Page, err error) {
 	p.Bodies = q.Get("include") == "body"
 	if q.Has("include") && !p.Bodies {
 		return p, notAllowed("bad_parameter", "include", includes)
@@ -250,7 +250,7 @@ func page(q url.Values) (p task.Page, err error) {
 		return p, err
 	}
 	if q.Has("cursor") {
-		p.After, err = parseCursor(q.Get("cursor"))
+		p.After, err = parseCursor(format, q.Get("cursor"))
 	}
 	return p, err
 }
@@ -283,7 +283,7 @@ func limitOr(q url.Values, usual int) (int, error) {
 // pageOf returns the requested page of items, which are sorted by name, and the
 // cursor of the next page.
 func pageOf[T any](q url.Values, items []T, name func(T) string) (part []T, next string, err error) {
-	p, err := page(q)
+	p, err := page(q, nameCursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -294,7 +294,7 @@ func pageOf[T any](q url.Values, items []T, name func(T) string) (part []T, next
 	part = items[from:]
 	if len(part) > p.Limit {
 		part = part[:p.Limit]
-		next = cursor(name(part[len(part)-1]))
+		next = cursor(nameCursor, name(part[len(part)-1]))
 	}
 	return part, next, nil
 }

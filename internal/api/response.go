@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"runtime"
 	"time"
@@ -176,17 +175,10 @@ func responseOf(ctx context.Context) *response {
 	return o
 }
 
-// listEnd has the members of a list after its items.
-type listEnd struct {
-	Next  string `json:"next_cursor,omitempty"`
-	More  bool   `json:"more,omitempty"`
-	Since string `json:"complete_since,omitempty"`
-}
-
-// writeItems sends a page of a list item by item: {"name": [items]} with the
-// members of end. At most one item, or a few small ones, are encoded but
-// not sent.
-func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, end listEnd) error {
+// writeItems sends a page of a list item by item: {"name": [items]}, with
+// next_cursor unless next is "". At most one item, or a few small ones, are encoded
+// but not sent.
+func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
 	buf := s.buffer()
 	defer s.release(buf)
 	begun := false
@@ -219,12 +211,10 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 		}
 	}
 	buf.WriteByte(']')
-	rest, _ := json.Marshal(end) // marshalling strings cannot fail
-	if len(rest) > len("{}") {
-		buf.WriteByte(',')
+	if next != "" { // its characters need no escapes
+		buf.WriteString(`,"next_cursor":"` + next + `"`)
 	}
-	buf.Write(rest[1:])
-	buf.WriteByte('\n')
+	buf.WriteString("}\n")
 	_ = flush()
 	return nil
 }

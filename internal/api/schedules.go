@@ -16,7 +16,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	if f.Labels, err = labels(r.query); err != nil {
 		return err
 	}
-	p, err := page(r.query)
+	p, err := page(r.query, nameCursor)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 		t := listing.Tasks[i]
 		listing.Tasks[i] = nil
 		return r.showSchedule(t)
-	}, listEnd{Next: cursor(strings.TrimPrefix(listing.Next, "@"))})
+	}, cursor(nameCursor, strings.TrimPrefix(listing.Next, "@")))
 }
 
 func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {

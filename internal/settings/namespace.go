@@ -45,8 +45,6 @@ type NamespaceSettings struct {
 	ManagedBy string `json:"managed_by,omitempty"` // see Owner
 
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
-
-	Former *FormerRetention `json:"former_retention,omitempty"` // nil: none
 }
 
 // Key implements Setting.
@@ -117,13 +115,10 @@ func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, erro
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	exists, tag := old != nil && old.Version != 0, "" // a client has set nothing in version 0
+	exists, tag := old != nil, ""
 	if exists {
 		tag = old.ETag()
 		n.Version, n.CreatedAt = old.Version, old.CreatedAt
-	}
-	if old != nil {
-		n.Former = old.Former
 	}
 	if err := e.If.CheckTag(exists, tag); err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
 	q.Paused, q.PausedUntil = old.Paused, old.PausedUntil
 	q.PurgeBefore = old.PurgeBefore
-	return append(change(&q), s.formerRetention(now, old, &q)...), nil
+	return change(&q), nil
 }
 
 // ETag returns the entity tag of the record, without quotes.
@@ -217,7 +217,7 @@ func (e DropQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 	if old.PurgeBefore != 0 {
 		return nil, &BusyError{"queue", e.Name, "the queue is being purged: wait until the purge ends"}
 	}
-	return append([]SettingChange{{Key: e.Target()}}, s.formerRetention(now, old, &QueueSettings{})...), nil
+	return []SettingChange{{Key: e.Target()}}, nil
 }
 
 // PauseQueue pauses or resumes a queue. Attempts under way continue.

@@ -25,13 +25,11 @@ type TaskStore interface {
 	// the read may be missing or counted twice.
 	Due(ctx context.Context, r DueRead, found DueFound) (exact task.Millis, err error)
 
-	// ListEnded returns the tasks of f.Namespace that match f and have ended, the
-	// latest end first: at most limit. It leaves out tasks whose retention has
-	// ended by now. f.States must not be empty, and has only states of ended
-	// tasks. It examines about MaxPageExamined records: Ended.Since reports if
-	// that was not enough. Tasks can be missing if their retention is unknown to
-	// Settings.EndedSpans.
-	ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error)
+	// ListEnded is List for tasks that have ended, in the order of
+	// task.EndedPlace. The bounds of the page and its Next are such places. It
+	// leaves out tasks whose retention has ended by now. f.States must not be
+	// empty, and has only states of ended tasks.
+	ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error)
 
 	// Upcoming returns waiting records in the order of their due times. It claims
 	// nothing. In a shared store it reads the shards of all nodes.

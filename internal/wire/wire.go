@@ -186,11 +186,6 @@ type Attempt struct {
 type TaskList struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
-
-	// The following are only set in a list with order=ended.
-
-	More          bool   `json:"more,omitempty" doc:"With order=ended: more tasks match, or may match, but cannot be listed. Use a larger limit, or filters."`
-	CompleteSince string `json:"complete_since,omitempty" format:"date-time" doc:"With order=ended: tasks that ended at this time or before can be missing, because one search examines at most 10,000 records."`
 }
 
 // BatchInput is the body of a batch create.

@@ -37,7 +37,7 @@ func TestAnIncompleteNumberOfDeadTasksIsNamedSo(t *testing.T) {
 		const real = window.fetch
 		window.fetch = async (url, options) => {
 			const path = String(url)
-			if (path.includes('order=ended')) return new Response(JSON.stringify({ ...(await (await real(url, options)).json()), more: true }))
+			if (path.includes('order=ended')) return new Response(JSON.stringify({ ...(await (await real(url, options)).json()), next_cursor: 'more' }))
 			if (!path.includes('/v1/queues?')) return real(url, options)
 			const reply = await real(path.replace(/[?&]cursor=[^&]*/, ''), options)
 			await new Promise((r) => setTimeout(r, 800))

@@ -607,10 +607,6 @@ export interface TaskInput {
 }
 
 export interface TaskList {
-  /** With order=ended: tasks that ended at this time or before can be missing, because one search examines at most 10,000 records. */
-  complete_since?: string
-  /** With order=ended: more tasks match, or may match, but cannot be listed. Use a larger limit, or filters. */
-  more?: boolean
   /** Absent on the last page. A page may be short or empty and still have a next_cursor. */
   next_cursor?: string
   tasks: Array<Task>
@@ -771,7 +767,7 @@ export interface ListTasksQuery {
   label?: Array<string>
   /** The maximum number of items; 100 by default. */
   limit?: number | bigint
-  /** ended: only delivered, cancelled, expired and dead tasks, the latest end first. Such a list has one page. */
+  /** ended: only delivered, cancelled, expired and dead tasks, the latest end first. */
   order?: "ended"
   /** Only tasks whose names begin with this. */
   prefix?: string

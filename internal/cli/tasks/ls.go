@@ -49,7 +49,7 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	switch {
 	case c.Sort != "" && c.Sort != "ended" && !sorts:
 		return usage.Errorf("--sort", "%q is not one of due, name, created, ended", c.Sort)
-	case c.Sort == "ended" && c.Limit == 0, c.Sort != "" && c.Limit > pageSize:
+	case sorts && c.Limit > pageSize:
 		return usage.Errorf("--limit", "--sort %s lists at most %d tasks: pass -n %d, and filters to select others", c.Sort, pageSize, pageSize)
 	}
 	filter, err := c.Resolve(time.Now())
@@ -81,27 +81,15 @@ func (c *Ls) all(ctx context.Context, con *console.Console, api *client.Client, 
 
 // latestEnded prints the tasks that ended last.
 func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
-	page, err := api.Tasks.Page(ctx, client.Query{Filter: filter, LatestEnded: true, PageSize: c.Limit}, "")
-	if err != nil {
-		return err
-	}
 	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON"})
-	for _, t := range page.Tasks {
-		err = out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
-		if err != nil {
-			return errors.Join(err, out.End())
-		}
+	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter, LatestEnded: true}, c.Limit, func(t *client.Task) error {
+		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
+	})
+	err = errors.Join(err, out.End()) // the tasks that were read before an error are printed
+	if err == nil && more {
+		con.Notef("showing the latest %d; --limit 0 lists all", shown)
 	}
-	if err := out.End(); err != nil {
-		return err
-	}
-	switch {
-	case !page.CompleteSince.IsZero():
-		con.Notef("tasks that ended at %s or before can be missing: the search examined the maximum number of records", wording.Instant(page.CompleteSince))
-	case page.More:
-		con.Notef("showing the latest %d; use -n, or filters to select others", len(page.Tasks))
-	}
-	return nil
+	return err
 }
 
 // taskTable prints tasks as rows, or as objects with -o json.

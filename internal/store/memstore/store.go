@@ -157,14 +157,43 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 		return task.Listing{}, err
 	}
 	defer s.leave()
-	var l task.Listing
-	weight := 0
-	for i, name := range s.namesLocked(f.Namespace, page) {
-		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
-			return l, nil
+	return s.pageLocked(&f, page, func(t *task.Task) string { return t.Name }), nil
+}
+
+// ListEnded returns one page of the ended tasks of f.Namespace that match f, the
+// latest end first.
+func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.Listing{}, err
+	}
+	defer s.leave()
+	return s.pageLocked(&f, page, func(t *task.Task) string {
+		if t.State.Live() || t.KeepUntil <= now {
+			return ""
 		}
-		l.Next = name
-		t := s.records[task.Key{Namespace: f.Namespace, Name: name}]
+		return t.EndedPlace()
+	}), nil
+}
+
+// pageLocked returns one page of the tasks that match f, in the order of their
+// places. A task without a place is not in the list.
+func (s *Store) pageLocked(f *task.Filter, page task.Page, placeOf func(*task.Task) string) (l task.Listing) {
+	in := map[string]*task.Task{}
+	for _, t := range s.records {
+		if t.Namespace != f.Namespace {
+			continue
+		}
+		if place := placeOf(t); place > page.After && (page.Before == "" || place < page.Before) {
+			in[place] = t
+		}
+	}
+	weight := 0
+	for i, place := range slices.Sorted(maps.Keys(in)) {
+		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
+			return l
+		}
+		l.Next = place
+		t := in[place]
 		if !f.Match(t) {
 			continue
 		}
@@ -175,35 +204,7 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 		l.Tasks = append(l.Tasks, t)
 	}
 	l.Next = ""
-	return l, nil
-}
-
-// ListEnded returns the tasks that match f and ended last. It examines all.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, limit int) (task.Ended, error) {
-	if err := s.enter(ctx); err != nil {
-		return task.Ended{}, err
-	}
-	defer s.leave()
-	latest := task.NewLatest(limit)
-	for _, t := range s.records {
-		if t.Namespace == f.Namespace && !t.State.Live() && t.KeepUntil > now && f.Match(t) {
-			latest.Add(t)
-		}
-	}
-	return latest.Result(false), nil
-}
-
-// namesLocked returns the names of a namespace that lie within a page's bounds,
-// in order.
-func (s *Store) namesLocked(namespace string, page task.Page) []string {
-	var names []string
-	for key := range s.records {
-		if key.Namespace == namespace && key.Name > page.After && (page.Before == "" || key.Name < page.Before) {
-			names = append(names, key.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return l
 }
 
 // Durability returns "memory": no state outlives the process.

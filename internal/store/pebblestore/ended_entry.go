@@ -7,29 +7,32 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// endedEntry is the value of an index entry of a dead or finished task. It
+// endedEntry is the value of a dead or finished task's entry in keepPrefix. It
 // contains all that a sweep must know of the record, so that the sweep need not
-// read it. On disk: the state, 1 byte; the stored bytes (Task.Stored) and the
-// length of the queue's name, varints; that name; the digest of the
-// Idempotency-Key.
+// read it. On disk: the state, 1 byte; the time of the end, 8 bytes; the stored
+// bytes (Task.Stored) and the length of the queue's name, varints; that name; the
+// digest of the Idempotency-Key.
 type endedEntry struct {
 	state  task.State
+	end    task.Millis
 	size   int64 // Task.Stored
 	queue  string
 	digest string
 }
 
 func endedEntryOf(t *task.Task) endedEntry {
-	return endedEntry{state: t.State, size: t.Stored(), queue: t.Queue, digest: digest(t)}
+	return endedEntry{state: t.State, end: t.FinishedAt, size: t.Stored(), queue: t.Queue, digest: digest(t)}
 }
 
-// task returns the part of the record that counts need.
+// task returns the part of the record that counts and the index by end need.
 func (k endedEntry) task(key task.Key) *task.Task {
-	return task.Remains(key, k.queue, k.state, k.size)
+	t := task.Remains(key, k.queue, k.state, k.size)
+	t.FinishedAt = k.end
+	return t
 }
 
 func (k endedEntry) append(dst []byte) []byte {
-	dst = append(dst, byte(k.state))
+	dst = appendInstant(append(dst, byte(k.state)), k.end)
 	dst = binary.AppendUvarint(dst, uint64(k.size))
 	dst = binary.AppendUvarint(dst, uint64(len(k.queue)))
 	dst = append(dst, k.queue...)
@@ -38,15 +41,16 @@ func (k endedEntry) append(dst []byte) []byte {
 
 func parseEndedEntry(src []byte) (endedEntry, error) {
 	damaged := errors.Join(errDamaged, errors.New("the index entry of an ended task"))
-	if len(src) == 0 || !task.State(src[0]).Valid() || task.State(src[0]).Live() {
+	if len(src) < 1+instantLen || !task.State(src[0]).Valid() || task.State(src[0]).Live() {
 		return endedEntry{}, damaged
 	}
-	k := endedEntry{state: task.State(src[0])}
-	size, n := binary.Uvarint(src[1:])
+	k := endedEntry{state: task.State(src[0]), end: instant(src[1:])}
+	src = src[1+instantLen:]
+	size, n := binary.Uvarint(src)
 	if n <= 0 || size > task.MaxBody {
 		return endedEntry{}, damaged
 	}
-	k.size, src = int64(size), src[1+n:]
+	k.size, src = int64(size), src[n:]
 	length, n := binary.Uvarint(src)
 	if n <= 0 || length > uint64(len(src)-n) {
 		return endedEntry{}, damaged

@@ -1,5 +1,7 @@
 package pebblestore
 
+import "github.com/foliot/foliot/internal/store/kernel"
+
 // The format of the directory.
 //
 //	key                                                value
@@ -10,8 +12,9 @@ package pebblestore
 //	body/<namespace>\0<name>                           format byte, the bytes of a larger body
 //	due/<lane><due><name>                              empty: the task is scheduled
 //	run/<namespace>\0<name>                            the lease's end: the task is running
-//	dead/<keep until><namespace>\0<name>               for a sweep, see endedEntry: the task is dead
-//	done/<keep until><namespace>\0<name>               the same: the task is finished
+//	dead/<namespace>\0<ended place>                    empty: the task is dead; see task.EndedPlace
+//	done/<namespace>\0<ended place>                    the same: the task is finished
+//	keep/<keep until><namespace>\0<name>               for a sweep, see endedEntry: the task is dead or finished
 //	idem/<namespace>\0<digest>                         the name of the task made with that Idempotency-Key
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; no key if none;
 //	                                                   also the number of unfinished occurrences of a schedule
@@ -25,10 +28,10 @@ package pebblestore
 // is 8 bytes, big-endian, with the sign bit flipped, so that keys sort by
 // time. No namespace, queue, destination or name contains a zero byte.
 //
-// A live task is in exactly one of due and run. Any other task is in exactly
-// one of dead and done. The key and the value of an index entry are derived
-// from the record alone. So one atomic batch moves a task between indexes, and
-// a scrub can find errors.
+// A live task is in exactly one of due and run. Any other task is in keep, and
+// in exactly one of dead and done (kernel.EntriesOf). The key and the value of an
+// index entry are derived from the record alone. So one atomic batch moves a task
+// between indexes, and a scrub can find errors.
 //
 // Besides Pebble's files the directory contains markerFile, plain text with the
 // format of the directory: codec.Format. It is read before anything is written,
@@ -50,11 +53,15 @@ const (
 	runPrefix   = "run/"
 	deadPrefix  = "dead/"
 	donePrefix  = "done/"
+	keepPrefix  = "keep/"
 	idemPrefix  = "idem/"
 	countPrefix = "count/"
 	setPrefix   = "set/"
 	auditPrefix = "audit/"
 )
+
+// endPrefix has the first words of the indexes by end.
+var endPrefix = [...]string{kernel.DeadByEnd: deadPrefix, kernel.DoneByEnd: donePrefix}
 
 var (
 	cleanKey  = []byte(metaPrefix + "clean")

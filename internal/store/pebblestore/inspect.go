@@ -214,7 +214,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte, t *task.Task) error {
 	case auditPrefix:
 		_, err := parseAuditEntry(key, value)
 		return err
-	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
+	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, keepPrefix, idemPrefix:
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
 			r.add("%q belongs to no task", key)
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -60,11 +61,17 @@ func appendDueKey(dst []byte, l task.Lane, p task.Position) []byte {
 	return append(dst, p.Name...)
 }
 
-// appendEndedKey appends the key of the entry of t, a dead or finished task.
-func appendEndedKey(dst []byte, prefix string, t *task.Task) []byte {
-	dst = append(dst, prefix...)
-	dst = appendInstant(dst, t.KeepUntil)
-	return appendName(dst, t.Key())
+// appendEntryKey appends the key of an index entry of t.
+func appendEntryKey(dst []byte, t *task.Task, e kernel.Entry) []byte {
+	switch e.Index {
+	case kernel.ByDue:
+		return appendDueKey(dst, t.Lane(), task.Position{Due: e.At, Name: t.Name})
+	case kernel.ByLease:
+		return appendTaskKey(dst, runPrefix, t.Key())
+	case kernel.ByRetention:
+		return appendName(appendInstant(append(dst, keepPrefix...), e.At), t.Key())
+	}
+	return appendTaskKey(dst, endPrefix[e.Index], task.Key{Namespace: t.Namespace, Name: task.EndedPlace(e.At, t.Name)})
 }
 
 // prefixEnd returns the first key after all keys that begin with prefix. The

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -78,13 +79,14 @@ func (c *committer) repairRecord(r *request, key task.Key) error {
 	}
 	c.touch(r)
 	b := c.open()
-	index, value := appendIndexEntry(nil, nil, t)
 	if t.State == task.Scheduled {
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
 	}
 	r.repair.found(key, lacks)
-	if err := b.Set(index, value, nil); err != nil {
-		return err
+	for _, e := range kernel.EntriesOf(t) {
+		if err := b.Set(appendEntryKey(nil, t, e), appendEntryValue(nil, t, e.Index), nil); err != nil {
+			return err
+		}
 	}
 	owner, err := c.keyOwner(idemKey{key.Namespace, digest(t)})
 	if err != nil || owner != "" {
@@ -113,7 +115,7 @@ func (c *committer) repairEntry(r *request, key []byte) error {
 	}
 	space, _, _ := strings.Cut(string(key), "/")
 	if t != nil {
-		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
+		if _, has := indexOf(t, key); has {
 			return c.repairRecord(r, t.Key()) // the key is right, the value wrong
 		}
 		r.repair.found(t.Key(), store.FoundEntry(space, true))

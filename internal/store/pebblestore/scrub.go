@@ -10,12 +10,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // scrubbed are the key spaces that a scrub walks, in this order. Records come
 // first, so that missing entries are restored before the entries are examined.
-var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
+var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, keepPrefix}
 
 // Scrub implements store.Scrubber. The cursor is the last key that was
 // examined.
@@ -152,15 +153,16 @@ func (sc *scrub) examineRecord(key, value []byte) error {
 	return err
 }
 
-// lacking describes the missing entry of t, or returns "" if none is missing.
+// lacking describes the missing entries of t, or returns "" if none is missing.
 func lacking(from getter, t *task.Task) (string, error) {
-	key, want := appendIndexEntry(nil, nil, t)
-	got, err := getValue(from, key)
-	if err != nil {
-		return "", err
-	}
-	if got == nil || !bytes.Equal(got, want) {
-		return lackingEntry(t), nil
+	for _, e := range kernel.EntriesOf(t) {
+		got, err := getValue(from, appendEntryKey(nil, t, e))
+		if err != nil {
+			return "", err
+		}
+		if got == nil || !bytes.Equal(got, appendEntryValue(nil, t, e.Index)) {
+			return lackingEntry[e.Index], nil
+		}
 	}
 	if d := digest(t); d != "" {
 		owner, err := getValue(from, appendIdemKey(nil, t.Namespace, d))
@@ -174,14 +176,12 @@ func lacking(from getter, t *task.Task) (string, error) {
 	return "", nil
 }
 
-func lackingEntry(t *task.Task) string {
-	switch t.State {
-	case task.Scheduled:
-		return "it had no entry in the due index, and would never have fired"
-	case task.Running:
-		return "it had no valid entry among the running tasks, and would have been stuck if its attempt was lost"
-	}
-	return "it had no valid entry among the ended tasks, and would never have been swept"
+var lackingEntry = [...]string{
+	kernel.ByDue:       "it had no entry in the due index, and would never have fired",
+	kernel.ByLease:     "it had no valid entry among the running tasks, and would have been stuck if its attempt was lost",
+	kernel.DeadByEnd:   "it had no entry among the dead tasks, and would not have been listed with those that ended last",
+	kernel.DoneByEnd:   "it had no entry among the finished tasks, and would not have been listed with those that ended last",
+	kernel.ByRetention: "it had no valid entry among the ended tasks, and would never have been swept",
 }
 
 // getValue returns a copy of a key's value, or nil if there is none. The copy
@@ -236,8 +236,18 @@ func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
 	case bytes.HasPrefix(key, []byte(idemPrefix)):
 		return digest(t) != "" && bytes.Equal(key, appendIdemKey(nil, t.Namespace, digest(t))), t, nil
 	}
-	wantKey, wantValue := appendIndexEntry(nil, nil, t)
-	return bytes.Equal(key, wantKey) && bytes.Equal(value, wantValue), t, nil
+	in, has := indexOf(t, key)
+	return has && bytes.Equal(value, appendEntryValue(nil, t, in)), t, nil
+}
+
+// indexOf returns the index in which t has an entry with that key.
+func indexOf(t *task.Task, key []byte) (in kernel.Index, has bool) {
+	for _, e := range kernel.EntriesOf(t) {
+		if bytes.Equal(key, appendEntryKey(nil, t, e)) {
+			return e.Index, true
+		}
+	}
+	return 0, false
 }
 
 // ownerOf returns the key of the task that an entry is about.
@@ -252,6 +262,11 @@ func ownerOf(key, value []byte) (owner task.Key, ok bool) {
 		owner, err = parseName(rest)
 		owner.Name = string(value)
 	case deadPrefix, donePrefix:
+		if owner, err = parseName(rest); len(owner.Name) < task.EndedPlaceTime {
+			return task.Key{}, false
+		}
+		owner.Name = owner.Name[task.EndedPlaceTime:]
+	case keepPrefix:
 		if len(rest) < instantLen {
 			return task.Key{}, false
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -79,8 +80,11 @@ var broken = []struct {
 	{"a waiting task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "waits") }, "waits", "never have fired"},
 	{"a task that was run by hand has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "urgent") }, "urgent", "never have fired"},
 	{"a running task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "runs") }, "runs", "among the running"},
-	{"a dead task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "dead") }, "dead", "never have been swept"},
-	{"a finished task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "done") }, "done", "never have been swept"},
+	{"a dead task has no entries", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "dead") }, "dead", "not have been listed"},
+	{"a finished task has no entries", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "done") }, "done", "not have been listed"},
+	{"a dead task is in no list", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "dead", kernel.DeadByEnd) }, "dead", "not have been listed"},
+	{"a finished task is in no list", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "done", kernel.DoneByEnd) }, "done", "not have been listed"},
+	{"a finished task has no retention", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "done", kernel.ByRetention) }, "done", "never have been swept"},
 	{"an Idempotency-Key has no entry", func(s *Store, b *pebble.Batch) {
 		_ = b.Delete(appendIdemKey(nil, task.DefaultNamespace, "key of waits"), nil)
 	}, "waits", "Idempotency-Key"},
@@ -89,8 +93,12 @@ var broken = []struct {
 	}, "runs", "no valid entry"},
 	{"the entry of a dead task is wrong", func(s *Store, b *pebble.Batch) {
 		r := record(s, "dead")
-		_ = b.Set(appendEndedKey(nil, deadPrefix, r), endedEntry{state: task.Dead, queue: "other"}.append(nil), nil)
+		_ = b.Set(appendEntryKey(nil, r, kernel.Entry{Index: kernel.ByRetention, At: r.KeepUntil}), endedEntry{state: task.Dead, queue: "other"}.append(nil), nil)
 	}, "dead", "no valid entry"},
+	{"an entry at another end", func(s *Store, b *pebble.Batch) {
+		r := record(s, "done")
+		_ = b.Set(appendEntryKey(nil, r, kernel.Entry{Index: kernel.DoneByEnd, At: r.FinishedAt - 1}), nil, nil)
+	}, "done", "does not match its record"},
 	{"an entry at another time", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
 		_ = b.Set(appendDueKey(nil, e.Lane, task.Position{Due: e.Due - 1000, Name: e.Name}), nil, nil)
@@ -146,9 +154,14 @@ func record(s *Store, name string) *task.Task {
 	return r
 }
 
-func dropIndex(s *Store, b *pebble.Batch, name string) {
-	key, _ := appendIndexEntry(nil, nil, record(s, name))
-	_ = b.Delete(key, nil)
+// dropIndex removes the entries of a task, or those in some indexes.
+func dropIndex(s *Store, b *pebble.Batch, name string, in ...kernel.Index) {
+	r := record(s, name)
+	for _, e := range kernel.EntriesOf(r) {
+		if len(in) == 0 || slices.Contains(in, e.Index) {
+			_ = b.Delete(appendEntryKey(nil, r, e), nil)
+		}
+	}
 }
 
 func TestAScrubRepairsDamageMadeByHand(t *testing.T) {

@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -298,43 +299,45 @@ func digest(t *task.Task) string {
 	return t.Idempotency.Key
 }
 
-// putIndex moves the task from the index entry of old to that of t.
+// putIndex moves the task from the index entries of old to those of t.
 func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
-	c.oldKey = c.oldKey[:0]
-	if old != nil {
-		c.oldKey, _ = appendIndexEntry(c.oldKey, nil, old)
+	if e, ok := task.Notice(old, t); ok {
+		c.filling.notices = append(c.filling.notices, e)
 	}
-	c.newKey, c.value = appendIndexEntry(c.newKey[:0], c.value[:0], t)
-	if bytes.Equal(c.oldKey, c.newKey) {
-		if t.State == task.Scheduled {
-			return nil // the entry has no value
+	left := kernel.EntriesOf(old)
+	for _, e := range kernel.EntriesOf(t) {
+		c.newKey, c.value = appendEntryKey(c.newKey[:0], t, e), appendEntryValue(c.value[:0], t, e.Index)
+		had := len(left)
+		left = slices.DeleteFunc(left, func(e kernel.Entry) bool {
+			c.oldKey = appendEntryKey(c.oldKey[:0], old, e)
+			return bytes.Equal(c.oldKey, c.newKey)
+		})
+		if len(left) < had && len(c.value) == 0 {
+			continue // it stays as it is
 		}
-	} else if old != nil {
+		if e.Index == kernel.ByDue {
+			c.filling.scheduled = append(c.filling.scheduled, t.Entry())
+		}
+		if err := b.Set(c.newKey, c.value, nil); err != nil {
+			return err
+		}
+	}
+	for _, e := range left {
+		c.oldKey = appendEntryKey(c.oldKey[:0], old, e)
 		if err := b.Delete(c.oldKey, nil); err != nil {
 			return err
 		}
 	}
-	if t.State == task.Scheduled {
-		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
-	}
-	if !t.State.Live() {
-		c.latest.See(t.FinishedAt)
-	}
-	if e, ok := task.Notice(old, t); ok {
-		c.filling.notices = append(c.filling.notices, e)
-	}
-	return b.Set(c.newKey, c.value, nil)
+	return nil
 }
 
-// appendIndexEntry appends the key and the value of the one index entry of t.
-func appendIndexEntry(key, value []byte, t *task.Task) (k, v []byte) {
-	switch t.State {
-	case task.Scheduled:
-		return appendDueKey(key, t.Lane(), t.Entry().Position()), value
-	case task.Running:
-		return appendTaskKey(key, runPrefix, t.Key()), appendInstant(value, t.Lease.Until)
-	case task.Dead:
-		return appendEndedKey(key, deadPrefix, t), endedEntryOf(t).append(value)
+// appendEntryValue appends the value of the entry of t in an index.
+func appendEntryValue(dst []byte, t *task.Task, in kernel.Index) []byte {
+	switch in {
+	case kernel.ByLease:
+		return appendInstant(dst, t.Lease.Until)
+	case kernel.ByRetention:
+		return endedEntryOf(t).append(dst)
 	}
-	return appendEndedKey(key, donePrefix, t), endedEntryOf(t).append(value)
+	return dst
 }

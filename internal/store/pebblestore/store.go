@@ -42,7 +42,6 @@ type Store struct {
 	watcher   atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
 	counts    counts
 	abandoned kernel.Abandoned
-	latest    store.LatestTime // at which tasks have ended; the committer raises it
 
 	// settings are the synced settings. Open and the syncer store them,
 	// Settings loads them.

@@ -22,12 +22,9 @@ func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
 	}
-	for _, prefix := range []string{donePrefix, deadPrefix} {
-		n, err := c.sweepIndex(r, prefix, r.sweep-r.swept)
-		if err != nil {
-			return err
-		}
-		r.swept += n
+	var err error
+	if r.swept, err = c.sweepTasks(r); err != nil {
+		return err
 	}
 	n, err := c.sweepLog(r, r.sweep-r.swept)
 	if err != nil {
@@ -38,8 +35,8 @@ func (c *committer) sweep(r *request) error {
 	return nil
 }
 
-func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err error) {
-	space := []byte(prefix)
+func (c *committer) sweepTasks(r *request) (n int, err error) {
+	space := []byte(keepPrefix)
 	end := append(appendInstant(bytes.Clone(space), r.now), 0xff) // no namespace begins with 0xff
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: end})
 	if err != nil {
@@ -47,7 +44,7 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	var first, last []byte
-	for ok := it.First(); ok && n < limit; ok = it.Next() {
+	for ok := it.First(); ok && n < r.sweep; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
 			return 0, err
@@ -75,7 +72,7 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 	return n, errors.Join(err, it.Error())
 }
 
-// remove removes a task, except for its index entry.
+// remove removes a task, except for its entry by the end of its retention.
 func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	b := c.open()
 	c.note(r, key, nil, nil, true)
@@ -83,9 +80,18 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	old := k.task(key)
 	c.counters.move(old, nil)
 	c.recount.move(key, old, nil)
-	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
-	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)
-	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, k.digest, ""))
+	err := c.putKeyOwner(b, key.Namespace, k.digest, "")
+	for _, prefix := range []string{taskPrefix, bodyPrefix} {
+		c.oldKey = appendTaskKey(c.oldKey[:0], prefix, key)
+		err = errors.Join(err, b.Delete(c.oldKey, nil))
+	}
+	for _, e := range kernel.EntriesOf(old) {
+		if e.Index != kernel.ByRetention {
+			c.oldKey = appendEntryKey(c.oldKey[:0], old, e)
+			err = errors.Join(err, b.Delete(c.oldKey, nil))
+		}
+	}
+	return err
 }
 
 // leases returns at most limit tasks with leases that ended at or before now.

@@ -21,6 +21,7 @@ func TestCountsAndEndedEntriesAreDecodedAsEncoded(t *testing.T) {
 			t.Fatalf("%v, %v, want %v", got, err, want)
 		}
 		k := endedEntry{
+			end:   task.Millis(rapid.Int64().Draw(t, "end")),
 			state: rapid.SampledFrom([]task.State{task.Delivered, task.Cancelled, task.Expired, task.Dead}).Draw(t, "state"),
 			size:  rapid.Int64Range(0, task.MaxBody).Draw(t, "size"), queue: rapid.String().Draw(t, "queue"), digest: rapid.String().Draw(t, "digest"),
 		}
@@ -36,7 +37,8 @@ func FuzzValues(f *testing.F) {
 		return append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...)
 	}
 	f.Add(appendAuditKey(nil, 2), entryOf(&settings.AuditEntry{At: 1, Action: "task.cancel", Target: "t", ID: "t", Version: 1}))
-	f.Add([]byte(donePrefix+"12345678ns\x00name"), endedEntry{state: task.Dead, size: 7, queue: "q", digest: "d"}.append(nil))
+	f.Add([]byte(donePrefix+"ns\x0012345678name"), []byte{})
+	f.Add([]byte(keepPrefix+"12345678ns\x00name"), endedEntry{state: task.Dead, size: 7, queue: "q", digest: "d"}.append(nil))
 	f.Add([]byte(countPrefix+"ns\x00q"), appendCounts(nil, task.Counts{Bytes: 3}))
 	q := &settings.QueueSettings{Namespace: "ns", Name: "q", Rate: 1}
 	data, err := settings.EncodeSetting(q)

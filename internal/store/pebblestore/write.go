@@ -23,8 +23,8 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	return len(left), err
 }
 
-// Sweep implements store.LeaseStore. It removes finished tasks first, then dead
-// ones, then entries of the audit log.
+// Sweep implements store.LeaseStore. It removes tasks first, then entries of the
+// audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
 	for swept < limit {

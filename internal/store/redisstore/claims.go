@@ -91,7 +91,7 @@ func (s *Store) firstScores(ctx context.Context, indexes []string) ([]*task.Mill
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	var indexes []string
 	for _, h := range s.own.Owned() {
-		indexes = append(indexes, h.Dead, h.Gone)
+		indexes = append(indexes, h.Keep)
 	}
 	n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal}, indexes)
 	if err != nil || n == limit {

@@ -33,7 +33,8 @@
 //	foliot:{tag}:due:<lane>    ZSET    name → due time; a lane is read only when a node asks for it
 //	foliot:{tag}:idx           ZSET    lane → a lower bound of its earliest due time
 //	foliot:{tag}:fly           ZSET    task → the end of its lease
-//	foliot:{tag}:dead, :gone   ZSET    task → the end of its retention
+//	foliot:{tag}:dead, :gone   ZSET    dead and finished tasks, sorted by namespace and end
+//	foliot:{tag}:keep          ZSET    dead or finished task → the end of its retention
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → the number of tasks
 //	foliot:{tag}:idem          HASH    Idempotency-Key → when it was taken, and the name of its task
 //	foliot:{tag}:own           HASH    id: the owner; until: the end of its lease; epoch: the number
@@ -72,9 +73,9 @@
 // itself keeps lanes and listings sorted, and collisions are impossible. The
 // price is about 30 bytes for each key.
 //
-// Invariants of each shard, at every moment: each task has exactly one index
-// entry, and it matches the record; the counts match the records; the bound in
-// idx is not later than the lane's first due time.
+// Invariants of each shard, at every moment: each task has exactly the index
+// entries of its record (kernel.EntriesOf); the counts match the records; the
+// bound in idx is not later than the lane's first due time.
 //
 // A record also has the task's body, if it is small.
 //

@@ -131,8 +131,19 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 		}
 		t := r.Task
 		want[entry{sh.Names, f}] = 0
-		p := records.PlaceIn(sh, t)
-		want[entry{p.Key, p.Member}] = p.Score
+		switch {
+		case t.State == task.Scheduled:
+			want[entry{sh.Due(keyspace.LaneMember(t.Lane())), t.Name}] = t.Due
+		case t.State == task.Running:
+			want[entry{sh.Running, f}] = t.Lease.Until
+		default:
+			ends := sh.Gone
+			if t.State == task.Dead {
+				ends = sh.Dead
+			}
+			want[entry{ends, t.Namespace + "/" + t.EndedPlace()}] = 0
+			want[entry{sh.Keep, f}] = t.KeepUntil
+		}
 		c := counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}]
 		c.Move(nil, t)
 		counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}] = c
@@ -156,7 +167,7 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 		w.found("%s has a body and no record", f)
 	}
 	bounds := w.set(sh.Lanes)
-	keys := []string{sh.Names, sh.Running, sh.Dead, sh.Gone}
+	keys := []string{sh.Names, sh.Running, sh.Dead, sh.Gone, sh.Keep}
 	for _, lane := range members {
 		keys = append(keys, sh.Due(lane))
 		first := lanes.Forever

@@ -86,6 +86,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		limits = []int{1, 20, 1000}
 	}
 	f := func(name string) string { return keyspace.Field(keyed(name)) }
+	end := func(name string, at task.Millis) string { return keyspace.EndMember(task.DefaultNamespace, at, name) }
 	for what, command := range map[string][]string{
 		"a due entry is gone":                 {"ZREM", due.Due(lane), "due"},
 		"a due entry is at the wrong time":    {"ZADD", due.Due(lane), "9999999999999", "due"},
@@ -97,10 +98,15 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		"a lease ends at another time":        {"ZADD", of("runs").Running, "1", f("runs")},
 		"a running entry without a record":    {"ZADD", due.Running, "1", f("nobody")},
 		"a running entry of one that waits":   {"ZADD", due.Running, "1", f("due")},
-		"a dead one is in no index":           {"ZREM", of("dead").Dead, f("dead")},
-		"a dead entry of one that is gone":    {"ZADD", of("gone").Dead, "1", f("gone")},
-		"one that is gone is in no index":     {"ZREM", of("gone").Gone, f("gone")},
-		"a gone entry without a record":       {"ZADD", due.Gone, "1", f("nobody")},
+		"a dead one is in no list":            {"ZREM", of("dead").Dead, end("dead", began)},
+		"a dead entry of one that is gone":    {"ZADD", of("gone").Dead, "0", end("gone", began)},
+		"one that is gone is in no list":      {"ZREM", of("gone").Gone, end("gone", began)},
+		"a gone entry at another time":        {"ZADD", of("gone").Gone, "0", end("gone", began-1)},
+		"a gone entry without a record":       {"ZADD", due.Gone, "0", end("nobody", began)},
+		"a gone entry without a name":         {"ZADD", due.Gone, "0", "x"},
+		"a dead one is never removed":         {"ZREM", of("dead").Keep, f("dead")},
+		"one that is gone is removed early":   {"ZADD", of("gone").Keep, "1", f("gone")},
+		"a kept entry of one that waits":      {"ZADD", due.Keep, "1", f("due")},
 		"a record has no name":                {"ZREM", due.Names, f("due")},
 		"a name without a record":             {"ZADD", due.Names, "0", f("nobody")},
 		"a body without a record":             {"HSET", due.Body, f("nobody"), "x"},

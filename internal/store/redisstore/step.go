@@ -41,7 +41,6 @@ type request struct {
 
 // applySteps makes steps and sets their replies.
 func (s *Store) applySteps(ctx context.Context, r *request, steps []*step) error {
-	s.latest.See(r.now)
 	return kernel.Make(ctx, r, steps)
 }
 

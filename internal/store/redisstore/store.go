@@ -167,7 +167,6 @@ type Store struct {
 	records      *records.Reader
 	claimed      claimedRecords
 	trusted      *trustedclock.Clock // the clock of Now
-	latest       store.LatestTime    // of the changes by this process
 	quotas       quotas
 	scrubber     *scrub.Scrubber
 	reapCalls    atomic.Uint64

@@ -1,18 +1,14 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -192,127 +188,4 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 		return nil, task.ErrNotFound
 	}
 	return got[0].WithBody(), nil
-}
-
-// List implements store.TaskStore. It merges the names of all shards, so a page
-// costs a read of each shard.
-func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.Listing{}, err
-	}
-	defer leave()
-	l, err := s.list(ctx, f, page)
-	return l, s.failure(err)
-}
-
-func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task.Listing, err error) {
-	weight := 0
-	for examined := 0; examined < task.MaxPageExamined; {
-		limit := min(max(page.Limit, 100), task.MaxPageExamined-examined)
-		names, more, err := s.namesAfter(ctx, f.Namespace, cmp.Or(l.Next, page.After), page.Before, limit)
-		if err != nil {
-			return task.Listing{}, err
-		}
-		reads := make([]records.Read, len(names))
-		for i, name := range names {
-			reads[i] = records.Read{Key: task.Key{Namespace: f.Namespace, Name: name}, Body: page.Bodies}
-		}
-		got, err := s.records.ReadAll(ctx, reads)
-		if err != nil {
-			return task.Listing{}, err
-		}
-		for i, g := range got {
-			if len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
-				return l, nil
-			}
-			l.Next = names[i]
-			examined++
-			if g.Task == nil || !f.Match(g.Task) {
-				continue
-			}
-			t := g.Task
-			if page.Bodies {
-				t = g.WithBody()
-			}
-			weight += t.Weight()
-			l.Tasks = append(l.Tasks, t)
-		}
-		if !more {
-			l.Next = ""
-			return l, nil
-		}
-	}
-	return l, nil
-}
-
-// names is the contribution of one shard to a part of a listing.
-type names struct {
-	shard *keyspace.Shard
-	list  []string
-	more  bool // more names may follow the last one
-}
-
-// namesAfter returns the next names of a namespace below the bound before,
-// sorted, and whether there are more. An empty bound means none. namesAfter
-// reads slightly more than limit/shards names from each shard, and reads again
-// if that was too few.
-func (s *Store) namesAfter(ctx context.Context, namespace, after, before string, limit int) (all []string, more bool, err error) {
-	parts := make([]*names, len(s.shards))
-	for i, sh := range s.shards {
-		parts[i] = &names{shard: sh, more: true}
-	}
-	open := parts
-	for ask := min(limit+1, 8+2*limit/len(parts)); len(open) > 0; ask = min(2*ask, limit+1) {
-		if err := s.readNames(ctx, open, namespace, after, before, ask); err != nil {
-			return nil, false, err
-		}
-		all = all[:0]
-		for _, p := range parts {
-			all = append(all, p.list...)
-		}
-		slices.Sort(all)
-		open, more = open[:0:0], len(all) > limit
-		for _, p := range parts {
-			if p.more && (!more || p.list[len(p.list)-1] < all[limit]) {
-				open = append(open, p)
-			}
-		}
-	}
-	return all[:min(len(all), limit)], more, nil
-}
-
-// readNames reads the next limit names in each shard.
-func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after, before string, limit int) error {
-	last := "(" + namespace + "0" // '0' follows '/'
-	if before != "" {
-		last = "(" + namespace + "/" + before
-	}
-	commands := make([]redisconn.Command, len(parts))
-	for i, p := range parts {
-		first := "[" + namespace + "/"
-		if n := len(p.list); n > 0 {
-			first = "(" + namespace + "/" + p.list[n-1]
-		} else if after != "" {
-			first = "(" + namespace + "/" + after
-		}
-		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrangebylex().Key(p.shard.Names).Min(first).Max(last).Limit(0, int64(limit)).Build()
-		}
-	}
-	results, err := s.servers.Ask(ctx, commands...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		read, err := r.AsStrSlice()
-		if err != nil {
-			return err
-		}
-		for _, member := range read {
-			parts[i].list = append(parts[i].list, strings.TrimPrefix(member, namespace+"/"))
-		}
-		parts[i].more = len(read) == limit
-	}
-	return nil
 }

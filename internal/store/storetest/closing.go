@@ -32,7 +32,7 @@ var closeCases = []testCase{
 				},
 				"Get":            func() error { _, err := s.Get(ctx, made.Key()); return err },
 				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
-				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), 1); return err },
+				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), task.Page{Limit: 1}); return err },
 				"Upcoming":       func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
 				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
 				"LanePages": func() error {

@@ -36,6 +36,9 @@ func audit(ctx context.Context, s store.Store, now task.Millis, namespaces []str
 		if err != nil {
 			return append(errs, err)
 		}
+		if err := compareEnded(ctx, s, math.MinInt64, task.Filter{Namespace: namespace, States: endedStates}, 1000, tasks); err != nil {
+			errs = append(errs, err)
+		}
 		for _, t := range tasks {
 			if err := whole(t); err != nil {
 				errs = append(errs, fmt.Errorf("record %s/%s: %w", t.Namespace, t.Name, err))

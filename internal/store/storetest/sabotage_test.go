@@ -27,6 +27,7 @@ type saboteur struct {
 	reap   func(context.Context, task.Millis, int) (int, error)
 	sweep  func(context.Context, task.Millis, int) (int, error)
 
+	listEnded func(context.Context, task.Millis, task.Filter, task.Page) (task.Listing, error)
 	configure func(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error)
 	counts    func(context.Context) (map[task.QueueKey]task.Counts, error)
 	audit     func(context.Context, settings.AuditFilter, uint64, int) (settings.AuditPage, error)
@@ -121,6 +122,15 @@ var sabotages = map[string]func(*saboteur){
 			l, err := s.Store.List(ctx, f, page)
 			if l.Next != "" {
 				l.Next += "~" // after all names that begin with it
+			}
+			return l, err
+		}
+	},
+	"leaves out the task that ended last": func(s *saboteur) {
+		s.listEnded = func(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
+			l, err := s.Store.ListEnded(ctx, now, f, page)
+			if page.After == "" && len(l.Tasks) > 1 {
+				l.Tasks = l.Tasks[1:]
 			}
 			return l, err
 		}
@@ -316,6 +326,13 @@ func (s *saboteur) List(ctx context.Context, f task.Filter, page task.Page) (tas
 		return s.list(ctx, f, page)
 	}
 	return s.Store.List(ctx, f, page)
+}
+
+func (s *saboteur) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
+	if s.listEnded != nil {
+		return s.listEnded(ctx, now, f, page)
+	}
+	return s.Store.ListEnded(ctx, now, f, page)
 }
 
 func (s *saboteur) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {

@@ -32,6 +32,9 @@ func look(ctx context.Context, s store.Store) (view, error) {
 		for _, t := range tasks {
 			v.Records = append(v.Records, plain(t))
 		}
+		if err := compareEnded(ctx, s, math.MinInt64, task.Filter{Namespace: namespace, States: endedStates}, 100, tasks); err != nil {
+			return view{}, err
+		}
 	}
 	reads := make([]store.LaneRead, 0, 100)
 	for _, lane := range universe.lanes() {

@@ -676,10 +676,6 @@ class _TaskList(TypedDict):
 
 
 class TaskList(_TaskList, total=False):
-    complete_since: str
-    """With order=ended: tasks that ended at this time or before can be missing, because one search examines at most 10,000 records."""
-    more: bool
-    """With order=ended: more tasks match, or may match, but cannot be listed. Use a larger limit, or filters."""
     next_cursor: str
     """Absent on the last page. A page may be short or empty and still have a next_cursor."""
 
@@ -855,7 +851,7 @@ class ListTasksQuery(TypedDict, total=False):
     limit: int
     """The maximum number of items; 100 by default."""
     order: Literal["ended"]
-    """ended: only delivered, cancelled, expired and dead tasks, the latest end first. Such a list has one page."""
+    """ended: only delivered, cancelled, expired and dead tasks, the latest end first."""
     prefix: str
     """Only tasks whose names begin with this."""
     queue: str

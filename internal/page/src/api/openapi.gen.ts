@@ -637,8 +637,6 @@ export interface TaskInput {
 }
 
 export interface TaskList {
-  complete_since?: string
-  more?: boolean
   next_cursor?: string
   tasks: Array<Task>
 }

@@ -20,24 +20,23 @@ export interface Collected {
 // latest returns the tasks that died last.
 export async function latest(filter: Filter, signal: AbortSignal): Promise<Collected> {
   const list = await listTasks({ ...query(filter), ...query({ state: ['dead'] }), order: 'ended', limit: most }, undefined, signal)
-  return { tasks: list.tasks, examined: list.tasks.length, complete: !list.more }
+  return { tasks: list.tasks, examined: list.tasks.length, complete: !list.next_cursor }
 }
 
-// collect lists dead tasks in the order of their names, and returns those for
-// which keep returns true. The API has no filter by destination.
+// collect lists dead tasks, the latest end first, and returns those for which keep
+// returns true. The API has no filter by destination.
 export async function collect(filter: Filter, bound: number, signal: AbortSignal, keep: (t: Task) => boolean = () => true): Promise<Collected> {
   const tasks: Task[] = []
   let cursor: string | undefined
   let examined = 0
   let complete = false
   for (let page = 0; page < pages && examined < bound && !complete; page++) {
-    const list = await listTasks({ ...query(filter), ...query({ state: ['dead'] }), limit: Math.min(1000, bound - examined), cursor }, undefined, signal)
+    const list = await listTasks({ ...query(filter), ...query({ state: ['dead'] }), order: 'ended', limit: Math.min(1000, bound - examined), cursor }, undefined, signal)
     examined += list.tasks.length
     for (const t of list.tasks) if (keep(t)) tasks.push(t)
     cursor = list.next_cursor
     complete = !cursor
   }
-  tasks.sort((a, b) => Date.parse(b.finished_at ?? '') - Date.parse(a.finished_at ?? ''))
   return { tasks, examined, complete }
 }
 

@@ -21,7 +21,7 @@ type Shard struct {
 	Prefix string // "foliot:{tag}:", if foliot is the prefix of the store
 	Slot   uint16
 
-	Meta, Body, Names, Lanes, Running, Dead, Gone, Own, Counts, Idem, Wake string
+	Meta, Body, Names, Lanes, Running, Dead, Gone, Keep, Own, Counts, Idem, Wake string
 }
 
 // Shards returns the n shards of a store. Their slots are spread evenly, so any number of
@@ -45,7 +45,7 @@ func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
 	return &Shard{
 		Number: number, Prefix: p, Slot: slot,
 		Meta: p + "meta", Body: p + "body", Names: p + "names",
-		Lanes: p + "idx", Running: p + "fly", Dead: p + "dead", Gone: p + "gone",
+		Lanes: p + "idx", Running: p + "fly", Dead: p + "dead", Gone: p + "gone", Keep: p + "keep",
 		Own: p + "own", Counts: p + "cnt", Idem: p + "idem", Wake: p + "wake" + k.database,
 	}
 }
@@ -80,6 +80,18 @@ func ParseField(s string) (task.Key, error) {
 		return task.Key{}, fmt.Errorf("%q is not a task: %w", s, codec.ErrDamaged)
 	}
 	return task.Key{Namespace: namespace, Name: name}, nil
+}
+
+// EndMember returns the member for an ended task in an index by end: its
+// namespace, a slash, and its task.EndedPlace.
+func EndMember(namespace string, end task.Millis, name string) string {
+	return namespace + "/" + task.EndedPlace(end, name)
+}
+
+// FieldOfEnd returns the field for the task with a member of an index by end.
+func FieldOfEnd(member string) string {
+	namespace, place, _ := strings.Cut(member, "/")
+	return namespace + "/" + place[min(task.EndedPlaceTime, len(place)):]
 }
 
 // LaneMember returns the member for l in the index of lanes.

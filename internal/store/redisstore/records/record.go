@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -127,46 +129,56 @@ func moveBody(it *redisconn.Item, old Record, t *task.Task, after Record) {
 	}
 }
 
-// Place is the location of the one index entry of a task.
-type Place struct {
+// Entry is an index entry of a task.
+type Entry struct {
 	Key, Member string
 	Score       task.Millis
 	Lane        string // "": the task is not scheduled
 }
 
-// PlaceIn returns the location of the index entry of t in shard s.
-func PlaceIn(s *keyspace.Shard, t *task.Task) Place {
-	if t == nil {
-		return Place{}
+// EntriesIn returns the index entries of t in shard s.
+func EntriesIn(s *keyspace.Shard, t *task.Task) []Entry {
+	of := kernel.EntriesOf(t)
+	entries := make([]Entry, len(of))
+	for i, e := range of {
+		switch e.Index {
+		case kernel.ByDue:
+			lane := keyspace.LaneMember(t.Lane())
+			entries[i] = Entry{s.Due(lane), t.Name, e.At, lane}
+		case kernel.ByLease:
+			entries[i] = Entry{s.Running, keyspace.Field(t.Key()), e.At, ""}
+		case kernel.DeadByEnd, kernel.DoneByEnd:
+			entries[i] = Entry{EndKey(s, e.Index), keyspace.EndMember(t.Namespace, e.At, t.Name), 0, ""}
+		case kernel.ByRetention:
+			entries[i] = Entry{s.Keep, keyspace.Field(t.Key()), e.At, ""}
+		}
 	}
-	p := Place{Member: keyspace.Field(t.Key())}
-	switch t.State {
-	case task.Scheduled:
-		p.Lane, p.Member, p.Score = keyspace.LaneMember(t.Lane()), t.Name, t.Due
-		p.Key = s.Due(p.Lane)
-	case task.Running:
-		p.Key, p.Score = s.Running, t.Lease.Until
-	case task.Dead:
-		p.Key, p.Score = s.Dead, t.KeepUntil
-	default:
-		p.Key, p.Score = s.Gone, t.KeepUntil
+	return entries
+}
+
+// EndKey returns the key of an index by end in shard s.
+func EndKey(s *keyspace.Shard, in kernel.Index) string {
+	if in == kernel.DeadByEnd {
+		return s.Dead
 	}
-	return p
+	return s.Gone
 }
 
 func moveIndex(it *redisconn.Item, old, t *task.Task) {
-	from, to := PlaceIn(it.Shard, old), PlaceIn(it.Shard, t)
-	if from == to {
-		return
+	from, to := EntriesIn(it.Shard, old), EntriesIn(it.Shard, t)
+	for _, e := range from {
+		if !slices.ContainsFunc(to, func(n Entry) bool { return n.Key == e.Key && n.Member == e.Member }) {
+			it.Write("ZREM", e.Key, e.Member)
+		}
 	}
-	if from.Key != "" && (from.Key != to.Key || from.Member != to.Member) {
-		it.Write("ZREM", from.Key, from.Member)
-	}
-	if to.Key != "" {
-		it.Write("ZADD", to.Key, redisconn.Score(to.Score), to.Member)
-	}
-	if to.Lane != "" {
-		it.Write("LOWER", it.Shard.Lanes, redisconn.Score(to.Score), to.Lane)
+	for _, e := range to {
+		if slices.Contains(from, e) {
+			continue
+		}
+		it.Write("ZADD", e.Key, redisconn.Score(e.Score), e.Member)
+		if e.Lane != "" {
+			it.Write("LOWER", it.Shard.Lanes, redisconn.Score(e.Score), e.Lane)
+		}
 	}
 }
 

@@ -1,9 +1,10 @@
 package scrub
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -27,7 +28,7 @@ func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) 
 // examineRecords examines records: their names, their index entries, and those
 // of their lanes.
 func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []member) error {
-	var all []records.Record
+	var all []examined
 	var commands []redisconn.Command
 	for _, m := range part {
 		key, err := keyspace.ParseField(m.name)
@@ -38,29 +39,40 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 		if err != nil {
 			return err
 		}
-		p := records.PlaceIn(sh, r.Task)
-		all = append(all, r)
+		one := examined{Record: r, entries: records.EntriesIn(sh, r.Task), at: len(commands)}
+		all = append(all, one)
 		commands = append(commands,
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(p.Key).Member(p.Member).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() },
 			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Names).Member(m.name).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Lanes).Member(p.Lane).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() })
+			func(b rueidis.Builder) rueidis.Completed {
+				return b.Zscore().Key(sh.Lanes).Member(one.entries[0].Lane).Build()
+			})
+		for _, e := range one.entries {
+			commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(e.Key).Member(e.Member).Build() })
+		}
 	}
 	results, err := sc.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}
-	for i, r := range all {
-		if err := sc.record(ctx, sh, r, results[4*i:4*i+4]); err != nil {
+	for _, one := range all {
+		if err := sc.record(ctx, sh, one, results[one.at:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// record adds the missing or wrong entries of a record. have holds its index
-// entry, its name, its lane's bound and its body's length.
-func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Record, have []rueidis.RedisResult) error {
+// examined is a record, and the place of the first reply about it.
+type examined struct {
+	records.Record
+	entries []records.Entry
+	at      int
+}
+
+// record adds the missing or wrong entries of a record. have begins with its
+// body's length, its name, its lane's bound and its index entries.
+func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, have []rueidis.RedisResult) error {
 	if back, abandoned := sc.abandoned.Find(sc.now, r.Task); abandoned {
 		taken, err := sc.config.TakeBack(ctx, sc.now, back)
 		if err == nil && taken {
@@ -71,29 +83,36 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 	if err := sc.claim(ctx, r.Task); err != nil {
 		return err
 	}
-	p, f := records.PlaceIn(sh, r.Task), keyspace.Field(r.Task.Key())
-	at, placed, err1 := scoreOf(have[0])
-	_, named, err2 := scoreOf(have[1])
-	bound, bounded, err3 := scoreOf(have[2])
-	size, err4 := have[3].AsInt64()
-	for _, err := range []error{err1, err2, err3, err4} {
+	size, err := have[0].AsInt64()
+	_, whole, err1 := scoreOf(have[1])
+	bound, bounded, err2 := scoreOf(have[2])
+	if err := cmp.Or(err, err1, err2); err != nil {
+		return err
+	}
+	f, first := keyspace.Field(r.Task.Key()), r.entries[0]
+	whole = whole && (first.Lane == "" || bounded && bound <= first.Score)
+	for i, e := range r.entries {
+		at, placed, err := scoreOf(have[3+i])
 		if err != nil {
 			return err
 		}
+		whole = whole && placed && at == e.Score
 	}
 	if r.Apart() && int(size) != r.Task.Request.BodySize {
 		if err := sc.body(ctx, r.Task); err != nil {
 			return err
 		}
 	}
-	if placed && named && at == p.Score && (p.Lane == "" || bounded && bound <= p.Score) {
+	if whole {
 		return nil
 	}
 	fix := records.RepairOf(sh, f, r.Stamp)
 	fix.Write("ZADD", sh.Names, "CH", "0", f)
-	fix.Write("ZADD", p.Key, "CH", redisconn.Score(p.Score), p.Member)
-	if p.Lane != "" {
-		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.Score), p.Lane)
+	for _, e := range r.entries {
+		fix.Write("ZADD", e.Key, "CH", redisconn.Score(e.Score), e.Member)
+	}
+	if first.Lane != "" {
+		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(first.Score), first.Lane)
 	}
 	repaired, err := sc.mend(ctx, fix)
 	if err != nil || !repaired {
@@ -102,7 +121,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 	if r.Task.State == task.Scheduled {
 		sc.lanes.Added([]task.Entry{r.Task.Entry()})
 	}
-	sc.found(r.Task.Key(), "its name, its index entry or the entry of its lane was missing or wrong: the task would have been listed, sent, taken back or removed late or never")
+	sc.found(r.Task.Key(), "its name, an index entry or the entry of its lane was missing or wrong: the task would have been listed, sent, taken back or removed late or never")
 	return nil
 }
 
@@ -129,25 +148,18 @@ func (sc *scrub) body(ctx context.Context, t *task.Task) error {
 // entries examines members that are tasks, and removes those that their record
 // does not have.
 func (sc *scrub) entries(key string) func(context.Context, *keyspace.Shard, []member) error {
-	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
-		fields := make([]string, len(part))
-		for i, m := range part {
-			fields[i] = m.name
-		}
-		return sc.belonging(ctx, sh, key, fields, part)
-	}
+	return sc.entriesOf(key, func(member string) string { return member })
 }
 
-// dueEntries is entries for a lane, where members are names without a
-// namespace.
-func (sc *scrub) dueEntries(lane string) func(context.Context, *keyspace.Shard, []member) error {
+// entriesOf is entries for members of another form: fieldOf returns the field of
+// the task.
+func (sc *scrub) entriesOf(key string, fieldOf func(member string) string) func(context.Context, *keyspace.Shard, []member) error {
 	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
-		namespace, _, _ := strings.Cut(lane, "/")
 		fields := make([]string, len(part))
 		for i, m := range part {
-			fields[i] = namespace + "/" + m.name
+			fields[i] = fieldOf(m.name)
 		}
-		return sc.belonging(ctx, sh, sh.Due(lane), fields, part)
+		return sc.belonging(ctx, sh, key, fields, part)
 	}
 }
 
@@ -207,8 +219,7 @@ func has(sh *keyspace.Shard, r records.Record, key, name string) bool {
 	case key == sh.Body:
 		return r.Apart()
 	}
-	p := records.PlaceIn(sh, r.Task)
-	return p.Key == key && p.Member == name
+	return slices.ContainsFunc(records.EntriesIn(sh, r.Task), func(e records.Entry) bool { return e.Key == key && e.Member == name })
 }
 
 // laneBounds examines the index of lanes.

@@ -37,6 +37,7 @@ const (
 	runningSpace
 	deadSpace
 	goneSpace
+	keepSpace
 	dueSpace
 	laneSpace
 	idemSpace
@@ -184,9 +185,11 @@ func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool,
 	case runningSpace:
 		return sc.walkKey(ctx, "ZSCAN", sh.Running, 0, sc.entries(sh.Running))
 	case deadSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Dead, 0, sc.entries(sh.Dead))
+		return sc.walkKey(ctx, "ZSCAN", sh.Dead, 0, sc.entriesOf(sh.Dead, keyspace.FieldOfEnd))
 	case goneSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Gone, 0, sc.entries(sh.Gone))
+		return sc.walkKey(ctx, "ZSCAN", sh.Gone, 0, sc.entriesOf(sh.Gone, keyspace.FieldOfEnd))
+	case keepSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.Keep, 0, sc.entries(sh.Keep))
 	case laneSpace:
 		return sc.walkKey(ctx, "ZSCAN", sh.Lanes, -1, sc.laneBounds)
 	case idemSpace:
@@ -215,7 +218,8 @@ func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool,
 		case lane > sc.at.lane:
 			sc.at.lane, sc.at.scan, sc.at.after = lane, "0", ""
 		}
-		whole, err := sc.walkKey(ctx, "ZSCAN", sh.Due(lane), 0, sc.dueEntries(lane))
+		namespace, _, _ := strings.Cut(lane, "/")
+		whole, err := sc.walkKey(ctx, "ZSCAN", sh.Due(lane), 0, sc.entriesOf(sh.Due(lane), func(name string) string { return namespace + "/" + name }))
 		if err != nil || !whole {
 			return false, err
 		}

@@ -1,0 +1,57 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Index is an index of tasks.
+type Index uint8
+
+// The indexes. A medium orders those by the end of a task by namespace first, and
+// then by task.EndedPlace.
+const (
+	ByDue       Index = iota // tasks that wait, by lane and due time
+	ByLease                  // running tasks, by the end of the lease
+	DeadByEnd                // dead tasks, by their end
+	DoneByEnd                // finished tasks, by their end
+	ByRetention              // ended tasks, by the end of their retention
+)
+
+// Entry is the entry of a task in an index.
+type Entry struct {
+	Index Index
+	At    task.Millis
+}
+
+// EntriesOf returns the index entries of t, at most one for each index. A nil t
+// has none. A record and its entries are one write, so a medium writes, lists,
+// removes and scrubs exactly these.
+func EntriesOf(t *task.Task) []Entry {
+	switch {
+	case t == nil:
+		return nil
+	case t.State == task.Scheduled:
+		return []Entry{{ByDue, t.Due}}
+	case t.State == task.Running:
+		return []Entry{{ByLease, t.Lease.Until}}
+	case t.State == task.Dead:
+		return []Entry{{DeadByEnd, t.FinishedAt}, {ByRetention, t.KeepUntil}}
+	}
+	return []Entry{{DoneByEnd, t.FinishedAt}, {ByRetention, t.KeepUntil}}
+}
+
+// EndIndexes returns the indexes with the tasks in these states by their ends.
+func EndIndexes(states []task.State) (indexes []Index) {
+	for _, s := range states {
+		in := DoneByEnd
+		if s == task.Dead {
+			in = DeadByEnd
+		}
+		if !slices.Contains(indexes, in) {
+			indexes = append(indexes, in)
+		}
+	}
+	return indexes
+}
