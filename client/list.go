@@ -15,14 +15,15 @@ import (
 
 // Filter selects tasks. All fields that are set must match.
 type Filter struct {
-	Queue     string
-	States    []State // any of them
-	Reason    string  // why the tasks are dead, expired or cancelled
-	Labels    map[string]string
-	Schedule  string    // name of the schedule that created them
-	Prefix    string    // beginning of their names
-	DueBefore time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
-	DueAfter  time.Time // exclusive: DueAt is after this. Zero means no bound
+	Queue      string
+	States     []State // any of them
+	Reason     string  // why the tasks are dead, expired or cancelled
+	Labels     map[string]string
+	Schedule   string    // name of the schedule that created them
+	Prefix     string    // beginning of their names
+	DueBefore  time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
+	DueAfter   time.Time // exclusive: DueAt is after this. Zero means no bound
+	EndedAfter time.Time // exclusive: FinishedAt is after this. Zero means no bound
 	// All must be set to call CancelMany, RetryMany or MoveMany without any of
 	// these fields.
 	All bool
@@ -204,6 +205,9 @@ func (f Filter) values() url.Values {
 	}
 	if !f.DueAfter.IsZero() {
 		v.Set("due_after", instant(f.DueAfter))
+	}
+	if !f.EndedAfter.IsZero() {
+		v.Set("ended_after", instant(f.EndedAfter))
 	}
 	return v
 }

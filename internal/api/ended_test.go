@@ -39,6 +39,10 @@ func TestEndedTasksAreListedByTheirEnds(t *testing.T) {
 			t.Errorf("%s: %s, %+v", query, got, list)
 		}
 	}
+	ended := now.Add(-2 * time.Second).Format(time.RFC3339)
+	if got, list := s.ended("&ended_after=" + ended); got != "k a" || list.NextCursor != "" {
+		t.Errorf("after %s: %s, %+v", ended, got, list)
+	}
 	_, list := s.ended("&limit=2")
 	if got, list := s.ended("&limit=2&cursor=" + list.NextCursor); got != "z m" || list.NextCursor != "" {
 		t.Errorf("the second page: %s, %+v", got, list)

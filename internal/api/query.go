@@ -57,6 +57,7 @@ var (
 		prefixParam,
 		{name: "due_before", about: "Only tasks with a due_at before this time. Retries do not move due_at.", format: "date-time"},
 		{name: "due_after", about: "Only tasks with a due_at after this time.", format: "date-time"},
+		{name: "ended_after", about: "Only tasks that have ended, with a finished_at after this time.", format: "date-time"},
 	}
 	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
 	queueParam     = param{name: "queue", about: "Only tasks of this queue."}
@@ -161,7 +162,7 @@ func (r *request) filter() (listFilter, error) {
 	if f.Labels, err = labels(q); err != nil {
 		return f, err
 	}
-	return f, dueBounds(&f.Filter, q)
+	return f, bounds(&f.Filter, q)
 }
 
 // labels reads the label filters. The result is nil if there are none.
@@ -217,10 +218,11 @@ func (f *listFilter) keep(s *settings.Settings, now task.Millis, page []*task.Ta
 	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == settings.NotHeld })
 }
 
-// dueBounds reads due_before and due_after. Due times are whole milliseconds, so
-// a finer bound is rounded in the direction that does not change the result. A
-// bound of 0 would mean no bound, so it is replaced: no task is due before 0.
-func dueBounds(f *task.Filter, q url.Values) error {
+// bounds reads due_before, due_after and ended_after. These times of tasks are
+// whole milliseconds, so a finer bound is rounded in the direction that does not
+// change the result. A bound of 0 would mean no bound, so it is replaced: no task
+// is due before 0.
+func bounds(f *task.Filter, q url.Values) error {
 	if q.Has("due_before") {
 		t, err := parseTime("due_before", q.Get("due_before"))
 		if err != nil {
@@ -230,12 +232,18 @@ func dueBounds(f *task.Filter, q url.Values) error {
 			f.DueBefore = -1
 		}
 	}
-	if q.Has("due_after") {
-		t, err := parseTime("due_after", q.Get("due_after"))
+	for _, after := range []struct {
+		name string
+		into *task.Millis
+	}{{"due_after", &f.DueAfter}, {"ended_after", &f.EndedAfter}} {
+		if !q.Has(after.name) {
+			continue
+		}
+		t, err := parseTime(after.name, q.Get(after.name))
 		if err != nil {
 			return err
 		}
-		f.DueAfter = task.FloorMillis(t)
+		*after.into = task.FloorMillis(t)
 	}
 	return nil
 }

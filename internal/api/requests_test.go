@@ -316,7 +316,7 @@ func TestADryRunCountsAndChangesNothing(t *testing.T) {
 func TestATimeWithAnUnencodedPlusIsExplained(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/schedules/a", `{"every": "1h", "task": {"http": {"url": "http://example.com/"}}}`).want(201, nil)
-	for _, target := range []string{"/v1/tasks?due_before=", "/v1/tasks?due_after=", "/v1/audit?from=", "/v1/audit?until=", "/v1/upcoming?from=", "/v1/schedules/a/preview?from="} {
+	for _, target := range []string{"/v1/tasks?due_before=", "/v1/tasks?due_after=", "/v1/tasks?ended_after=", "/v1/audit?from=", "/v1/audit?until=", "/v1/upcoming?from=", "/v1/schedules/a/preview?from="} {
 		p := s.do("GET", target+"2030-01-02T15:04:05+01:00", "").problem(400, "bad_time", target[strings.IndexByte(target, '?')+1:len(target)-1])
 		if !strings.Contains(p.Detail, "%2B") {
 			t.Errorf("%s: %s", target, p.Detail)

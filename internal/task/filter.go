@@ -8,12 +8,13 @@ import (
 // Filter selects tasks. Zero fields select all; a nil Filter matches every
 // task.
 type Filter struct {
-	Namespace string
-	Queue     string
-	States    []State           // the task must have one of these states
-	Labels    map[string]string // the task must have all these labels
-	DueBefore Millis            // exclusive bound of the due time that the client requested; zero means no bound
-	DueAfter  Millis            // exclusive bound of that due time; zero means no bound
+	Namespace  string
+	Queue      string
+	States     []State           // the task must have one of these states
+	Labels     map[string]string // the task must have all these labels
+	DueBefore  Millis            // exclusive bound of the due time that the client requested; zero means no bound
+	DueAfter   Millis            // exclusive bound of that due time; zero means no bound
+	EndedAfter Millis            // exclusive bound of the end of a task that has ended; zero means no bound
 
 	EnteredBefore Millis // exclusive bound of the time at which the task entered its queue; zero means no bound
 	Reason        string // the reason why the task is dead, expired or cancelled
@@ -32,6 +33,7 @@ func (f *Filter) Match(t *Task) bool {
 		f.DueBefore != 0 && t.OriginalDue >= f.DueBefore,
 		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
 		f.EnteredBefore != 0 && t.Entered() >= f.EnteredBefore,
+		f.EndedAfter != 0 && (t.State.Live() || t.FinishedAt <= f.EndedAfter),
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name),
 		!strings.HasPrefix(t.Name, f.Prefix):
@@ -66,6 +68,15 @@ func (f *Filter) Narrow(p Page) Page {
 	return p
 }
 
+// NarrowEnded returns p, a page of a list by ends, restricted to the ends that f
+// can select.
+func (f *Filter) NarrowEnded(p Page) Page {
+	if f.EndedAfter != 0 {
+		p = p.within("", EndedPlace(f.EndedAfter, ""))
+	}
+	return p
+}
+
 // within returns p restricted to names after one name and before another.
 func (p Page) within(after, before string) Page {
 	p.After = max(p.After, after)
@@ -77,8 +88,8 @@ func (p Page) within(after, before string) Page {
 
 // Page selects a part of a list.
 type Page struct {
-	After  string // list only names after this one, a Listing's Next; empty means no bound
-	Before string // list only names before this one; empty means no bound
+	After  string // list only names (or ended places) after this one, a Listing's Next; empty means no bound
+	Before string // list only those before this one; empty means no bound
 	Limit  int    // the maximum number of tasks
 	Bodies bool   // load the bodies of the tasks
 }

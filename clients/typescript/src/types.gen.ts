@@ -715,6 +715,8 @@ export interface CancelTasksQuery {
   due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
   due_before?: string | Date
+  /** Only tasks that have ended, with a finished_at after this time. */
+  ended_after?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -761,6 +763,8 @@ export interface ListTasksQuery {
   due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
   due_before?: string | Date
+  /** Only tasks that have ended, with a finished_at after this time. */
+  ended_after?: string | Date
   /** body: include the bodies of tasks. */
   include?: "body"
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -801,6 +805,8 @@ export interface MoveTasksQuery {
   due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
   due_before?: string | Date
+  /** Only tasks that have ended, with a finished_at after this time. */
+  ended_after?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -856,6 +862,8 @@ export interface RetryTasksQuery {
   due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
   due_before?: string | Date
+  /** Only tasks that have ended, with a finished_at after this time. */
+  ended_after?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */

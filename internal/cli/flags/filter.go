@@ -11,19 +11,20 @@ import (
 
 // Filter select tasks, to list them or to change many at once.
 type Filter struct {
-	Queue     string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
-	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
-	Reason    string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
-	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule  string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
-	Prefix    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
-	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
-	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
+	Queue      string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
+	State      []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
+	Reason     string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
+	Label      []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
+	Schedule   string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
+	Prefix     string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
+	DueBefore  string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
+	DueAfter   string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
+	EndedAfter string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, after this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
 }
 
 // Given reports whether any of the flags is set.
 func (f Filter) Given() bool {
-	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.Prefix != "" || f.DueBefore != "" || f.DueAfter != ""
+	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.Prefix != "" || f.DueBefore != "" || f.DueAfter != "" || f.EndedAfter != ""
 }
 
 // Resolve returns the filter that the flags describe.
@@ -48,7 +49,7 @@ func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	if chosen.Labels, err = ParseLabels(f.Label); err != nil {
 		return chosen, err
 	}
-	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter})
+	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter}, bound{"--ended-after", f.EndedAfter, &chosen.EndedAfter})
 }
 
 // ParseLabels parses pairs of the form key=value.

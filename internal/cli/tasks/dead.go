@@ -16,24 +16,25 @@ import (
 
 // Dead holds the commands for dead tasks.
 type Dead struct {
-	Ls    deadLsCmd    `cmd:"" aliases:"list" help:"List dead tasks with the reasons."`
+	Ls    deadLsCmd    `cmd:"" aliases:"list" help:"List dead tasks with the reasons, the latest first."`
 	Retry deadRetryCmd `cmd:"" help:"Retry dead tasks."`
 	Rm    deadRmCmd    `cmd:"" aliases:"delete" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
 }
 
 // deadFilter selects dead tasks.
 type deadFilter struct {
-	Queue     string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
-	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
-	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule  string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
-	Prefix    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
-	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
-	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
+	Queue      string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
+	Reason     string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
+	Label      []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
+	Schedule   string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
+	Prefix     string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
+	DueBefore  string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	DueAfter   string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
+	EndedAfter string   `group:"filter" placeholder:"TIME" help:"Only tasks that died after this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
 }
 
 func (f deadFilter) flags() flags.Filter {
-	return flags.Filter{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, Prefix: f.Prefix, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+	return flags.Filter{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, Prefix: f.Prefix, DueBefore: f.DueBefore, DueAfter: f.DueAfter, EndedAfter: f.EndedAfter}
 }
 
 type deadLsCmd struct {
@@ -63,7 +64,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 		return err
 	}
 	out := con.Table([]string{"NAME", "REASON", "SINCE", "ATTEMPTS", "QUEUE", "LAST ERROR"})
-	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
+	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter, LatestEnded: true}, c.Limit, func(t *client.Task) error {
 		attempts, last := 0, ""
 		if n := len(t.Attempts); n > 0 {
 			attempts, last = t.Attempts[n-1].Number, t.Attempts[n-1].Error
@@ -75,7 +76,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 	}
 	con.NoteIfEmpty()
 	if more {
-		con.Notef("showing the first %d; --limit 0 lists all", shown)
+		con.Notef("showing the latest %d; --limit 0 lists all", shown)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ With a filter, or with --all, the command counts the tasks and asks for confirma
 Examples:
 
     foliot dead retry order-42-close
-    foliot dead retry --queue mail --due-after -24h
+    foliot dead retry --queue mail --ended-after -1h
     foliot dead retry --reason egress_denied --yes`
 }
 

@@ -67,7 +67,7 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if c.Settings {
 		return c.exportSettings(ctx, con, api, conn)
 	}
-	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == ""
+	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == "" && c.EndedAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}

@@ -121,7 +121,7 @@ func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (boo
 			break
 		}
 		switch {
-		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason && got.num != fieldQueuedAt:
+		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason && got.num != fieldFinishedAt && got.num != fieldQueuedAt:
 		case got.num == fieldQueue:
 			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
@@ -144,6 +144,8 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {
 	case f.EnteredBefore != 0:
 		return fieldQueuedAt
+	case f.EndedAfter != 0:
+		return fieldFinishedAt
 	case f.Reason != "":
 		return fieldReason
 	case f.DueBefore != 0, f.DueAfter != 0:

@@ -102,6 +102,9 @@ func TestAFilterMatchesTheBytesAsItMatchesTheRecord(t *testing.T) {
 		if maybe("due") {
 			f.DueBefore, f.DueAfter = r.OriginalDue+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
 		}
+		if maybe("ended") {
+			f.EndedAfter = r.FinishedAt + task.Millis(rapid.IntRange(-1, 1).Draw(t, "of"))
+		}
 		if maybe("purge") {
 			f.EnteredBefore = r.Entered() + task.Millis(rapid.IntRange(-1, 1).Draw(t, "of"))
 		}

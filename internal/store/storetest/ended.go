@@ -48,13 +48,15 @@ var endedCases = []testCase{
 				}
 				if i%10 == 0 {
 					filter := task.Filter{Namespace: task.DefaultNamespace, States: endedStates}
-					switch r.IntN(4) {
+					switch r.IntN(5) {
 					case 0:
 						filter.States = []task.State{task.Dead}
 					case 1:
 						filter.Queue = queues[r.IntN(3)]
 					case 2:
 						filter.Labels = map[string]string{"third": "1"}
+					case 3:
+						filter.EndedAfter = now - task.Millis(r.IntN(60_000))
 					}
 					f.checkEnded(now, filter, 1+r.IntN(12))
 				}
@@ -203,7 +205,7 @@ func compareEnded(ctx context.Context, s store.Store, now task.Millis, filter ta
 		return cmp.Or(cmp.Compare(b.FinishedAt, a.FinishedAt), cmp.Compare(a.Name, b.Name))
 	})
 	var got []*task.Task
-	for page := (task.Page{Limit: limit}); ; {
+	for page := filter.NarrowEnded(task.Page{Limit: limit}); ; {
 		l, err := s.ListEnded(ctx, now, filter, page)
 		if err != nil {
 			return err

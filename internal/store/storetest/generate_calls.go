@@ -177,6 +177,9 @@ func (g *generator) filter() task.Filter {
 	if g.IntN(4) == 0 {
 		f.DueAfter = g.edge(g.now)
 	}
+	if g.IntN(6) == 0 {
+		f.EndedAfter = g.edge(g.now)
+	}
 	return f
 }
 

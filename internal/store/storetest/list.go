@@ -83,7 +83,7 @@ var listCases = []testCase{
 	},
 	{
 		"every filter narrows",
-		"A listed task matches all that the filter names: queue, any of the states, all labels, both due bounds exclusive.",
+		"A listed task matches all that the filter names: queue, any of the states, all labels, all bounds exclusive.",
 		func(f *fixture) {
 			f.create("mail", queue("mail"), labels(map[string]string{"t": "acme", "k": ""}))
 			f.create("late", at(start+5000), labels(map[string]string{"t": "acme"}))
@@ -106,6 +106,8 @@ var listCases = []testCase{
 				{"due before", task.Filter{DueBefore: start + 1000}, []string{"running"}},
 				{"due after", task.Filter{DueAfter: start + 1000}, []string{"late"}},
 				{"due between", task.Filter{DueAfter: start, DueBefore: start + 5000}, []string{"gone", "mail", "plain"}},
+				{"ended after", task.Filter{EndedAfter: start - 1}, []string{"gone"}},
+				{"ended after, at it", task.Filter{EndedAfter: start}, nil},
 				{"all", task.Filter{Queue: "mail", States: []task.State{task.Scheduled}, Labels: map[string]string{"k": ""}}, []string{"mail"}},
 			} {
 				c.filter.Namespace = task.DefaultNamespace

@@ -798,6 +798,8 @@ class CancelTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at after this time."""
     due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
+    ended_after: str | datetime
+    """Only tasks that have ended, with a finished_at after this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]
@@ -844,6 +846,8 @@ class ListTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at after this time."""
     due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
+    ended_after: str | datetime
+    """Only tasks that have ended, with a finished_at after this time."""
     include: Literal["body"]
     """body: include the bodies of tasks."""
     label: list[str]
@@ -884,6 +888,8 @@ class MoveTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at after this time."""
     due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
+    ended_after: str | datetime
+    """Only tasks that have ended, with a finished_at after this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]
@@ -939,6 +945,8 @@ class RetryTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at after this time."""
     due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
+    ended_after: str | datetime
+    """Only tasks that have ended, with a finished_at after this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]
