@@ -112,18 +112,20 @@ func (r *sentRing) run() {
 	}
 }
 
-// lockedRing is a ring under a lock. openLockedRing starts its goroutine; Close
-// stops it and waits.
+// lockedRing is a ring under a lock.
 type lockedRing struct {
 	mu sync.Mutex // guards the ring
 	*ring
-	quit chan struct{}
-	gone chan struct{}
+	ticking
 }
 
 func openLockedRing(s *server) Timeouts {
-	r := &lockedRing{ring: newRing(s), quit: make(chan struct{}), gone: make(chan struct{})}
-	go r.run()
+	r := &lockedRing{ring: newRing(s)}
+	r.ticking = startTicking(s.second(), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.tick()
+	})
 	return r
 }
 
@@ -140,25 +142,4 @@ func (r *lockedRing) Heartbeat(i uint32) {
 	defer r.mu.Unlock()
 	r.take(i)
 	r.put(t)
-}
-
-func (r *lockedRing) Close() {
-	close(r.quit)
-	<-r.gone
-}
-
-func (r *lockedRing) run() {
-	defer close(r.gone)
-	tick := time.NewTicker(r.second())
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.mu.Lock()
-			r.tick()
-			r.mu.Unlock()
-		case <-r.quit:
-			return
-		}
-	}
 }

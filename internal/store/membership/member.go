@@ -79,8 +79,8 @@ type Config struct {
 // does no harm.
 func (c Config) acts() time.Duration { return c.Lease - c.Lease/12 }
 
-// silence is how long a node can be silent and still count as live.
-func (c Config) silence() time.Duration { return c.Lease / 2 }
+// Silence is how long a node can be silent and still count as live.
+func (c Config) Silence() time.Duration { return c.Lease / 2 }
 
 // Member represents this process among the nodes: the shards that it owns, and
 // its knowledge of the other nodes. Join starts the loop that changes it, and

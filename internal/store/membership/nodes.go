@@ -38,10 +38,10 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 			owned[l.Process]++
 		}
 	}
-	live := livePeers(h.Peers, now, o.config.silence())
+	live := livePeers(h.Peers, now, o.config.Silence())
 	// No row is for a duplicate that has ended, or for a node that a new one has replaced.
 	peers := slices.DeleteFunc(h.Peers, func(p Peer) bool {
-		return !p.lives(now, o.config.silence()) && (p.Duplicate || owned[p.Process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
+		return !p.lives(now, o.config.Silence()) && (p.Duplicate || owned[p.Process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
 	})
 	for _, node := range allot(takers(live), len(o.owned)) {
 		wanted[node]++
@@ -50,7 +50,7 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	for i, p := range peers {
 		all[i] = store.Node{
 			Name: p.Name, Self: p.Nonce == o.self.Nonce, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: p.Beat,
-			Live: p.lives(now, o.config.silence()), Draining: p.Draining, Owned: owned[p.Process()], NameTaken: p.Duplicate,
+			Live: p.lives(now, o.config.Silence()), Draining: p.Draining, Owned: owned[p.Process()], NameTaken: p.Duplicate,
 		}
 		if !p.Duplicate {
 			all[i].Wanted = wanted[p.Name]

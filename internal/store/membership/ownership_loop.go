@@ -159,7 +159,7 @@ func (o *Member) within(ctx context.Context, do func(context.Context)) {
 // heartbeat sends a heartbeat, and reads which nodes share the shards. If that
 // fails, the nodes known so far stay valid.
 func (o *Member) heartbeat(ctx context.Context) {
-	silence := o.config.silence()
+	silence := o.config.Silence()
 	h, err := o.beat(ctx, o.heartbeatMode(time.Now(), silence))
 	o.config.Note("send a heartbeat", err)
 	if err != nil {
@@ -295,7 +295,7 @@ func (o *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
 		self.More = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.Lag, self.Applied = o.config.Lag(), o.config.Applied()
-	return o.registry.Beat(ctx, mode, &self, o.config.silence())
+	return o.registry.Beat(ctx, mode, &self, o.config.Silence())
 }
 
 // maxAPIs bounds the addresses in a heartbeat, because every node reads the

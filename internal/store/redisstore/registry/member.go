@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/membership"
@@ -157,6 +156,3 @@ type registry struct {
 	log     *slog.Logger
 	refused sync.Once // a refused subscription was logged
 }
-
-// silence is how long a node can be silent and still count as live.
-func silence(lease time.Duration) time.Duration { return lease / 2 }

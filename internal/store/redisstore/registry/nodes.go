@@ -61,7 +61,7 @@ func (m *Member) Drain(ctx context.Context, d store.Drain) (changed bool, err er
 	case d.Force:
 		verb = "force"
 	}
-	one := redisconn.Run{Keys: []string{m.registry.servers.Keys.Nodes}, Args: []string{d.Node, verb, inMillis(silence(m.config.Lease))}}
+	one := redisconn.Run{Keys: []string{m.registry.servers.Keys.Nodes}, Args: []string{d.Node, verb, inMillis(m.config.Silence())}}
 	replies, err := m.registry.servers.Write(ctx, drain, []*keyspace.Shard{m.registry.servers.Keys.NodesShard()}, []redisconn.Run{one})
 	if err != nil {
 		return false, err
