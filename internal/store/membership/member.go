@@ -169,10 +169,6 @@ func (o *Member) Owns(i int) *Owned {
 	return h
 }
 
-// Acquired returns shard i even if its lease has run out and was not renewed yet.
-// It is nil if this process has not acquired it, or has lost it.
-func (o *Member) Acquired(i int) *Owned { return o.owned[i].Load() }
-
 // Owned returns the shards that this process owns and that are Ready.
 func (o *Member) Owned() []*Owned {
 	all := make([]*Owned, 0, len(o.owned))

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,13 +23,10 @@ const seqCount = 20
 
 func seqOf(id string) (uint64, error) {
 	at, count, _ := strings.Cut(id, "-")
-	ms, err := strconv.ParseUint(at, 10, 64-seqCount)
-	if err != nil {
-		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
-	}
-	n, err := strconv.ParseUint(count, 10, seqCount)
-	if err != nil {
-		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
+	ms, err1 := strconv.ParseUint(at, 10, 64-seqCount)
+	n, err2 := strconv.ParseUint(count, 10, seqCount)
+	if err := cmp.Or(err1, err2); err != nil {
+		return 0, fmt.Errorf("id %q of the audit log: %w", id, codec.ErrDamaged)
 	}
 	return ms<<seqCount | n, nil
 }
@@ -42,11 +40,7 @@ func entryValue(e *settings.AuditEntry) string {
 
 // readLog returns the entries that a command finds.
 func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]settings.AuditEntry, error) {
-	r, err := s.servers.One(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.AsXRange()
+	found, err := redisconn.ReadOne(ctx, s.servers, rueidis.RedisResult.AsXRange, command)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +51,7 @@ func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]setti
 			entries[i], err = settings.DecodeAuditEntry(data)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("entry %s of the audit log: %w: %w", x.ID, errDamaged, err)
+			return nil, fmt.Errorf("entry %s of the audit log: %w: %w", x.ID, codec.ErrDamaged, err)
 		}
 		if entries[i].Seq, err = seqOf(x.ID); err != nil {
 			return nil, err
@@ -68,13 +62,7 @@ func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]setti
 
 // Audit implements store.SettingsStore.
 func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return settings.AuditPage{}, err
-	}
-	defer leave()
-	page, err := s.searchLog(ctx, f, before, limit)
-	return page, s.failure(err)
+	return call(ctx, s, func() (settings.AuditPage, error) { return s.searchLog(ctx, f, before, limit) })
 }
 
 func (s *Store) searchLog(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
@@ -129,13 +117,9 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int
 		if over == 0 {
 			return n, nil
 		}
-		r, err := s.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed {
+		removed, err := redisconn.ReadOne(ctx, s.servers, rueidis.RedisResult.AsInt64, func(b rueidis.Builder) rueidis.Completed {
 			return b.Xtrim().Key(key).Minid().Threshold(idOf(entries[over-1].Seq + 1)).Build()
 		})
-		if err != nil {
-			return n, err
-		}
-		removed, err := r.AsInt64()
 		if n += int(removed); err != nil || over < part {
 			return n, err
 		}
@@ -145,18 +129,11 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int
 
 // Record implements store.SettingsStore.
 func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.failure(s.record(ctx, entries))
-}
-
-func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	_, err := s.configure(ctx, s.configureRun("", entries))
+	_, err := call(ctx, s, func() (string, error) {
+		if len(entries) == 0 {
+			return "", nil
+		}
+		return s.configure(ctx, s.configureRun("", entries))
+	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -26,27 +27,17 @@ func (s *Store) Owns(key task.Key) bool { return s.own.Shard(s.shard(key)) != ni
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if s.config.Alone {
-		return []store.Node{s.own.Alone(s.now())}, nil
-	}
-	all, err := s.own.Nodes(ctx)
-	return all, s.failure(err)
+	return call(ctx, s, func() ([]store.Node, error) {
+		if s.config.Alone {
+			return []store.Node{s.own.Alone(s.now())}, nil
+		}
+		return s.own.Nodes(ctx)
+	})
 }
 
 // Shards implements store.Cluster.
 func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	all, err := s.readShards(ctx)
-	return all, s.failure(err)
+	return call(ctx, s, func() ([]store.Shard, error) { return s.readShards(ctx) })
 }
 
 func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
@@ -54,40 +45,27 @@ func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 	if err != nil {
 		return nil, err
 	}
+	running, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, redisconn.EachOf(s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Zcard().Key(sh.Running).Build()
+	})...)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Zrange().Key(sh.Lanes).Min("0").Max("0").Withscores().Build()
+	})...)
+	if err != nil {
+		return nil, err
+	}
 	now, all := s.now(), make([]store.Shard, len(s.shards))
 	for i, o := range owners {
-		all[i] = store.Shard{Number: i, Epoch: o.Epoch}
+		all[i] = store.Shard{Number: i, Epoch: o.Epoch, Running: int(running[i])}
 		if o.Until > now {
 			all[i].Owner, _, _ = strings.Cut(o.Process, "/")
 			all[i].Until = o.Until
 		}
-	}
-	running, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
-		return b.Zcard().Key(sh.Running).Build()
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range running {
-		n, err := r.AsInt64()
-		if err != nil {
-			return nil, err
-		}
-		all[i].Running = int(n)
-	}
-	heads, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
-		return b.Zrange().Key(sh.Lanes).Min("0").Max("0").Withscores().Build()
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range heads {
-		first, err := r.AsZScores()
-		if err != nil {
-			return nil, err
-		}
-		if len(first) > 0 {
-			all[i].NextDue = task.Millis(first[0].Score)
+		if len(heads[i]) > 0 {
+			all[i].NextDue = task.Millis(heads[i][0].Score)
 		}
 	}
 	return all, nil
@@ -95,16 +73,14 @@ func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	changed, err := s.own.Drain(ctx, d)
-	if changed {
-		err = s.record(ctx, []settings.AuditEntry{store.AuditDrain(now, settings.ActorOf(ctx), d)})
-	}
-	return s.failure(err)
+	_, err := call(ctx, s, func() (string, error) {
+		changed, err := s.own.Drain(ctx, d)
+		if err != nil || !changed {
+			return "", err
+		}
+		return s.configure(ctx, s.configureRun("", []settings.AuditEntry{store.AuditDrain(now, settings.ActorOf(ctx), d)}))
+	})
+	return err
 }
 
 // Release gives all shards to the other nodes at once and for good. This

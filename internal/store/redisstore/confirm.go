@@ -34,12 +34,11 @@ const (
 )
 
 // Confirm implements store.Cluster.
-func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, err error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+func (s *Store) Confirm(ctx context.Context, e settings.Edit) ([]string, error) {
+	return call(ctx, s, func() ([]string, error) { return s.confirm(ctx, e) })
+}
+
+func (s *Store) confirm(ctx context.Context, e settings.Edit) (left []string, err error) {
 	if s.config.Alone {
 		return nil, nil
 	}
@@ -61,7 +60,7 @@ func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, er
 		if err == nil {
 			left = found
 		} else if left == nil {
-			return nil, s.failure(err)
+			return nil, err
 		}
 		if len(left) == 0 || !s.servers.Pause(ctx, wait) {
 			return left, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -48,12 +49,12 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 	damage(t, s, server.Addr, keyed("bad-begun"))
 
 	replies, err := s.Transit(t.Context(), began, store.Claims(claimed(0, 2)))
-	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
+	if err != nil || !errors.Is(replies[0].Err, codec.ErrDamaged) || replies[1].Err != nil {
 		t.Errorf("claims: %+v, error %v", replies, err)
 	}
 	done := task.Outcome{Verdict: task.Success}
 	replies, err = s.Transit(t.Context(), began+100, store.Settlements([]task.Settlement{{Key: keyed("bad-begun"), Token: "1", Outcome: done}, {Key: keyed("good-begun"), Token: "1", Outcome: done}}))
-	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
+	if err != nil || !errors.Is(replies[0].Err, codec.ErrDamaged) || replies[1].Err != nil {
 		t.Errorf("settlements: %+v, error %v", replies, err)
 	}
 	if n, err := s.Reap(t.Context(), began+20_000, 10); n != 1 || err != nil {
@@ -73,10 +74,10 @@ func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	k := task.ScheduleKey(task.DefaultNamespace, "bad")
 	damage(t, s, server.Addr, k)
 	replies, err := s.Transit(t.Context(), began+1000, store.Fires(fires("bad", "good")))
-	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil || replies[1].Spawned == nil {
+	if err != nil || !errors.Is(replies[0].Err, codec.ErrDamaged) || replies[1].Err != nil || replies[1].Spawned == nil {
 		t.Errorf("%+v, error %v", replies, err)
 	}
-	if _, err := s.Get(t.Context(), k); !errors.Is(err, errDamaged) {
+	if _, err := s.Get(t.Context(), k); !errors.Is(err, codec.ErrDamaged) {
 		t.Errorf("it is read: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 )
 
@@ -130,7 +131,7 @@ func TestAFormatWithoutItsValuesIsDamaged(t *testing.T) {
 	s, _ := opened(t, nodeOn(r, nil))
 	_ = s.Close()
 	redis(t, r, "HSET", storeKeys.Meta, "shards", "many")
-	if _, err := Open(t.Context(), nodeOn(r, nil)); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "shards") {
+	if _, err := Open(t.Context(), nodeOn(r, nil)); !errors.Is(err, codec.ErrDamaged) || !strings.Contains(err.Error(), "shards") {
 		t.Error(err)
 	}
 }

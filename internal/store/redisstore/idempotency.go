@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -110,7 +111,7 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	out := make([]holder, len(asks))
 	for i, values := range replies {
 		if len(values) != 2*len(places[i]) {
-			return nil, errDamaged
+			return nil, codec.ErrDamaged
 		}
 		for n, at := range places[i] {
 			name, err1 := values[2*n].ToString()

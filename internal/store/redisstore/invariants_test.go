@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -87,11 +88,7 @@ func (w *inspector) lanes() map[string][]string {
 }
 
 func (w *inspector) hash(key string) map[string]string {
-	r, err := w.s.servers.One(w.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
-	if err != nil {
-		w.Fatal(err)
-	}
-	m, err := r.AsStrMap()
+	m, err := redisconn.ReadOne(w.Context(), w.s.servers, rueidis.RedisResult.AsStrMap, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -99,13 +96,9 @@ func (w *inspector) hash(key string) map[string]string {
 }
 
 func (w *inspector) set(key string) map[string]task.Millis {
-	r, err := w.s.servers.One(w.Context(), func(b rueidis.Builder) rueidis.Completed {
+	scores, err := redisconn.ReadOne(w.Context(), w.s.servers, rueidis.RedisResult.AsZScores, func(b rueidis.Builder) rueidis.Completed {
 		return b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build()
 	})
-	if err != nil {
-		w.Fatal(err)
-	}
-	scores, err := r.AsZScores()
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -14,36 +14,20 @@ func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
 // LaneNamespaces implements store.LeaseStore for the shards that this node
 // owns.
 func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.lanes.Namespaces(), nil
+	return call(ctx, s, func() ([]string, error) { return s.lanes.Namespaces(), nil })
 }
 
 // LanePages implements store.LeaseStore for the shards that this node owns. A
 // cursor consists of a shard's number and a place among the namespace's lanes
 // in that shard.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.lanes.Pages(until, reads), nil
+	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
 }
 
 // Upcoming implements store.TaskStore. A record that changes during the call can
 // be missing.
 func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.Upcoming{}, err
-	}
-	defer leave()
-	page, err := s.upcoming(ctx, r)
-	return page, s.failure(err)
+	return call(ctx, s, func() (task.Upcoming, error) { return s.upcoming(ctx, r) })
 }
 
 func (s *Store) upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
@@ -76,22 +60,10 @@ func (s *Store) upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcomi
 // Peek implements store.LeaseStore. It reads only shards of this node whose
 // marks show that they can have entries.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	found, err := s.lanes.Peek(ctx, reads)
-	return found, s.failure(err)
+	return call(ctx, s, func() ([][]task.Entry, error) { return s.lanes.Peek(ctx, reads) })
 }
 
 // Due implements store.TaskStore for the shards of all nodes.
 func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	exact, err := s.lanes.Due(ctx, r, found)
-	return exact, s.failure(err)
+	return call(ctx, s, func() (task.Millis, error) { return s.lanes.Due(ctx, r, found) })
 }

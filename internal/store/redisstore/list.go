@@ -47,13 +47,7 @@ type ordering struct {
 }
 
 func (s *Store) list(ctx context.Context, f task.Filter, page task.Page, in ordering) (task.Listing, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.Listing{}, err
-	}
-	defer leave()
-	l, err := s.listIn(ctx, &f, page, in)
-	return l, s.failure(err)
+	return call(ctx, s, func() (task.Listing, error) { return s.listIn(ctx, &f, page, in) })
 }
 
 // listIn merges the places of all keys, so a page costs a read of each key.

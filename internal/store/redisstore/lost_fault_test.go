@@ -222,7 +222,7 @@ func TestRedirectsBetweenTwoMastersEnd(t *testing.T) {
 		m.do((has+i)%3, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), "NODE", m.ids[(has+1-i)%3])
 	}
 	bounded(t, "HGETALL", func() error {
-		_, err := s.servers.One(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+		_, err := s.servers.Ask(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		return err
 	})
 }

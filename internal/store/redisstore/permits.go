@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -77,15 +78,18 @@ func (s *Store) permitted(name string) {
 // Permit implements store.PermitStore. It runs a script once for each ask, all in
 // one pipeline, and notifies the processes that the replies name.
 func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
-	replies := make([]store.PermitReply, len(asks))
-	leave, err := s.enter(ctx)
+	replies, err := call(ctx, s, func() ([]store.PermitReply, error) { return s.permit(ctx, asks), nil })
 	if err != nil {
+		replies = make([]store.PermitReply, len(asks))
 		for i := range replies {
 			replies[i].Err = err
 		}
-		return replies
 	}
-	defer leave()
+	return replies
+}
+
+func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
+	replies := make([]store.PermitReply, len(asks))
 	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
@@ -129,7 +133,7 @@ func readPermits(r rueidis.RedisResult) (reply store.PermitReply, others []strin
 		return reply, nil, err
 	}
 	if len(list) < 5 {
-		return reply, nil, errDamaged
+		return reply, nil, codec.ErrDamaged
 	}
 	var n [5]int64
 	for i := range n {

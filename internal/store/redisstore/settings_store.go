@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,11 +11,22 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+)
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// The scripts of settings. Each has the name of its file.
+var (
+	configure    = redisconn.NewScript(sources, redisconn.Writes, "configure")
+	readSettings = redisconn.NewScript(sources, redisconn.Reads, "settings")
+	fence        = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )
 
 // configuration is a version of the settings as this node knows it.
@@ -36,23 +48,20 @@ func (s *Store) WatchSettings(notify func(*settings.Settings)) {
 
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	replies := make([]settings.EditReply, len(edits))
-	for i, e := range edits {
-		if drop, ok := e.(settings.DropNamespace); ok {
-			replies[i], err = s.dropNamespace(ctx, now, drop)
-		} else {
-			replies[i], err = s.edit(ctx, now, e)
+	return call(ctx, s, func() (replies []settings.EditReply, err error) {
+		replies = make([]settings.EditReply, len(edits))
+		for i, e := range edits {
+			if drop, ok := e.(settings.DropNamespace); ok {
+				replies[i], err = s.dropNamespace(ctx, now, drop)
+			} else {
+				replies[i], err = s.edit(ctx, now, e)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return nil, s.failure(err)
-		}
-	}
-	return replies, nil
+		return replies, nil
+	})
 }
 
 // edit applies one edit that needs only the server of the settings.
@@ -139,7 +148,7 @@ func (s *Store) configure(ctx context.Context, one redisconn.Run) (version strin
 	}
 	r := replies[0]
 	if len(r) != 3 {
-		return "", errDamaged
+		return "", codec.ErrDamaged
 	}
 	version, err1 := r[0].ToString()
 	found, err2 := r[1].AsInt64()
@@ -170,16 +179,13 @@ func settingField(k settings.SettingKey) string {
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.Repeat(ctx, readSettings, redisconn.Run{Keys: []string{s.servers.Keys.Settings, s.servers.Keys.SettingsID}, Args: []string{have.version}})
+	replies, err := redisconn.ReadRuns(ctx, s.servers, rueidis.RedisResult.AsStrSlice, readSettings, redisconn.Run{Keys: []string{s.servers.Keys.Settings, s.servers.Keys.SettingsID}, Args: []string{have.version}})
 	if err != nil {
 		return false, err
 	}
-	texts, err := replies[0].AsStrSlice()
-	switch {
-	case err != nil:
-		return false, err
+	switch texts := replies[0]; {
 	case len(texts) < 3:
-		return false, errDamaged
+		return false, codec.ErrDamaged
 	case texts[0] != s.servers.Identity:
 		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Hash{Name: "the settings", Key: s.servers.Keys.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
@@ -187,7 +193,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case texts[2] == have.version:
 		return false, nil
 	}
-	records := make([]settings.Setting, 0, len(texts)/2)
+	texts, records := replies[0], []settings.Setting{}
 	for i := 3; i+1 < len(texts); i += 2 {
 		if texts[i] == keyspace.VersionField {
 			continue
@@ -221,14 +227,14 @@ func parseSetting(field, value string) (settings.Setting, error) {
 	kind, _, _ := strings.Cut(field, "/")
 	n, err := strconv.ParseUint(kind, 10, 8)
 	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w", field, errDamaged)
+		return nil, fmt.Errorf("setting %q: %w", field, codec.ErrDamaged)
 	}
 	r, err := settings.DecodeSetting(settings.SettingKind(n), []byte(value))
 	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w: %w", field, errDamaged, err)
+		return nil, fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
 	}
 	if settingField(r.Key()) != field {
-		return nil, fmt.Errorf("setting %q has the content of %+v: %w", field, r.Key(), errDamaged)
+		return nil, fmt.Errorf("setting %q has the content of %+v: %w", field, r.Key(), codec.ErrDamaged)
 	}
 	return r, nil
 }
@@ -236,28 +242,18 @@ func parseSetting(field, value string) (settings.Setting, error) {
 // Counts implements store.SettingsStore. It reads the counts of every shard, with one
 // round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	counts, err := s.readCounts(ctx)
-	return counts, s.failure(err)
+	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx) })
 }
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	results, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	all, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsIntMap, redisconn.EachOf(s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Hgetall().Key(sh.Counts).Build()
-	})
+	})...)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range results {
-		fields, err := r.AsIntMap()
-		if err != nil {
-			return nil, err
-		}
+	for _, fields := range all {
 		for field, n := range fields {
 			if err := records.AddCount(counts, field, n); err != nil {
 				return nil, err

@@ -39,11 +39,6 @@ type request struct {
 	known       fences // the fences that the settings of this round have passed
 }
 
-// applySteps makes steps and sets their replies.
-func (s *Store) applySteps(ctx context.Context, r *request, steps []*step) error {
-	return kernel.Make(ctx, r, steps)
-}
-
 // Guess implements kernel.Medium.
 func (r *request) Guess(key task.Key) (records.Record, bool) { return r.claimed.get(key) }
 

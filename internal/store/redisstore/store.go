@@ -15,7 +15,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -29,9 +28,6 @@ import (
 )
 
 var _ store.Store = (*Store)(nil)
-
-// errDamaged marks keys and values that this code cannot have written.
-var errDamaged = codec.ErrDamaged
 
 // Config configures a Store.
 type Config struct {
@@ -164,17 +160,15 @@ type Store struct {
 	shards  []*keyspace.Shard
 	own     *registry.Member
 
-	records      *records.Reader
-	claimed      claimedRecords
-	trusted      *trustedclock.Clock // the clock of Now
-	quotas       quotas
-	scrubber     *scrub.Scrubber
-	reapCalls    atomic.Uint64
-	seenReplaced atomic.Uint64 // Servers.Replaced at the last call of Reap
-	lanes        *lanes.Index
-	settings     atomic.Pointer[configuration]
-	permits      permits
-	identity     *identity.Watch
+	records  *records.Reader
+	claimed  claimedRecords
+	trusted  *trustedclock.Clock // the clock of Now
+	quotas   quotas
+	scrubber *scrub.Scrubber
+	lanes    *lanes.Index
+	settings atomic.Pointer[configuration]
+	permits  permits
+	identity *identity.Watch
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -240,8 +234,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
-	if err := s.load(ctx); err != nil {
-		return nil, err
+	if err := s.reload(ctx); err != nil {
+		return nil, fmt.Errorf("read the settings: %w", err)
 	}
 	servers.Start()
 	if c.Alone {
@@ -276,16 +270,6 @@ func (s *Store) member(m identity.Meta) registry.Config {
 		Prepare:  func(ctx context.Context, owned []*registry.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
 		OnWakeup: func(h *registry.OwnedShard, message string) { s.lanes.HandleWakeup(h, message) },
 	}
-}
-
-// load reads the settings.
-func (s *Store) load(ctx context.Context) error {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	if _, err := s.reloadLocked(ctx); err != nil {
-		return fmt.Errorf("read the settings: %w", err)
-	}
-	return nil
 }
 
 func (s *Store) shard(key task.Key) *keyspace.Shard {
@@ -338,21 +322,25 @@ func (s *Store) Err() error {
 	return nil
 }
 
-// enter begins a call; leave ends it.
-func (s *Store) enter(ctx context.Context) (leave func(), err error) {
+// call makes a call, unless s is closed. Close waits for calls, so no call makes
+// another one.
+func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return result, err
 	}
 	s.calls.RLock()
+	defer s.calls.RUnlock()
 	if s.closed {
-		s.calls.RUnlock()
-		return nil, task.ErrClosed
+		return result, task.ErrClosed
 	}
 	if l := s.identity.Lost(); l != nil {
-		s.calls.RUnlock()
-		return nil, l
+		return result, l
 	}
-	return s.calls.RUnlock, nil
+	done, err := do()
+	if err != nil {
+		return result, s.failure(err)
+	}
+	return done, nil
 }
 
 // failure translates the error of a whole call for its caller. nil stays nil.

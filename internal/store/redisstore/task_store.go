@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -18,43 +19,29 @@ import (
 // Transit implements store.Steps.
 func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
 	steps := make([]*step, len(list))
-	byMaster := false
 	for i, st := range list {
 		steps[i] = &step{Step: st}
-		byMaster = byMaster || st.Kind != store.Change
 	}
-	if !byMaster {
-		return s.submit(ctx, now, steps)
+	if len(list) > 0 && list[0].Kind != store.Change {
+		return s.submitByMaster(ctx, now, steps)
 	}
-	replies, err := s.submitByMaster(ctx, now, steps)
-	for _, st := range list {
-		switch tr := st.Transition.(type) {
-		case task.Claim:
-			s.leaseWritten(tr.Key, tr.Until)
-		case task.Extension:
-			s.leaseWritten(tr.Key, tr.Until)
-		}
-	}
-	return replies, err
+	return s.submit(ctx, now, steps)
 }
 
 // submit applies steps and returns their replies.
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	r := &request{Store: s, now: now, who: settings.ActorOf(ctx)}
-	if err := s.applySteps(ctx, r, steps); err != nil {
-		return nil, s.failure(err)
-	}
-	for _, st := range steps {
-		if r.unconfirmed && st.Kind == store.Change {
-			st.Reply.Durability = string(redisconn.Async)
+	return call(ctx, s, func() ([]store.Reply, error) {
+		r := &request{Store: s, now: now, who: settings.ActorOf(ctx)}
+		if err := kernel.Make(ctx, r, steps); err != nil {
+			return nil, err
 		}
-	}
-	return repliesOf(steps), nil
+		for _, st := range steps {
+			if r.unconfirmed && st.Kind == store.Change {
+				st.Reply.Durability = string(redisconn.Async)
+			}
+		}
+		return repliesOf(steps), nil
+	})
 }
 
 // submitByMaster is like submit, but an unavailable master does not fail the
@@ -156,36 +143,23 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 			return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
 		})
 	}
-	if len(asking) == 0 {
-		return nil
-	}
-	results, err := s.servers.Ask(ctx, commands...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		n, err := r.AsInt64()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return err
-		}
+	unfinished, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, commands...)
+	for i, n := range unfinished {
 		asking[i].Own.unfinished = n
 	}
-	return nil
+	return err
 }
 
 // Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
-	switch {
-	case err != nil:
-		return nil, s.failure(err)
-	case got[0].Task == nil:
-		return nil, task.ErrNotFound
-	}
-	return got[0].WithBody(), nil
+	return call(ctx, s, func() (*task.Task, error) {
+		got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
+		switch {
+		case err != nil:
+			return nil, err
+		case got[0].Task == nil:
+			return nil, task.ErrNotFound
+		}
+		return got[0].WithBody(), nil
+	})
 }

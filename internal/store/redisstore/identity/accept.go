@@ -52,39 +52,36 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 // shards, or 0 if it is unknown. After an error, find returns the data that it
 // could read, or nil.
 func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
-	f := &Found{servers: s}
-	var made bool
-	for _, key := range []string{s.Keys.Meta, s.Keys.SettingsID, s.Keys.NodesID} {
-		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
-		if err != nil {
-			return nil, err
-		}
-		fields, err := reply.AsStrMap()
-		if err != nil {
-			return nil, err
-		}
-		if key == s.Keys.Meta {
-			f.meta = fields
-		}
-		made = made || key == s.Keys.SettingsID && fields["made"] != ""
-		n, _ := strconv.Atoi(fields["shards"]) // a missing field is 0
+	keys := []string{s.Keys.Meta, s.Keys.SettingsID, s.Keys.NodesID}
+	commands := make([]redisconn.Command, len(keys))
+	for i, key := range keys {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() }
+	}
+	fields, err := redisconn.Read(ctx, s, rueidis.RedisResult.AsStrMap, commands...)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{servers: s, meta: fields[0]}
+	for i := range fields {
+		n, _ := strconv.Atoi(fields[i]["shards"]) // a missing field is 0
 		f.shards = cmp.Or(f.shards, n)
 	}
 	f.shards = cmp.Or(f.shards, shards)
-	if made {
-		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
-		})
-		if err != nil {
-			return nil, err
-		}
-		there, err := reply.AsBool()
+	if fields[1]["made"] != "" {
+		there, err := configured(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		f.SettingsLost = !there
 	}
 	return f, f.compare(ctx)
+}
+
+// configured reports whether there are settings.
+func configured(ctx context.Context, s *redisconn.Servers) (bool, error) {
+	return redisconn.ReadOne(ctx, s, rueidis.RedisResult.AsBool, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
+	})
 }
 
 // compare finds the lost parts.
@@ -116,18 +113,14 @@ func (f *Found) compare(ctx context.Context) error {
 
 // accept gives the identity to the lost parts.
 func (f *Found) accept(ctx context.Context, lease time.Duration) error {
-	shards := strconv.Itoa(f.shards)
 	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
 	for i, b := range f.parts {
-		r := redisconn.NewRepair(b.Key, b.Field, -1, f.instead[i])
-		r.Write("HSET", b.Key, b.Field, f.Identity)
-		switch {
-		case b.Key == f.servers.Keys.Meta && f.meta["format"] == "":
-			r.Write("HSET", b.Key, "format", format, "shards", shards, "lease", millis(lease), "whole", "1")
-		case b.Key == f.servers.Keys.Meta:
+		r := repairOf(f.servers.Keys, b, f.instead[i], f.Identity, f.shards)
+		if b.Field == metaField {
 			r.Write("HSET", b.Key, "whole", "1")
-		case b.Key == f.servers.Keys.SettingsID, b.Key == f.servers.Keys.NodesID:
-			r.Write("HSET", b.Key, "shards", shards)
+			if f.meta["format"] == "" {
+				r.Write("HSET", b.Key, "format", format, "shards", strconv.Itoa(f.shards), "lease", millis(lease))
+			}
 		}
 		repairs = append(repairs, r)
 	}

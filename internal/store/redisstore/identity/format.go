@@ -4,21 +4,28 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 )
 
+//go:embed scripts/*.lua
+var sources embed.FS
+
+var decide = redisconn.NewScript(sources, redisconn.Writes, "meta")
+
 // DefaultShards returns the default number of shards. A call to a single master
-// costs less if it touches the keys of fewer shards, and more servers than 32
-// would not be faster with it. In a Cluster each shard has a slot, so more
-// shards divide the tasks more evenly among the masters.
+// costs less if it touches fewer shards. In a Cluster each shard has a slot, so
+// more shards divide the tasks more evenly among the masters.
 func DefaultShards(cluster bool) int {
 	if cluster {
 		return 256
@@ -60,12 +67,12 @@ func parseMeta(key string, fields map[string]string) (m Meta, err error) {
 		return m, fmt.Errorf("%w: %w", ErrDiffers, codec.OtherFormat("the store in Redis", m.format))
 	}
 	if m.identity == "" {
-		return m, fmt.Errorf("the field identity of %s is missing: %w", key, errDamaged)
+		return m, fmt.Errorf("the field identity of %s is missing: %w", key, codec.ErrDamaged)
 	}
 	number := func(name string) int {
 		n, failed := strconv.Atoi(fields[name])
 		if failed != nil || n < 1 {
-			err = fmt.Errorf("the field %s of %s is %q: %w", name, key, fields[name], errDamaged)
+			err = fmt.Errorf("the field %s of %s is %q: %w", name, key, fields[name], codec.ErrDamaged)
 		}
 		return n
 	}
@@ -112,17 +119,13 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
 	lease := millis(c.Lease)
-	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{s.Keys.Meta}, Args: []string{
+	replies, err := redisconn.ReadRuns(ctx, s, rueidis.RedisResult.AsStrMap, decide, redisconn.Run{Keys: []string{s.Keys.Meta}, Args: []string{
 		replaces, lease, metaField, rand.Text(), "format", format, "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return Meta{}, err
 	}
-	fields, err := replies[0].AsStrMap()
-	if err != nil {
-		return Meta{}, err
-	}
-	return parseMeta(s.Keys.Meta, fields)
+	return parseMeta(s.Keys.Meta, replies[0])
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -12,32 +12,27 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A store has an identity: a random word, created once with keyspace.Keys.Meta.
-// It is stored in every part of the store, next to the data of the part, and in
-// the memory of every node. A Redis that was emptied does not have it, and
-// neither does another Redis in its place. A node that finds another identity,
-// or none, closes the store: it writes nothing there, and refuses all requests.
+// A store has an identity: a random word, created with keyspace.Keys.Meta. It is
+// next to the data in every part of the store, and in the memory of every node. A
+// Redis that was emptied or replaced does not have it. A node that finds another
+// identity, or none, closes the store: it writes nothing there, and refuses all
+// requests.
 //
-// Scripts that write tasks, settings or ownership compare the identity in the
-// run that writes (put, idem, own, beat, fence, configure). So they never write
-// to another store. seal, which follows them, compares it too. Other scripts,
-// such as permits, do not compare it: they can leave a key in another store
-// until the node closes the store.
+// Scripts that write tasks, settings or ownership compare the identity in the run
+// that writes. Others, such as permits, can leave a key in another store until the
+// node closes the store. The poll compares the identity too, so a node without work
+// closes its store. In a Cluster it compares the node's own shards, and one of each
+// master, once a second; one server without a Cluster has all parts.
 //
-// The poll compares the identity too, so even a node without any work closes
-// its store. Without a Cluster, one server has all parts, and the poll compares
-// only some of them. In a Cluster the poll compares the node's own shards and
-// one of each master once a second (compareEvery).
-//
-// The node that creates the store gives its parts the identity. The field "whole"
-// of keyspace.Keys.Meta is set when every part has it, and every replica that
-// follows has it too. Before that, a part without the identity gets it. After
-// that, a part without the identity counts as lost.
+// The field "whole" of keyspace.Keys.Meta is set when every part and every replica
+// that follows have the identity. Before that, a part without it gets it. After
+// that, such a part counts as lost.
 
 // Hash is a hash of Redis with the identity of the store in one of its fields.
 type Hash struct {
@@ -198,25 +193,18 @@ func (w *Watch) sample(own []*keyspace.Shard) []*keyspace.Shard {
 }
 
 // compare returns a *redisconn.Loss if one of these shards, or another part of the
-// store, has another identity or none. If a server is unavailable, its parts are not compared. In that case
-// compare returns the server's error, unless another part is lost.
+// store, has another identity or none. Otherwise it returns the error of a server
+// that is unavailable.
 func (w *Watch) compare(ctx context.Context, shards []*keyspace.Shard) error {
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
 	found, beats, away := readIdentities(ctx, w.servers, hashes)
 	if beats > 0 && !w.servers.Doubted(w.servers.Keys.Nodes) { // the heartbeats that a replaced master counts are lost
 		w.rollback.compare(beats, w.config.Nodes())
 	}
-	missing := false
-	for i, b := range hashes {
-		switch id := found[i]; {
-		case id == nil || *id == w.servers.Identity:
-		case *id == "" && !w.whole && i > 0:
-			missing = true
-		default:
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
-		}
+	if l := lossOf(hashes, found, w.servers.Identity, w.whole); l != nil {
+		return l
 	}
-	if !missing {
+	if w.whole || !slices.ContainsFunc(found, func(id *string) bool { return id != nil && *id == "" }) {
 		return away
 	}
 	if err := writeIdentities(ctx, w.servers, w.shards); err != nil {
@@ -250,17 +238,13 @@ func (w *Watch) reopen(now time.Time) {
 // settle gives the identity to every part. When every replica that follows has
 // it, settle records that in keyspace.Keys.Meta. It reports whether that is done.
 func (w *Watch) settle(ctx context.Context) bool {
-	err := writeIdentities(ctx, w.servers, w.shards)
-	if err == nil && w.servers.Synced(ctx) {
-		r := redisconn.NewRepair(w.servers.Keys.Meta, metaField, -1, w.servers.Identity)
-		r.Write("HSETNX", w.servers.Keys.Meta, "whole", "1")
-		results, failed := w.servers.Mend(ctx, r)
-		if err = failed; err == nil {
-			_, err = results[0].AsInt64()
-		}
-		return err == nil
+	if writeIdentities(ctx, w.servers, w.shards) != nil || !w.servers.Synced(ctx) {
+		return false
 	}
-	return false
+	r := redisconn.NewRepair(w.servers.Keys.Meta, metaField, -1, w.servers.Identity)
+	r.Write("HSETNX", w.servers.Keys.Meta, "whole", "1")
+	_, err := w.servers.Mend(ctx, r)
+	return err == nil
 }
 
 // Identify compares the identity of the store with that of its parts when the
@@ -270,10 +254,8 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
 	hashes := HashesOf(w.servers.Keys, w.shards)
 	found, _, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
-	for i, b := range hashes {
-		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
-		}
+	if l := lossOf(hashes, found, m.identity, m.whole); l != nil {
+		return l
 	}
 	if !m.whole {
 		w.tried = time.Now()
@@ -288,16 +270,24 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
 	hashes := HashesOf(s.Keys, s.Keys.Shards(shards))
 	found, _, _ := readIdentities(ctx, s, hashes)
-	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(s.Keys.Meta).Build() })
-	if err != nil {
-		return err
-	}
-	if there, err := meta.AsBool(); err != nil || there {
+	there, err := redisconn.ReadOne(ctx, s, rueidis.RedisResult.AsBool, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(s.Keys.Meta).Build() })
+	if err != nil || there {
 		return err
 	}
 	for i, b := range hashes {
 		if id := found[i]; id != nil && *id != "" {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, although %s has the identity %s", s.Keys.Meta, b.Key, *id)}
+		}
+	}
+	return nil
+}
+
+// lossOf returns the first part in found that has another identity, or none although
+// the store is whole. The hash of keyspace.Keys.Meta must have it at any time.
+func lossOf(hashes []Hash, found []*string, identity string, whole bool) error {
+	for i, b := range hashes {
+		if id := found[i]; id != nil && *id != identity && (*id != "" || whole || b.Field == metaField) {
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
 		}
 	}
 	return nil
@@ -319,7 +309,7 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 	for i, r := range s.Client.DoMulti(ctx, commands...) {
 		values, err := r.AsStrSlice() // a missing field is ""
 		if err == nil && len(values) != 3 {
-			err = errDamaged
+			err = codec.ErrDamaged
 		}
 		if err != nil {
 			away = cmp.Or(away, err)
@@ -338,29 +328,28 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 
 // writeIdentities gives the identity to parts that have none.
 func writeIdentities(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
-	made, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
-	})
-	if err != nil {
-		return err
-	}
-	has, err := made.AsBool()
+	has, err := configured(ctx, s)
 	if err != nil {
 		return err
 	}
 	hashes := HashesOf(s.Keys, shards)
 	repairs := make([]*redisconn.Repair, len(hashes))
 	for i, b := range hashes {
-		r := redisconn.NewRepair(b.Key, b.Field, -1, "")
-		r.Write("HSET", b.Key, b.Field, s.Identity)
-		if b.Key == s.Keys.SettingsID || b.Key == s.Keys.NodesID { // for a reader if s.Keys.Meta is lost
-			r.Write("HSET", b.Key, "shards", strconv.Itoa(len(shards)))
-		}
+		repairs[i] = repairOf(s.Keys, b, "", s.Identity, len(shards))
 		if b.Key == s.Keys.SettingsID && has {
-			r.Write("HSET", b.Key, "made", "1")
+			repairs[i].Write("HSET", b.Key, "made", "1")
 		}
-		repairs[i] = r
 	}
 	_, err = s.Mend(ctx, repairs...)
 	return err
+}
+
+// repairOf returns a repair that gives a part the identity, instead of another one.
+func repairOf(k *keyspace.Keys, b Hash, instead, identity string, shards int) *redisconn.Repair {
+	r := redisconn.NewRepair(b.Key, b.Field, -1, instead)
+	r.Write("HSET", b.Key, b.Field, identity)
+	if b.Key == k.SettingsID || b.Key == k.NodesID { // for a reader if k.Meta is lost
+		r.Write("HSET", b.Key, "shards", strconv.Itoa(shards))
+	}
+	return r
 }

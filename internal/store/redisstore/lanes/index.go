@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -10,10 +11,22 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
+)
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// The scripts of this package. Each has the name of its file.
+var (
+	listing  = redisconn.NewScript(sources, redisconn.Reads, "lanes")
+	peeking  = redisconn.NewScript(sources, redisconn.Reads, "peek")
+	counting = redisconn.NewScript(sources, redisconn.Reads, "due")
+	raise    = redisconn.NewScript(sources, redisconn.Writes, "raise")
 )
 
 // Forever is later than every due time.
@@ -111,7 +124,7 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 	for n, r := range results {
 		indexes, err := r.ToArray()
 		if err == nil && len(indexes) != len(parts[n]) {
-			err = errDamaged
+			err = codec.ErrDamaged
 		}
 		if err != nil {
 			return fmt.Errorf("read the index of lanes: %w", err)
@@ -146,7 +159,7 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 		}
 		due, err := strconv.ParseFloat(texts[i+1], 64)
 		if err != nil {
-			return fmt.Errorf("bound %q of lane %q: %w", texts[i+1], texts[i], errDamaged)
+			return fmt.Errorf("bound %q of lane %q: %w", texts[i+1], texts[i], codec.ErrDamaged)
 		}
 		found(task.Entry{Lane: lane, Due: task.Millis(due)})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -42,11 +43,11 @@ func wakeMessage(e task.Entry) string {
 func parseWake(message string) (task.Entry, error) {
 	parts := strings.SplitN(message, "/", 3)
 	if len(parts) != 3 {
-		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
+		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, codec.ErrDamaged)
 	}
 	due, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
-		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
+		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, codec.ErrDamaged)
 	}
 	lane, err := keyspace.ParseLane(parts[2])
 	e := task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}

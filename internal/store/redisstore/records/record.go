@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"crypto/rand"
+	"embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,9 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
+
+//go:embed scripts/*.lua
+var sources embed.FS
 
 // get reads records. idem takes, keeps and drops Idempotency-Keys.
 var (
@@ -58,7 +62,7 @@ func Parse(key task.Key, value string) (Record, error) {
 		return Record{}, nil
 	}
 	if len(value) < stampLen {
-		return Record{}, errDamaged
+		return Record{}, codec.ErrDamaged
 	}
 	t, err := codec.ParseRecord(key, value[stampLen:])
 	r := Record{Task: t, Stamp: value[:stampLen]}
@@ -226,7 +230,7 @@ func CountField(q task.QueueKey, number string) string {
 func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
 	parts := strings.Split(field, "/")
 	if len(parts) != 3 {
-		return fmt.Errorf("count %q: %w", field, errDamaged)
+		return fmt.Errorf("count %q: %w", field, codec.ErrDamaged)
 	}
 	key := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
 	c := counts[key]
@@ -235,7 +239,7 @@ func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error
 	} else {
 		state, err := strconv.Atoi(parts[2])
 		if err != nil || state < 0 || state >= len(c.States) {
-			return fmt.Errorf("count %q: %w", field, errDamaged)
+			return fmt.Errorf("count %q: %w", field, codec.ErrDamaged)
 		}
 		c.States[state] += n
 	}

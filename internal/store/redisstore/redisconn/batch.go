@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
@@ -77,24 +78,15 @@ type pipeline struct {
 // enqueue adds writes to the next batch.
 func (l *pipeline) enqueue(writes []*write) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, writes...)
-	start := l.sending < maxBatches
-	if start {
+	if l.sending < maxBatches {
 		l.sending++
-	}
-	l.mu.Unlock()
-	if start {
-		l.servers.work.Go(l.run)
-	}
-}
-
-func (l *pipeline) run() {
-	for {
-		writes := l.next()
-		if writes == nil {
-			return
-		}
-		l.sendBatch(pack(writes))
+		l.servers.work.Go(func() {
+			for next := l.next(); next != nil; next = l.next() {
+				l.send(pack(next))
+			}
+		})
 	}
 }
 
@@ -129,29 +121,16 @@ func (p *scriptRun) takes(w *write) bool {
 	if p == nil || len(w.items) == 0 || p.items+len(w.items) > maxItems {
 		return false
 	}
-	for _, it := range w.items {
-		if _, ok := p.records[it.Field]; ok {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *scriptRun) add(w *write) {
-	p.writes, p.items = append(p.writes, w), p.items+len(w.items)
-	for _, it := range w.items {
-		p.records[it.Field] = struct{}{}
-	}
+	return !slices.ContainsFunc(w.items, func(it *Item) bool { _, has := p.records[it.Field]; return has })
 }
 
 // pack groups the writes: those that can share a run of put go into one
 // scriptRun.
 func pack(writes []*write) []*scriptRun {
 	type place struct {
-		script *Script
-		slot   uint16
-		asked  string
-		fence  string
+		script       *Script
+		slot         uint16
+		asked, fence string
 	}
 	var all []*scriptRun
 	open := map[place]*scriptRun{}
@@ -165,7 +144,10 @@ func pack(writes []*write) []*scriptRun {
 				open[at] = p
 			}
 		}
-		p.add(r)
+		p.writes, p.items = append(p.writes, r), p.items+len(r.items)
+		for _, it := range r.items {
+			p.records[it.Field] = struct{}{}
+		}
 	}
 	return all
 }
@@ -182,19 +164,20 @@ func (p *scriptRun) holder() string { return p.writes[0].shard.Own }
 // run returns the keys and arguments of p. counter is the field that counts its
 // changes.
 func (p *scriptRun) run(counter string) Run {
+	first := p.writes[0]
 	if p.items == 0 {
-		return p.writes[0].run
+		return first.run
 	}
 	if !p.counts() {
 		counter = ""
 	}
-	latest := p.writes[0].clock
+	latest := first.clock // all writes come from this node, so the newest clock is the best
 	for _, r := range p.writes {
 		if r.clock.Now > latest.Now {
-			latest = r.clock // all writes come from this node, so the newest clock is the best
+			latest = r.clock
 		}
 	}
-	c := newCall(latest, p.writes[0].store, p.holder(), p.writes[0].fence, counter)
+	c := newCall(latest, first.store, p.holder(), first.fence, counter)
 	for _, r := range p.writes {
 		for _, it := range r.items {
 			c.add(it)
@@ -231,29 +214,26 @@ func (p *scriptRun) finish(r rueidis.RedisResult, unconfirmed bool, err error) {
 		values, err = m.ToArray()
 	}
 	if err == nil && p.items > 0 && len(values) != 2+p.items {
-		err = errDamaged
+		err = codec.ErrDamaged
+	}
+	asked := ""
+	if reply, ok := rueidis.IsRedisErr(err); ok {
+		asked, _ = reply.IsAsk()
 	}
 	at := 2
 	for _, one := range p.writes {
-		one.asked = ""
-		switch {
-		case err != nil:
-			if reply, ok := rueidis.IsRedisErr(err); ok {
-				one.asked, _ = reply.IsAsk()
-			}
-			one.done <- result{err: err}
-		case p.items == 0:
-			one.done <- result{values: values, unconfirmed: unconfirmed}
-		default:
-			own := append(values[:1:1], values[at:at+len(one.items)]...)
+		one.asked = asked
+		own := values
+		if err == nil && p.items > 0 {
+			own = append(values[:1:1], values[at:at+len(one.items)]...)
 			at += len(one.items)
-			one.done <- result{values: own, unconfirmed: unconfirmed}
 		}
+		one.done <- result{own, unconfirmed, err}
 	}
 }
 
-// sendBatch sends one batch.
-func (l *pipeline) sendBatch(all []*scriptRun) {
+// send sends one batch.
+func (l *pipeline) send(all []*scriptRun) {
 	ctx, stop := context.WithCancel(l.servers.Lifetime)
 	defer stop()
 	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()
@@ -315,9 +295,9 @@ func (l *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short 
 func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, error) {
 	l.mu.Lock()
 	if n := len(l.idle); n > 0 {
+		defer l.mu.Unlock()
 		conn := l.idle[n-1]
 		l.idle = l.idle[:n-1]
-		l.mu.Unlock()
 		return conn, nil
 	}
 	l.mu.Unlock()
@@ -347,16 +327,6 @@ func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.Redis
 	l.idle = append(l.idle, conn)
 }
 
-// close closes the connections. No batch must be under way.
-func (l *pipeline) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, conn := range l.idle {
-		conn.Close()
-	}
-	l.idle = nil
-}
-
 // sendAll sends all scripts in one pipeline. If replicas are wanted, a seal and
 // a WAIT for that many follow.
 func (l *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int) (results, tail []rueidis.RedisResult) {
@@ -371,8 +341,7 @@ func (l *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scr
 		return execute(ctx, c, runs, nil)
 	}
 	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal(l.servers.Keys)}
-	return execute(ctx, c, runs, func(b rueidis.Builder) rueidis.Commands {
-		var last rueidis.Commands
+	return execute(ctx, c, runs, func(b rueidis.Builder) (last rueidis.Commands) {
 		if runs[0].asking {
 			last = append(last, b.Asking().Build())
 		}

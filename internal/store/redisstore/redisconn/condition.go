@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -29,6 +30,7 @@ type condition struct {
 	unread      bool          // CONFIG GET failed
 	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
 	silent      bool          // it did not answer a later check
+	succeeded   bool          // a successor existed when it answered
 	doubted     time.Duration // since when it answers although a successor exists; zero: not so
 	refused     error         // why it refuses writes; nil means that it accepts them
 
@@ -36,17 +38,13 @@ type condition struct {
 	risks []string // settings that can lose tasks but are accepted
 }
 
-// settingsHold is how long Strict trusts the settings of the last CONFIG GET
-// after one failed. One failure is ignored. After two failures in a row, Strict
-// refuses tasks. So a changed setting takes effect within two checks, even if
-// CONFIG GET fails.
+// settingsHold is how long Strict trusts the settings of the last CONFIG GET. So
+// one failure is ignored, and after two in a row Strict refuses tasks.
 const settingsHold = 2 * CheckEvery
 
-// after returns c, with missing facts filled in from the previous check. A
-// server that is reading its file does not report all facts yet, so it keeps
-// its earlier facts and verdict. If CONFIG GET failed, the settings that the
-// same process last reported stay. They become stale after settingsHold, or if
-// the server missed a check since.
+// after returns c, with missing facts from the previous check: all of them while
+// the server is reading its file, and the settings of the same process if CONFIG GET
+// failed. Settings become stale after settingsHold, or if the server missed a check.
 func (c condition) after(before condition) condition {
 	switch {
 	case c.loading != "":
@@ -81,9 +79,7 @@ func report(ctx context.Context, addr, key string, node rueidis.Client) (info, c
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read the state of the Redis at %s: %w", addr, err)
 	}
-	if config, err = replies[1].AsStrMap(); err != nil {
-		config = nil
-	}
+	config, _ = replies[1].AsStrMap() // nil after an error
 	return infoFields(text), config, refusal(addr, replies[2].Error()), nil
 }
 
@@ -94,15 +90,11 @@ func refusal(addr string, err error) error {
 	if !ok {
 		return err
 	}
-	_, moved := reply.IsMoved()
-	if _, ask := reply.IsAsk(); moved || ask || reply.IsTryAgain() {
+	why := meaning(reply)
+	if why == slotMoves {
 		return nil
 	}
-	why := meaning(reply)
-	if why == "" {
-		why = "its reply has the reason"
-	}
-	return fmt.Errorf("the Redis at %s refuses writes: %s: %w", addr, why, err)
+	return fmt.Errorf("the Redis at %s refuses writes: %s: %w", addr, cmp.Or(why, "its reply has the reason"), err)
 }
 
 // infoFields returns the fields of a reply to INFO.
@@ -116,14 +108,13 @@ func infoFields(text string) map[string]string {
 	return fields
 }
 
-// number returns a field of INFO or CONFIG GET as a number. It returns missing
-// if the field is absent or not a number.
+// number returns a field of INFO or CONFIG GET as a number, or missing if there is
+// none.
 func number(fields map[string]string, name string, missing int64) int64 {
-	n, err := strconv.ParseInt(fields[name], 10, 64)
-	if err != nil {
-		return missing
+	if n, err := strconv.ParseInt(fields[name], 10, 64); err == nil {
+		return n
 	}
-	return n
+	return missing
 }
 
 // conditionOf reads a master's condition from its report. memory is the limit
@@ -198,8 +189,8 @@ func (s *Servers) judge(m *Masters) {
 		s.Unfit.Store(nil)
 		return
 	}
-	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	s.Unfit.Store(&wrong[0])
+	first := slices.MinFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	s.Unfit.Store(&first)
 }
 
 // crowded returns why a master takes no new tasks, "" if it takes them.

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,44 +154,42 @@ func (s *Servers) fit(ctx context.Context) error {
 // they do not report all facts: for example, whether they have an append-only
 // file. It waits as long as that takes, and logs the wait.
 func (s *Servers) checkLoaded(ctx context.Context) error {
-	for {
+	for try := 0; ; try++ {
 		if err := s.CheckMasters(ctx); err != nil {
 			return err
 		}
 		state := ""
 		for addr, how := range s.Masters.Load().how {
-			switch {
-			case how.loading != "":
-				state = how.loading
-			case how.facts.addr == "":
+			if how.loading == "" && how.facts.addr == "" {
 				return fmt.Errorf("read the state of the Redis at %s: %w", addr, errNoNode)
 			}
+			state = cmp.Or(state, how.loading)
 		}
 		if state == "" {
 			return nil
 		}
-		if err := s.awaitLoading(ctx, state); err != nil {
+		if err := s.config.awaitLoading(ctx, try, state); err != nil {
 			return err
 		}
 	}
 }
 
-// awaitLoading waits before the next check of a server that is reading its
-// file.
-func (s *Servers) awaitLoading(ctx context.Context, state string) error {
-	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
-		s.awaited = now
-		s.logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(s.config.Client), "state", state)
+// awaitLoading waits before the next try to use a server that is reading its file.
+// It logs that from time to time.
+func (c Config) awaitLoading(ctx context.Context, try int, state string) error {
+	if try%awaitLogged == 0 {
+		c.Logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(c.Client), "state", state)
 	}
-	if !s.Pause(ctx, longestWait) {
+	select {
+	case <-time.After(longestWait):
+		return nil
+	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return nil
 }
 
-// awaitEvery is the time between two log lines about a server that is reading
-// its file.
-const awaitEvery = 10 * time.Second
+// awaitLogged is the number of tries between two log lines.
+const awaitLogged = int(10 * time.Second / longestWait)
 
 // fitness is the state of a master as it was last logged.
 type fitness struct{ unfit, risks string }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -98,68 +99,57 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 	if err != nil {
 		return 0, nil, err
 	}
-	m, nodes := &Masters{spans: spans, how: map[string]condition{}}, s.Client.Nodes()
-	last := s.Masters.Load()
-	known := last != nil
-	var mu sync.Mutex // guards m.how and the results
-	var all sync.WaitGroup
+	m, last, nodes := &Masters{spans: spans, how: map[string]condition{}}, s.Masters.Load(), s.Client.Nodes()
 	for _, sp := range spans {
-		if _, done := m.how[sp.addr]; done {
-			continue
-		}
 		m.how[sp.addr] = condition{}
-		if known {
+		if last != nil {
 			m.how[sp.addr] = last.how[sp.addr] // it stays if the master does not answer
 		}
 	}
-	for addr := range maps.Clone(m.how) {
-		node, ok := nodes[addr]
-		all.Go(func() { // in parallel, so that a server that hangs does not delay the other servers
-			var how condition
-			var failed error
-			if !ok {
-				// The client learns a server's address when a command is
-				// redirected there.
-				s.Client.Do(ctx, s.Client.B().Exists().Key(s.keyIn(m.spanOf(addr))).Build())
-				return
-			}
-			sent := time.Now()
-			how, failed = s.conditionAt(ctx, addr, s.keyIn(m.spanOf(addr)), node)
-			replaced := failed == nil && s.doubts(addr, time.Since(sent)) && s.succeeded(ctx, addr)
-			mu.Lock()
-			defer mu.Unlock()
-			before := m.how[addr]
-			now := s.Clocks.Monotonic()
-			if replaced && (before.doubted == 0 || now-before.doubted < trustAfter) {
-				failed = errReplaced
-			}
-			if failed != nil {
-				before.silent = true
-				if !replaced {
-					before.doubted = 0
-				} else if before.doubted == 0 {
-					before.doubted = now
-				}
-				m.how[addr] = before
-				if err == nil { // the first error is enough
-					err = failed
-				}
-				return
-			}
-			if how.refused == nil {
-				writable++
-			}
-			refused = cmp.Or(refused, how.refused)
-			if known && how.run != before.run {
-				s.Replaced.Add(1)
-			}
-			m.how[addr] = how.after(before)
-			if how.replicas > 0 {
-				s.replicated.Store(true)
-			}
-		})
+	addrs := slices.Collect(maps.Keys(m.how))
+	found, failures := make([]condition, len(addrs)), make([]error, len(addrs))
+	var all sync.WaitGroup
+	for i, addr := range addrs {
+		key := s.keyIn(m.spanOf(addr))
+		if node, ok := nodes[addr]; ok {
+			all.Go(func() { found[i], failures[i] = s.conditionAt(ctx, addr, key, node) }) // in parallel, so that a server that hangs does not delay the other servers
+			continue
+		}
+		failures[i] = errNoNode
+		all.Go(func() { s.Client.Do(ctx, s.Client.B().Exists().Key(key).Build()) }) // the client learns the address when it is redirected there
 	}
 	all.Wait()
+	now := s.Clocks.Monotonic()
+	for i, addr := range addrs {
+		how, before, failed := found[i], m.how[addr], failures[i]
+		switch {
+		case errors.Is(failed, errNoNode):
+			continue
+		case how.succeeded && (before.doubted == 0 || now-before.doubted < trustAfter):
+			failed = errReplaced
+		}
+		if failed != nil {
+			before.silent = true
+			if !how.succeeded {
+				before.doubted = 0
+			} else if before.doubted == 0 {
+				before.doubted = now
+			}
+			m.how[addr], err = before, cmp.Or(err, failed)
+			continue
+		}
+		if how.refused == nil {
+			writable++
+		}
+		refused = cmp.Or(refused, how.refused)
+		if last != nil && how.run != before.run {
+			s.Replaced.Add(1)
+		}
+		m.how[addr] = how.after(before)
+		if how.replicas > 0 {
+			s.replicated.Store(true)
+		}
+	}
 	s.judge(m)
 	s.Masters.Store(m)
 	s.Clocks.Prune(func(addr string) bool { _, is := m.how[addr]; return is })
@@ -168,10 +158,10 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 
 // conditionAt reads the state of the master at addr. key is in one of its slots.
 func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidis.Client) (condition, error) {
-	ctx, stop := context.WithTimeout(ctx, CheckEvery)
+	began, sent := time.Now(), s.Clocks.Monotonic()
+	once, stop := context.WithTimeout(ctx, CheckEvery)
 	defer stop()
-	sent := s.Clocks.Monotonic()
-	info, config, refused, err := report(ctx, addr, key, node)
+	info, config, refused, err := report(once, addr, key, node)
 	if err != nil {
 		return condition{}, err
 	}
@@ -180,6 +170,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidi
 	}
 	how := conditionOf(addr, info, config, s.memory)
 	how.asked, how.refused = sent, refused
+	how.succeeded = s.doubts(addr, time.Since(began)) && s.succeeded(ctx, addr)
 	return how, nil
 }
 
@@ -213,14 +204,12 @@ func (s *Servers) spans(ctx context.Context) ([]span, error) {
 		}
 		parts, err = s.slotsOf(ctx, node)
 	}
+	all := make([]span, len(parts))
+	for i := 0; i < len(parts) && err == nil; i++ {
+		all[i], err = parseSpan(parts[i])
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the slots of the Cluster: %w", err)
-	}
-	all := make([]span, len(parts))
-	for i, part := range parts {
-		if all[i], err = parseSpan(part); err != nil {
-			return nil, fmt.Errorf("read the reply to CLUSTER SLOTS: %w", err)
-		}
 	}
 	return all, nil
 }
@@ -234,17 +223,15 @@ func (s *Servers) slotsOf(ctx context.Context, c rueidis.Client) ([]rueidis.Redi
 func parseSpan(m rueidis.RedisMessage) (span, error) {
 	part, err := m.ToArray()
 	if err != nil || len(part) < 3 {
-		return span{}, errors.Join(errDamaged, err)
+		return span{}, errors.Join(codec.ErrDamaged, err)
 	}
 	first, err1 := part[0].AsInt64()
 	last, err2 := part[1].AsInt64()
-	if err := errors.Join(err1, err2); err != nil {
-		return span{}, errors.Join(errDamaged, err)
+	master, err3 := slotServer(part[2])
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return span{}, errors.Join(codec.ErrDamaged, err)
 	}
-	sp := span{first: uint16(first), last: uint16(last)} //nolint:gosec // slots
-	if sp.addr, err = slotServer(part[2]); err != nil {
-		return span{}, err
-	}
+	sp := span{first: uint16(first), last: uint16(last), addr: master} //nolint:gosec // slots
 	for _, replica := range part[3:] {
 		if at, err := slotServer(replica); err == nil {
 			sp.replicas = append(sp.replicas, at)
@@ -257,7 +244,7 @@ func parseSpan(m rueidis.RedisMessage) (span, error) {
 func slotServer(m rueidis.RedisMessage) (string, error) {
 	server, err := m.ToArray()
 	if err != nil || len(server) < 2 {
-		return "", errors.Join(errDamaged, err)
+		return "", errors.Join(codec.ErrDamaged, err)
 	}
 	host, err1 := server[0].ToString()
 	port, err2 := server[1].AsInt64()

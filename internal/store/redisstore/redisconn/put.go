@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -219,7 +220,7 @@ func byShard(items []Item) []int {
 
 func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int) (task.Millis, error) {
 	if len(reply) == 0 {
-		return 0, errDamaged
+		return 0, codec.ErrDamaged
 	}
 	micros, err := reply[0].AsInt64()
 	if err != nil {
@@ -227,7 +228,7 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int
 	}
 	now := task.Millis(micros / 1000)
 	if len(reply) != 1+len(places) {
-		return 0, errDamaged
+		return 0, codec.ErrDamaged
 	}
 	for i, at := range places {
 		m, status := reply[1+i], Changed

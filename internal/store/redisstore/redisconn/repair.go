@@ -26,10 +26,10 @@ func (r *Repair) Write(name, key string, args ...string) {
 
 // Mend applies repairs. The reply for each is the sum of the replies of its
 // commands, or -1 if the value has changed.
-func (s *Servers) Mend(ctx context.Context, repairs ...*Repair) ([]rueidis.RedisResult, error) {
+func (s *Servers) Mend(ctx context.Context, repairs ...*Repair) ([]int64, error) {
 	runs := make([]Run, len(repairs))
 	for i, r := range repairs {
 		runs[i] = r.run
 	}
-	return s.Repeat(ctx, mend, runs...)
+	return ReadRuns(ctx, s, rueidis.RedisResult.AsInt64, mend, runs...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -39,13 +40,11 @@ const maxRedirects = 4
 
 // tuned returns o with the settings that a store needs in its client.
 func tuned(o rueidis.ClientOption) rueidis.ClientOption {
-	// The client would repeat reads after their connection broke. It then
-	// reuses the memory of their commands, although the goroutine that writes
-	// to the broken connection may still be reading it: pipe._backgroundRead
-	// answers commands that _backgroundWrite has not written yet, and DoMulti
-	// returns the commands of its second try to their pool (rueidis 1.0.79; a
-	// data race). The client does not reuse a command that failed. So retry
-	// does all repeating here, with new commands.
+	// If the client repeats reads after their connection broke, it reuses the
+	// memory of commands that another goroutine may still be reading (rueidis
+	// 1.0.79: pipe._backgroundRead answers commands that _backgroundWrite has not
+	// written yet). It does not reuse a command that failed, so retry does all
+	// repeating, with new commands.
 	o.DisableRetry = true
 	// Without pipelining the client closes a connection when the context of a
 	// call ends. Heartbeats and lease renewals would have to wait for a new
@@ -54,15 +53,6 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	o.ClusterOption.MaxMovedRedirections = cmp.Or(o.ClusterOption.MaxMovedRedirections, maxRedirects)
 	o.Dialer.Timeout = cmp.Or(o.Dialer.Timeout, dialTime)
 	o.ConnWriteTimeout = cmp.Or(o.ConnWriteTimeout, TryTime)
-	return o
-}
-
-// forSubscriptions returns o for the client that only subscribes. It needs
-// connections of its own: Redis closes a connection that subscribes if too many
-// replies wait there (client-output-buffer-limit pubsub: 8 MB for a minute),
-// and all other calls on that connection would fail with it.
-func forSubscriptions(o rueidis.ClientOption) rueidis.ClientOption {
-	o.ReadBufferEachConn, o.WriteBufferEachConn = 16<<10, 16<<10
 	return o
 }
 
@@ -85,22 +75,52 @@ func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.Redis
 	})
 }
 
-// One is Ask for a single command.
-func (s *Servers) One(ctx context.Context, c Command) (rueidis.RedisResult, error) {
-	results, err := s.Ask(ctx, c)
-	if err != nil {
-		return rueidis.RedisResult{}, err
-	}
-	return results[0], nil
+// Read is Ask, and decodes each reply with as. A missing value is the zero T.
+func Read[T any](ctx context.Context, s *Servers, as func(rueidis.RedisResult) (T, error), commands ...Command) ([]T, error) {
+	results, err := s.Ask(ctx, commands...)
+	return decode(results, err, as)
 }
 
-// EachShard is Ask with one command for each of shards.
-func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
+// ReadOne is Read for one command.
+func ReadOne[T any](ctx context.Context, s *Servers, as func(rueidis.RedisResult) (T, error), c Command) (t T, err error) {
+	all, err := Read(ctx, s, as, c)
+	if err != nil {
+		return t, err
+	}
+	return all[0], nil
+}
+
+// ReadRuns is Repeat, and decodes each reply with as.
+func ReadRuns[T any](ctx context.Context, s *Servers, as func(rueidis.RedisResult) (T, error), sc *Script, runs ...Run) ([]T, error) {
+	results, err := s.Repeat(ctx, sc, runs...)
+	return decode(results, err, as)
+}
+
+func decode[T any](results []rueidis.RedisResult, err error, as func(rueidis.RedisResult) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(results))
+	for i, r := range results {
+		if all[i], err = as(r); err != nil && !rueidis.IsRedisNil(err) {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// EachOf returns a command for each of shards.
+func EachOf(shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) []Command {
 	commands := make([]Command, len(shards))
 	for i, sh := range shards {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
 	}
-	return s.Ask(ctx, commands...)
+	return commands
+}
+
+// EachShard is Ask with one command for each of shards.
+func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
+	return s.Ask(ctx, EachOf(shards, of)...)
 }
 
 // Repeat runs a script that can be repeated. No replica needs to confirm it.
@@ -167,9 +187,10 @@ func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-ctx.Done():
+		return false
 	case <-s.closing:
+		return false
 	}
-	return false
 }
 
 // Await waits for the next multiple of a period since the store was opened. So
@@ -189,7 +210,7 @@ func (s *Servers) UntilNext(period time.Duration) time.Duration {
 // being replaced or started, a slot moves, or a connection broke.
 func (s *Servers) passing(err error) bool {
 	switch {
-	case errors.Is(err, task.ErrNotDurable), errors.Is(err, errDamaged), overdue(err):
+	case errors.Is(err, task.ErrNotDurable), errors.Is(err, codec.ErrDamaged), overdue(err):
 		return false
 	case errors.Is(err, rueidis.ErrClosing): // the client closes connections that it replaces
 		select {
@@ -231,7 +252,7 @@ func unavailable(err error, took time.Duration) error {
 	case overdue(err), errors.Is(err, os.ErrDeadlineExceeded):
 		why = "Redis did not answer: check that it runs and is not overloaded"
 	case errors.Is(err, errReplaced):
-		why = "another server replaced the master"
+		why = replaced
 	case errors.Is(err, errNoNode), errors.Is(err, rueidis.ErrNoSlot):
 		why = "no server is known for some slots of the Redis Cluster: check that all slots are covered (redis-cli --cluster check)"
 	}
@@ -241,29 +262,31 @@ func unavailable(err error, took time.Duration) error {
 // meaning explains a reply that means a failure that ends by itself, and says
 // how to act if the failure lasts. It returns "" for any other reply.
 func meaning(reply *rueidis.RedisError) string {
-	_, moved := reply.IsMoved()
-	_, ask := reply.IsAsk()
-	switch {
-	case moved, ask, reply.IsTryAgain():
-		return "a slot of the Redis Cluster was moving from one server to another (if that lasts: redis-cli --cluster check, and fix)"
-	case reply.IsClusterDown():
-		return "some slots of the Redis Cluster had no master (if that lasts: redis-cli --cluster check)"
-	case reply.IsLoading():
-		return "Redis was reading its file after a start (its log shows the progress)"
-	case strings.HasPrefix(reply.Error(), "READONLY"):
-		return "the server is a replica, and another server is or becomes the master (if that lasts: name the master, a Sentinel or a Cluster in the URL of the store)"
-	case strings.HasPrefix(reply.Error(), "MASTERDOWN"):
-		return "the server is a replica without a master (if that lasts: check that the master runs)"
-	case strings.HasPrefix(reply.Error(), "UNBLOCKED"):
-		return "another server replaced the master"
-	case strings.HasPrefix(reply.Error(), "NOREPLICAS"):
-		return "the master refuses writes because too few replicas follow: check that the replicas run (min-replicas-to-write of the master is the number that must follow)"
-	case strings.HasPrefix(reply.Error(), "BUSY "):
-		return "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"
-	case strings.HasPrefix(reply.Error(), "MISCONF"):
-		return "Redis could not write its file or a snapshot: check its log, its disk and vm.overcommit_memory (1 is right); if you need no snapshots, run CONFIG SET save \"\" and CONFIG REWRITE"
+	for _, m := range meanings {
+		if strings.HasPrefix(reply.Error(), m.prefix) {
+			return m.means
+		}
 	}
 	return ""
+}
+
+const (
+	slotMoves = "a slot of the Redis Cluster was moving from one server to another (if that lasts: redis-cli --cluster check, and fix)"
+	replaced  = "another server replaced the master"
+)
+
+var meanings = []struct{ prefix, means string }{
+	{"MOVED ", slotMoves},
+	{"ASK ", slotMoves},
+	{"TRYAGAIN ", slotMoves},
+	{"CLUSTERDOWN", "some slots of the Redis Cluster had no master (if that lasts: redis-cli --cluster check)"},
+	{"LOADING", "Redis was reading its file after a start (its log shows the progress)"},
+	{"READONLY", "the server is a replica, and another server is or becomes the master (if that lasts: name the master, a Sentinel or a Cluster in the URL of the store)"},
+	{"MASTERDOWN", "the server is a replica without a master (if that lasts: check that the master runs)"},
+	{"UNBLOCKED", replaced},
+	{"NOREPLICAS", "the master refuses writes because too few replicas follow: check that the replicas run (min-replicas-to-write of the master is the number that must follow)"},
+	{"BUSY ", "Redis was busy with a long script of another client: find the client (redis-cli CLIENT LIST)"},
+	{"MISCONF", "Redis could not write its file or a snapshot: check its log, its disk and vm.overcommit_memory (1 is right); if you need no snapshots, run CONFIG SET save \"\" and CONFIG REWRITE"},
 }
 
 // OutOfMemory reports whether err is the refusal of a script by a full server.

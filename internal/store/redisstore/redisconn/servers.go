@@ -13,13 +13,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/serverclock"
 )
-
-// errDamaged marks replies that no script of this store gives.
-var errDamaged = codec.ErrDamaged
 
 // Config names the servers of a store, and sets the conditions that they must
 // meet.
@@ -67,7 +63,6 @@ type Servers struct {
 	config       Config
 	Identity     string             // the identity of the store; "" until it is known, then never changed
 	logged       map[string]fitness // the key is the address; only the watch uses it after fit
-	awaited      time.Time          // when the log last mentioned a server that reads its file; only while the store opens
 
 	mu        sync.Mutex           // guards pipelines
 	pipelines map[string]*pipeline // the key is the master's address, with separate ones for the shared client
@@ -117,18 +112,13 @@ func Connect(ctx context.Context, c Config) (*Servers, error) {
 // are fit. While the servers of a Cluster read their files, they do not report
 // the slots: Link waits for that.
 func Link(ctx context.Context, c Config) (*Servers, error) {
-	for logged := false; ; logged = true {
+	for try := 0; ; try++ {
 		s, err := newServers(c)
 		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
 			return s, err
 		}
-		if !logged {
-			c.Logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(c.Client))
-		}
-		select {
-		case <-time.After(longestWait):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := c.awaitLoading(ctx, try, ""); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -139,19 +129,21 @@ func named(o rueidis.ClientOption) string {
 	return strings.Join(slices.Compact(slices.Clone(o.InitAddress)), ", ")
 }
 
-// dialClients returns a client for calls, and one for subscriptions if listen
-// is true.
+// dialClients returns a client for calls, and one for subscriptions if listen is
+// true. Subscriptions need connections of their own: Redis closes one if too many
+// messages wait there, and all other calls on it would fail with it.
 func dialClients(o rueidis.ClientOption, listen bool) (client, subscriber rueidis.Client, err error) {
 	if client, err = rueidis.NewClient(o); err != nil || !listen {
 		return client, nil, err
 	}
-	if subscriber, err = rueidis.NewClient(forSubscriptions(o)); err != nil {
+	o.ReadBufferEachConn, o.WriteBufferEachConn = 16<<10, 16<<10
+	if subscriber, err = rueidis.NewClient(o); err != nil {
 		client.Close()
 	}
 	return client, subscriber, err
 }
 
-// Start starts the goroutines that check the masters and the Sentinels.
+// Start starts the goroutines that check the masters and read the Sentinels.
 func (s *Servers) Start() {
 	s.work.Go(s.watch)
 	if s.config.Client.Sentinel.MasterSet != "" {
@@ -177,8 +169,10 @@ func (s *Servers) Close() {
 	s.Stop()
 	s.end()
 	s.work.Wait()
-	for _, l := range s.pipelines {
-		l.close()
+	for _, l := range s.pipelines { // no batch is under way
+		for _, conn := range l.idle {
+			conn.Close()
+		}
 	}
 	if s.Subscriber != nil {
 		s.Subscriber.Close()
@@ -206,36 +200,24 @@ func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 // replies. runs[i] belongs to shards[i]; nil stands for the settings. All
 // writes are durable when Write returns.
 func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shard, runs []Run) ([][]rueidis.RedisMessage, error) {
-	results, err := s.send(ctx, s.writesOf(sc, shards, runs))
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]rueidis.RedisMessage, len(results))
-	for i, l := range results {
-		if l.err != nil {
-			return nil, l.err
-		}
-		out[i] = l.values
-	}
-	return out, nil
-}
-
-// writesOf returns a write for each of runs.
-func (s *Servers) writesOf(sc *Script, shards []*keyspace.Shard, runs []Run) []*write {
 	writes := make([]*write, len(runs))
 	for i, one := range runs {
 		writes[i] = s.newWrite(sc, shards[i])
 		writes[i].run = one
 	}
-	return writes
+	results, err := s.send(ctx, writes)
+	out := make([][]rueidis.RedisMessage, len(results))
+	for i, l := range results {
+		out[i], err = l.values, cmp.Or(err, l.err)
+	}
+	return out, err
 }
 
 // Confirm makes all that shards hold now as durable as the level requires. It
 // serves mutations that found nothing left to change. It reports whether the
 // level is Default and no replica confirmed some of it.
 func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
-	var of []*keyspace.Shard
-	var runs []Run
+	var writes []*write
 	met := map[string]bool{}
 	for _, sh := range shards {
 		addr := s.Masters.Load().Of(s.Slot(sh))
@@ -247,12 +229,11 @@ func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 			continue
 		}
 		met[addr] = true
-		of, runs = append(of, sh), append(runs, s.newWrite(seal, sh).seal(s.Keys))
+		w := s.newWrite(seal, sh)
+		w.run = w.seal(s.Keys)
+		writes = append(writes, w)
 	}
-	if len(runs) == 0 {
-		return unconfirmed, nil
-	}
-	results, err := s.send(ctx, s.writesOf(seal, of, runs))
+	results, err := s.send(ctx, writes)
 	for _, l := range results {
 		unconfirmed, err = unconfirmed || l.unconfirmed, cmp.Or(err, l.err)
 	}
@@ -294,23 +275,14 @@ func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 	defer s.mu.Unlock()
 	m, out := s.Masters.Load(), map[*pipeline][]*write{}
 	for _, r := range writes {
-		addr := ""
-		if !r.loose && s.level != Async {
-			addr = m.Of(r.slot)
-			if r.asked != "" {
-				addr = r.asked
-			}
-			if s.Wants(addr) == 0 {
-				addr = ""
-			}
-		}
-		name := addr
-		if addr == "" { // the shared client has one pipeline for each master, because a master that hangs delays its batches
-			name = "shared " + m.Of(r.slot)
+		master := m.Of(r.slot)
+		addr, name := cmp.Or(r.asked, master), cmp.Or(r.asked, master)
+		if r.loose || s.level == Async || s.Wants(addr) == 0 { // the shared client has one pipeline for each master, because a master that hangs delays its batches
+			addr, name = "", "shared "+master
 		}
 		l := s.pipelines[name]
 		if l == nil {
-			l = &pipeline{servers: s, master: cmp.Or(addr, m.Of(r.slot)), addr: addr}
+			l = &pipeline{servers: s, master: cmp.Or(addr, master), addr: addr}
 			s.pipelines[name] = l
 		}
 		out[l] = append(out[l], r)

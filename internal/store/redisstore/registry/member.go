@@ -18,8 +18,7 @@ type OwnedShard struct {
 	*keyspace.Shard
 	*membership.Owned
 	Lowwater *lowwater.Set // holds the shard's lanes if Ready
-	Leases   LeaseBound
-	Polled   atomic.Int64 // the number of lanes that the poll has read in this round
+	Polled   atomic.Int64  // the number of lanes that the poll has read in this round
 }
 
 // Config connects a Member to the store.
@@ -118,12 +117,6 @@ func (m *Member) Shards() (all []*keyspace.Shard) {
 		all = append(all, h.Shard)
 	}
 	return all
-}
-
-// Acquired returns sh as an OwnedShard, even if its lease has run out and was not
-// renewed yet. It is nil if this process has not acquired sh, or has lost it.
-func (m *Member) Acquired(sh *keyspace.Shard) *OwnedShard {
-	return m.of(m.Member.Acquired(sh.Number))
 }
 
 // Owner returns the owner id for writes to sh that only its owner is allowed to

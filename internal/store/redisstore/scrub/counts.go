@@ -1,13 +1,16 @@
 package scrub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -27,27 +30,42 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 		if err != nil {
 			return err
 		}
-		have, err := sc.fields(ctx, sh)
-		if err != nil || maps.Equal(have, want) {
+		have, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsStrMap, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.Counts).Build() })
+		if err != nil {
 			return err
+		}
+		wrong := wrongCounts(have, want)
+		if len(wrong) == 0 {
+			return nil
 		}
 		same, _, err := sc.countRecords(ctx, sh)
 		if err != nil {
 			return err
 		}
-		r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
-		if err != nil {
-			return err
-		}
-		n, err := r.AsInt64()
+		n, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsInt64, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
 		if err != nil {
 			return err
 		}
 		if unchanged(stamps, same) && int(n) == len(stamps) {
-			return sc.correct(ctx, sh, have, want)
+			return sc.correct(ctx, sh, wrong, have, want)
 		}
 	}
 	return nil
+}
+
+// wrongCounts returns the fields of have that differ from want. A missing field is 0.
+func wrongCounts(have map[string]string, want map[string]int64) (wrong []string) {
+	for f, value := range have {
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n != want[f] {
+			wrong = append(wrong, f)
+		}
+	}
+	for f, n := range want {
+		if _, there := have[f]; !there && n != 0 {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong
 }
 
 // unchanged reports whether two walks found the same stamps, and no record twice.
@@ -61,7 +79,7 @@ func (sc *scrub) countRecords(ctx context.Context, sh *keyspace.Shard) (stamps m
 	stamps, counts = map[string]string{}, map[string]int64{}
 	it := redisconn.Item{Shard: sh}
 	for scan := "0"; ; {
-		part, next, err := sc.scanKey(ctx, "HSCAN", sh.Meta, scan, redisconn.MaxReads, -1)
+		part, next, err := sc.scanKey(ctx, space{command: "HSCAN", key: sh.Meta, bytes: -1}, scan, redisconn.MaxReads)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,38 +111,15 @@ func (sc *scrub) countRecords(ctx context.Context, sh *keyspace.Shard) (stamps m
 	return stamps, counts, nil
 }
 
-// fields returns the fields of a shard's counts that are not zero.
-func (sc *scrub) fields(ctx context.Context, sh *keyspace.Shard) (map[string]int64, error) {
-	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.Counts).Build() })
-	if err != nil {
-		return nil, err
-	}
-	have, err := r.AsIntMap()
-	maps.DeleteFunc(have, func(_ string, n int64) bool { return n == 0 })
-	return have, err
-}
-
 // correct writes the counts that are wrong, each only if it still has the value
 // that was read.
-func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map[string]int64) error {
-	all := maps.Clone(have)
-	maps.Copy(all, want)
-	for f := range all {
-		if have[f] == want[f] {
-			continue
+func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, wrong []string, have map[string]string, want map[string]int64) error {
+	for _, f := range wrong {
+		parts := strings.Split(f, "/")
+		if len(parts) != 3 {
+			return fmt.Errorf("count %q: %w", f, codec.ErrDamaged)
 		}
-		r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Counts).Field(f).Build() })
-		if err != nil {
-			return err
-		}
-		value, err := r.ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return err
-		}
-		if n, _ := strconv.ParseInt(value, 10, 64); n != have[f] {
-			continue // another node is counting: the next scrub checks it again
-		}
-		fix := redisconn.NewRepair(sh.Counts, f, -1, value)
+		fix := redisconn.NewRepair(sh.Counts, f, -1, have[f])
 		if want[f] == 0 {
 			fix.Write("HDEL", sh.Counts, f)
 		} else {
@@ -134,29 +129,15 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 		if err != nil {
 			return err
 		}
-		if n, err := results[0].AsInt64(); err != nil || n < 0 {
-			return err
+		if results[0] < 0 {
+			continue // another node is counting: the next scrub checks it again
 		}
-		q, err := queueOfCount(f)
-		if err != nil {
-			return err
-		}
+		q := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
 		what := fmt.Sprintf("the counts of queue %q were wrong", q.Queue)
 		if q.OfOccurrences() {
 			what = fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", q.Queue[1:])
 		}
-		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("%s: %q was %d instead of %d", what, f, have[f], want[f]))
+		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("%s: %q was %s instead of %d", what, f, cmp.Or(have[f], "0"), want[f]))
 	}
 	return nil
-}
-
-func queueOfCount(f string) (task.QueueKey, error) {
-	one := map[task.QueueKey]task.Counts{}
-	if err := records.AddCount(one, f, 1); err != nil {
-		return task.QueueKey{}, err
-	}
-	for q := range one {
-		return q, nil
-	}
-	return task.QueueKey{}, errDamaged
 }

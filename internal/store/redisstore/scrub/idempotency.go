@@ -25,11 +25,8 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	}
 	sh := sc.shards[keyspace.IdemShard(t.Namespace, t.Idempotency.Key, len(sc.shards))]
 	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.Idem
-	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
-	if err != nil {
-		return err
-	}
-	if err := r.Error(); !rueidis.IsRedisNil(err) {
+	value, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.ToString, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
+	if err != nil || value != "" {
 		return err
 	}
 	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key()}})
@@ -48,12 +45,8 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 
 // keep runs the script idem, and reports whether it took a key just now.
 func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, digest, name, from string) (bool, error) {
-	results, err := sc.servers.Repeat(ctx, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
-	if err != nil {
-		return false, err
-	}
-	texts, err := results[0].AsStrSlice()
-	return err == nil && len(texts) == 2 && texts[1] == "-1", err
+	results, err := redisconn.ReadRuns(ctx, sc.servers, rueidis.RedisResult.AsStrSlice, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
+	return err == nil && len(results[0]) == 2 && results[0][1] == "-1", err
 }
 
 // claims examines Idempotency-Keys, and drops those whose record has been gone

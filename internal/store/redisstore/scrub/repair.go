@@ -1,7 +1,6 @@
 package scrub
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -18,11 +17,7 @@ import (
 // mend applies a repair, and reports whether it changed anything.
 func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
-	if err != nil {
-		return false, err
-	}
-	n, err := results[0].AsInt64()
-	return n > 0, err
+	return err == nil && results[0] > 0, err
 }
 
 // examineRecords examines records: their names, their index entries, and those
@@ -51,12 +46,12 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 			commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(e.Key).Member(e.Member).Build() })
 		}
 	}
-	results, err := sc.servers.Ask(ctx, commands...)
+	numbers, err := redisconn.Read(ctx, sc.servers, numberOf, commands...)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		if err := sc.record(ctx, sh, one, results[one.at:]); err != nil {
+		if err := sc.record(ctx, sh, one, numbers[one.at:]); err != nil {
 			return err
 		}
 	}
@@ -70,9 +65,25 @@ type examined struct {
 	at      int
 }
 
+// number is a score or a length.
+type number struct {
+	n     task.Millis
+	found bool
+}
+
+func numberOf(r rueidis.RedisResult) (number, error) {
+	m, err := r.ToMessage()
+	if err != nil || m.IsInt64() {
+		n, _ := m.AsInt64()
+		return number{task.Millis(n), err == nil}, err
+	}
+	f, err := m.AsFloat64()
+	return number{task.Millis(f), err == nil}, err
+}
+
 // record adds the missing or wrong entries of a record. have begins with its
 // body's length, its name, its lane's bound and its index entries.
-func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, have []rueidis.RedisResult) error {
+func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, have []number) error {
 	if back, abandoned := sc.abandoned.Find(sc.now, r.Task); abandoned {
 		taken, err := sc.config.TakeBack(ctx, sc.now, back)
 		if err == nil && taken {
@@ -83,33 +94,21 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 	if err := sc.claim(ctx, r.Task); err != nil {
 		return err
 	}
-	size, err := have[0].AsInt64()
-	_, whole, err1 := scoreOf(have[1])
-	bound, bounded, err2 := scoreOf(have[2])
-	if err := cmp.Or(err, err1, err2); err != nil {
-		return err
-	}
-	f, first := keyspace.Field(r.Task.Key()), r.entries[0]
-	whole = whole && (first.Lane == "" || bounded && bound <= first.Score)
-	for i, e := range r.entries {
-		at, placed, err := scoreOf(have[3+i])
-		if err != nil {
-			return err
-		}
-		whole = whole && placed && at == e.Score
-	}
-	if r.Apart() && int(size) != r.Task.Request.BodySize {
+	if r.Apart() && int(have[0].n) != r.Task.Request.BodySize {
 		if err := sc.body(ctx, r.Task); err != nil {
 			return err
 		}
 	}
-	if whole {
-		return nil
-	}
+	f, first, bound := keyspace.Field(r.Task.Key()), r.entries[0], have[2]
+	whole := have[1].found && (first.Lane == "" || bound.found && bound.n <= first.Score)
 	fix := records.RepairOf(sh, f, r.Stamp)
 	fix.Write("ZADD", sh.Names, "CH", "0", f)
-	for _, e := range r.entries {
+	for i, e := range r.entries {
+		whole = whole && have[3+i] == number{e.Score, true}
 		fix.Write("ZADD", e.Key, "CH", redisconn.Score(e.Score), e.Member)
+	}
+	if whole {
+		return nil
 	}
 	if first.Lane != "" {
 		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(first.Score), first.Lane)
@@ -125,14 +124,6 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 	return nil
 }
 
-func scoreOf(r rueidis.RedisResult) (at task.Millis, ok bool, err error) {
-	f, err := r.AsFloat64()
-	if rueidis.IsRedisNil(err) {
-		return 0, false, nil
-	}
-	return task.Millis(f), err == nil, err
-}
-
 // body logs a record that has lost its body. No repair can restore a body.
 func (sc *scrub) body(ctx context.Context, t *task.Task) error {
 	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both at the same moment
@@ -145,68 +136,45 @@ func (sc *scrub) body(ctx context.Context, t *task.Task) error {
 	return nil
 }
 
-// entries examines members that are tasks, and removes those that their record
-// does not have.
-func (sc *scrub) entries(key string) func(context.Context, *keyspace.Shard, []member) error {
-	return sc.entriesOf(key, func(member string) string { return member })
-}
-
-// entriesOf is entries for members of another form: fieldOf returns the field of
-// the task.
-func (sc *scrub) entriesOf(key string, fieldOf func(member string) string) func(context.Context, *keyspace.Shard, []member) error {
+// entries returns a function that examines members of a key, and removes those that
+// their records do not have there. fieldOf returns the field of a member's record.
+func (sc *scrub) entries(key string, fieldOf func(member string) string) func(context.Context, *keyspace.Shard, []member) error {
 	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
+		if len(part) == 0 {
+			return nil
+		}
 		fields := make([]string, len(part))
 		for i, m := range part {
 			fields[i] = fieldOf(m.name)
 		}
-		return sc.belonging(ctx, sh, key, fields, part)
+		values, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsStrSlice, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() }) // a missing record is ""
+		for i := 0; i < len(values) && err == nil; i++ {
+			err = sc.belongs(ctx, sh, key, part[i].name, fields[i], values[i])
+		}
+		return err
 	}
 }
 
-// belonging removes the members of a key that their records (fields) do not
-// have there.
-func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, fields []string, part []member) error {
-	if len(fields) == 0 {
-		return nil
-	}
-	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() })
+// belongs removes a member of a key, unless the record in value has it there.
+func (sc *scrub) belongs(ctx context.Context, sh *keyspace.Shard, key, name, field, value string) error {
+	owner, err := keyspace.ParseField(field)
 	if err != nil {
 		return err
 	}
-	values, err := r.ToArray()
-	if err != nil {
+	r, err := records.Parse(owner, value)
+	if err != nil || has(sh, r, key, name) {
 		return err
 	}
-	for i, v := range values {
-		owner, err := keyspace.ParseField(fields[i])
-		if err != nil {
-			return err
-		}
-		value, err := v.ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return err
-		}
-		r, err := records.Parse(owner, value)
-		if err != nil {
-			return err
-		}
-		if has(sh, r, key, part[i].name) {
-			continue
-		}
-		fix, remove := records.RepairOf(sh, fields[i], r.Stamp), "ZREM"
-		if key == sh.Body {
-			remove = "HDEL"
-		}
-		fix.Write(remove, key, part[i].name)
-		repaired, err := sc.mend(ctx, fix)
-		if err != nil {
-			return err
-		}
-		if repaired {
-			sc.found(owner, store.FoundEntry(key, r.Task != nil))
-		}
+	fix, remove := records.RepairOf(sh, field, r.Stamp), "ZREM"
+	if key == sh.Body {
+		remove = "HDEL"
 	}
-	return nil
+	fix.Write(remove, key, name)
+	repaired, err := sc.mend(ctx, fix)
+	if repaired {
+		sc.found(owner, store.FoundEntry(key, r.Task != nil))
+	}
+	return err
 }
 
 // has reports whether a record has a member in a key.

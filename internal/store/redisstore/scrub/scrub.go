@@ -3,6 +3,7 @@ package scrub
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,33 +22,47 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A scrub walks the shards of this node one after another. In each shard it
-// walks the keys in the order of the spaces below. Records come first, so their
-// missing entries exist when entries are examined. A disagreement is only a
-// suspicion at first, because other nodes write during the scrub. Scripts
-// repair it: they check the record's stamp again, and change nothing if the
-// data is correct.
+//go:embed scripts/*.lua
+var sources embed.FS
+
+var walk = redisconn.NewScript(sources, redisconn.Reads, "walk")
+
+// A scrub walks the shards of this node one after another, and in each shard its
+// keys. Records come first, so their missing entries exist when entries are
+// examined. A disagreement is only a suspicion at first, because other nodes write
+// during the scrub. A script repairs it if the record still has its stamp.
 //
 // A scrub misses entries of a lane that is in no index and in no record. Such
 // entries do no harm, because no node reads them.
-const (
-	recordSpace = iota
-	nameSpace
-	bodySpace
-	runningSpace
-	deadSpace
-	goneSpace
-	keepSpace
-	dueSpace
-	laneSpace
-	idemSpace
-	spaces
-)
+
+// space is a key of a shard, and how its content is examined.
+type space struct {
+	command, key string
+	bytes        int // how many bytes of each value are read; -1 means all
+	examine      func(context.Context, *keyspace.Shard, []member) error
+}
+
+// spaces returns the keys of a shard in the order of the walk, without the due
+// indexes, which follow.
+func (sc *scrub) spaces(sh *keyspace.Shard) []space {
+	field := func(member string) string { return member }
+	return []space{
+		{"HSCAN", sh.Meta, -1, sc.examineRecords},
+		{"ZSCAN", sh.Names, 0, sc.entries(sh.Names, field)},
+		{"HSCAN", sh.Body, 0, sc.entries(sh.Body, field)},
+		{"ZSCAN", sh.Running, 0, sc.entries(sh.Running, field)},
+		{"ZSCAN", sh.Dead, 0, sc.entries(sh.Dead, keyspace.FieldOfEnd)},
+		{"ZSCAN", sh.Gone, 0, sc.entries(sh.Gone, keyspace.FieldOfEnd)},
+		{"ZSCAN", sh.Keep, 0, sc.entries(sh.Keep, field)},
+		{"ZSCAN", sh.Lanes, -1, sc.laneBounds},
+		{"HSCAN", sh.Idem, -1, sc.claims},
+	}
+}
 
 // position is a place in a scrub: after a member, within the result of a scan.
 type position struct {
 	shard, space int
-	lane         string // in dueSpace
+	lane         string // of the due index
 	scan         string // the cursor from which the scan of the key continues
 	after        string // the last member of the scan's result that was examined; empty means none
 }
@@ -57,22 +72,18 @@ func (p position) String() string {
 	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
 
-func parsePosition(cursor string) (p position, err error) {
+func parsePosition(cursor string) (position, error) {
 	if cursor == "" {
 		return position{scan: "0"}, nil
 	}
-	parts := strings.SplitN(cursor, "\x00", 5)
-	if len(parts) != 5 {
-		return p, fmt.Errorf("scrub: invalid cursor %q", cursor)
+	if parts := strings.SplitN(cursor, "\x00", 5); len(parts) == 5 {
+		shard, err1 := strconv.Atoi(parts[0])
+		space, err2 := strconv.Atoi(parts[1])
+		if cmp.Or(err1, err2) == nil && space >= 0 {
+			return position{shard, space, parts[2], parts[3], parts[4]}, nil
+		}
 	}
-	var err1, err2 error
-	p = position{lane: parts[2], scan: parts[3], after: parts[4]}
-	p.shard, err1 = strconv.Atoi(parts[0])
-	p.space, err2 = strconv.Atoi(parts[1])
-	if err := cmp.Or(err1, err2); err != nil {
-		return p, fmt.Errorf("scrub: invalid cursor %q: %w", cursor, err)
-	}
-	return p, nil
+	return position{}, fmt.Errorf("scrub: invalid cursor %q", cursor)
 }
 
 // Scrubber scrubs the shards that this node owns.
@@ -137,16 +148,13 @@ func (sc *scrub) run(ctx context.Context) error {
 		return nil
 	}
 	sh := sc.shards[sc.at.shard]
-	for ; sc.at.space < spaces; sc.at.space++ {
-		whole, err := sc.walkSpace(ctx, sh)
-		if err != nil {
-			return err
-		}
-		if !whole {
-			sc.done.Next = sc.at.String()
-			return nil
-		}
-		sc.at = position{shard: sc.at.shard, space: sc.at.space, scan: "0"}
+	whole, err := sc.walk(ctx, sh)
+	switch {
+	case err != nil:
+		return err
+	case !whole:
+		sc.done.Next = sc.at.String()
+		return nil
 	}
 	if err := sc.recount(ctx, sh); err != nil {
 		return err
@@ -172,41 +180,17 @@ func (sc *scrub) seek() bool {
 	return false
 }
 
-// walkSpace examines the content of a space, and reports whether it reached the
-// end.
-func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
-	switch sc.at.space {
-	case recordSpace:
-		return sc.walkKey(ctx, "HSCAN", sh.Meta, -1, sc.examineRecords)
-	case nameSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Names, 0, sc.entries(sh.Names))
-	case bodySpace:
-		return sc.walkKey(ctx, "HSCAN", sh.Body, 0, sc.entries(sh.Body))
-	case runningSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Running, 0, sc.entries(sh.Running))
-	case deadSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Dead, 0, sc.entriesOf(sh.Dead, keyspace.FieldOfEnd))
-	case goneSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Gone, 0, sc.entriesOf(sh.Gone, keyspace.FieldOfEnd))
-	case keepSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Keep, 0, sc.entries(sh.Keep))
-	case laneSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.Lanes, -1, sc.laneBounds)
-	case idemSpace:
-		return sc.walkKey(ctx, "HSCAN", sh.Idem, -1, sc.claims)
+// walk examines the keys of a shard, and reports whether it reached the end.
+func (sc *scrub) walk(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
+	for spaces := sc.spaces(sh); sc.at.space < len(spaces); {
+		if whole, err = sc.walkKey(ctx, spaces[sc.at.space]); err != nil || !whole {
+			return false, err
+		}
+		sc.at = position{shard: sc.at.shard, space: sc.at.space + 1, scan: "0"}
 	}
-	return sc.walkLanes(ctx, sh)
-}
-
-// walkLanes examines the due indexes of a shard.
-func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
-	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed {
+	lanes, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsStrSlice, func(b rueidis.Builder) rueidis.Completed {
 		return b.Zrange().Key(sh.Lanes).Min("0").Max("-1").Build()
 	})
-	if err != nil {
-		return false, err
-	}
-	lanes, err := r.AsStrSlice()
 	if err != nil {
 		return false, err
 	}
@@ -219,8 +203,8 @@ func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool,
 			sc.at.lane, sc.at.scan, sc.at.after = lane, "0", ""
 		}
 		namespace, _, _ := strings.Cut(lane, "/")
-		whole, err := sc.walkKey(ctx, "ZSCAN", sh.Due(lane), 0, sc.entriesOf(sh.Due(lane), func(name string) string { return namespace + "/" + name }))
-		if err != nil || !whole {
+		of := sc.entries(sh.Due(lane), func(name string) string { return namespace + "/" + name })
+		if whole, err := sc.walkKey(ctx, space{"ZSCAN", sh.Due(lane), 0, of}); err != nil || !whole {
 			return false, err
 		}
 		sc.at.lane, sc.at.scan, sc.at.after = lane+"\x01", "0", "" // after it
@@ -234,13 +218,13 @@ type member struct{ name, value string }
 // walkKey examines a key from the step's position on, and reports whether it
 // reached the end. A scan can return more members than requested. The next step
 // takes the rest in the order of the members.
-func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *keyspace.Shard, []member) error) (whole bool, err error) {
+func (sc *scrub) walkKey(ctx context.Context, of space) (whole bool, err error) {
 	for {
 		limit := sc.limit - sc.done.Examined
 		if limit <= 0 {
 			return false, nil
 		}
-		all, next, err := sc.scanKey(ctx, command, key, sc.at.scan, min(limit, redisconn.MaxReads), bytes)
+		all, next, err := sc.scanKey(ctx, of, sc.at.scan, min(limit, redisconn.MaxReads))
 		if err != nil {
 			return false, err
 		}
@@ -250,7 +234,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 		}
 		part := all[first:min(first+min(limit, redisconn.MaxReads), len(all))]
 		sc.done.Examined += len(part)
-		if err := examine(ctx, sc.shards[sc.at.shard], part); err != nil {
+		if err := of.examine(ctx, sc.shards[sc.at.shard], part); err != nil {
 			return false, err
 		}
 		switch {
@@ -266,16 +250,12 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 
 // scanKey returns the result of a scan of a key, sorted by member and without
 // duplicates.
-func (s *Scrubber) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
-	runs := []redisconn.Run{{Keys: []string{key}, Args: []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
-	results, err := s.servers.Repeat(ctx, walk, runs...)
+func (s *Scrubber) scanKey(ctx context.Context, of space, from string, count int) (all []member, next string, err error) {
+	results, err := redisconn.ReadRuns(ctx, s.servers, rueidis.RedisResult.AsStrSlice, walk, redisconn.Run{Keys: []string{of.key}, Args: []string{of.command, from, strconv.Itoa(count), strconv.Itoa(of.bytes)}})
 	if err != nil {
 		return nil, "", err
 	}
-	texts, err := results[0].AsStrSlice()
-	if err != nil {
-		return nil, "", err
-	}
+	texts := results[0]
 	for i := 1; i+1 < len(texts); i += 2 {
 		all = append(all, member{texts[i], texts[i+1]})
 	}
