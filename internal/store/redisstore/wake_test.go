@@ -134,7 +134,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.lanes.Discover(t.Context(), s.own.Owned(), false); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.own.Owned()); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -154,7 +154,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.lanes.Discover(t.Context(), s.own.Owned(), false); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.own.Owned()); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {

@@ -2,8 +2,11 @@ package lanes
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -15,23 +18,26 @@ import (
 // heads of lanes, and RaiseBounds writes these heads from time to time.
 type bounds struct {
 	mu  sync.Mutex
-	low map[*keyspace.Shard]map[task.Lane]struct{}
+	low map[bound]struct{}
+}
+
+// bound names a bound: a member of a shard's index of lanes.
+type bound struct {
+	shard *keyspace.Shard
+	lane  string
 }
 
 func (b *bounds) add(sh *keyspace.Shard, lane task.Lane) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.low[sh] == nil {
-		b.low[sh] = map[task.Lane]struct{}{}
-	}
-	b.low[sh][lane] = struct{}{}
+	b.low[bound{sh, keyspace.LaneMember(lane)}] = struct{}{}
 }
 
-func (b *bounds) take() map[*keyspace.Shard]map[task.Lane]struct{} {
+func (b *bounds) take() []bound {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := b.low
-	b.low = map[*keyspace.Shard]map[task.Lane]struct{}{}
+	all := slices.Collect(maps.Keys(b.low))
+	clear(b.low)
 	return all
 }
 
@@ -44,17 +50,7 @@ const maxRaised = 128
 // lanes, and removes those of empty lanes. Bounds that could not be raised are
 // found by later reads.
 func (l *Index) RaiseBounds(ctx context.Context) error {
-	type low struct {
-		shard *keyspace.Shard
-		lane  string
-	}
-	var all []low
-	for sh, lanes := range l.bounds.take() {
-		for lane := range lanes {
-			all = append(all, low{sh, keyspace.LaneMember(lane)})
-		}
-	}
-	parts, _ := redisconn.Group(l.servers.Cluster, all, func(l low) *keyspace.Shard { return l.shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, l.bounds.take(), func(b bound) *keyspace.Shard { return b.shard })
 	var runs []redisconn.Run
 	for _, part := range parts {
 		for some := range slices.Chunk(part, maxRaised) {
@@ -65,9 +61,6 @@ func (l *Index) RaiseBounds(ctx context.Context) error {
 			}
 			runs = append(runs, r)
 		}
-	}
-	if len(runs) == 0 {
-		return nil
 	}
 	_, err := l.servers.Repeat(ctx, raise, runs...)
 	return err
@@ -80,9 +73,9 @@ func (l *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []strin
 	for _, m := range members {
 		r.Keys, r.Args = append(r.Keys, sh.Lanes, sh.Due(m)), append(r.Args, m)
 	}
-	results, err := l.servers.Repeat(ctx, raise, r)
+	results, err := redisconn.ReadRuns(ctx, l.servers, rueidis.RedisResult.AsInt64, raise, r)
 	if err != nil {
 		return 0, err
 	}
-	return results[0].AsInt64()
+	return results[0], nil
 }

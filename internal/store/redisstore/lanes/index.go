@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
@@ -61,7 +60,7 @@ type Config struct {
 
 // New returns an index of the lanes in the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member) *Index {
-	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
+	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}}
 }
 
 // Watch sets the function that is called with new entries in owned shards. nil
@@ -81,7 +80,15 @@ func (l *Index) shard(key task.Key) *keyspace.Shard {
 // Prepare reads the lanes of shards that this process has acquired. From then
 // on they count as owned.
 func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
-	if err := l.survey(ctx, hs); err != nil {
+	var leads []lead
+	until := l.config.Now() + lookahead
+	err := l.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) {
+		h.Lowwater.Added([]task.Entry{e})
+		if e.Due <= until {
+			leads = append(leads, lead{h, e.Lane})
+		}
+	})
+	if err != nil {
 		return err
 	}
 	for _, h := range hs {
@@ -90,12 +97,7 @@ func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	if l.watcher.Load() == nil {
 		return nil
 	}
-	return l.Discover(ctx, hs, true)
-}
-
-// survey lowers the marks to the bounds in the index of lanes.
-func (l *Index) survey(ctx context.Context, hs []*registry.OwnedShard) error {
-	return l.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) { h.Lowwater.Added([]task.Entry{e}) })
+	return l.follow(ctx, leads, until)
 }
 
 // readIndex calls found for each lane with a bound of at most until. Unless all
@@ -117,27 +119,23 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
-	results, err := l.servers.Repeat(ctx, listing, runs...)
+	results, err := redisconn.ReadRuns(ctx, l.servers, scoreLists, listing, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
-	for n, r := range results {
-		indexes, err := r.ToArray()
-		if err == nil && len(indexes) != len(parts[n]) {
-			err = codec.ErrDamaged
-		}
-		if err != nil {
-			return fmt.Errorf("read the index of lanes: %w", err)
-		}
-		for i, index := range indexes {
-			h, read := parts[n][i], int64(0)
-			if err := eachLane(index, func(e task.Entry) { read++; found(h, e) }); err != nil {
-				return err
+	for n, indexes := range results {
+		for i, h := range parts[n] {
+			for _, z := range indexes[i] {
+				lane, err := keyspace.ParseLane(z.Member)
+				if err != nil {
+					return err
+				}
+				found(h, task.Entry{Lane: lane, Due: task.Millis(z.Score)})
 			}
 			switch {
 			case all:
-			case read == int64(most):
-				h.Polled.Add(read)
+			case len(indexes[i]) == most:
+				h.Polled.Add(int64(most))
 			default:
 				h.Polled.Store(0)
 			}
@@ -146,24 +144,14 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 	return nil
 }
 
-// eachLane calls found for each lane of an index, with the lane's bound.
-func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
-	texts, err := index.AsStrSlice()
-	if err != nil {
-		return err
+// scoreLists decodes the replies of scripts that read sorted sets.
+func scoreLists(r rueidis.RedisResult) ([][]rueidis.ZScore, error) {
+	lists, err := r.ToArray()
+	all := make([][]rueidis.ZScore, len(lists))
+	for i := 0; i < len(lists) && err == nil; i++ {
+		all[i], err = lists[i].AsZScores()
 	}
-	for i := 0; i+1 < len(texts); i += 2 {
-		lane, err := keyspace.ParseLane(texts[i])
-		if err != nil {
-			return err
-		}
-		due, err := strconv.ParseFloat(texts[i+1], 64)
-		if err != nil {
-			return fmt.Errorf("bound %q of lane %q: %w", texts[i+1], texts[i], codec.ErrDamaged)
-		}
-		found(task.Entry{Lane: lane, Due: task.Millis(due)})
-	}
-	return nil
+	return all, err
 }
 
 // pollsAlone is how many intervals a node waits between two polls if it knows no
@@ -183,7 +171,7 @@ func (l *Index) Poll(ctx context.Context) {
 		// An empty lane that still has a bound would be read for nothing.
 		err := l.RaiseBounds(once)
 		if err == nil {
-			err = l.Discover(once, hs, false)
+			err = l.Discover(once, hs)
 		}
 		stop()
 		if ctx.Err() == nil {
@@ -193,42 +181,45 @@ func (l *Index) Poll(ctx context.Context) {
 }
 
 // Discover reads the first entries of lanes that have a bound below their mark,
-// if they are due soon. With all it reads the other lanes too.
-func (l *Index) Discover(ctx context.Context, hs []*registry.OwnedShard, all bool) error {
-	type lead struct {
-		h    *registry.OwnedShard
-		lane task.Lane
-	}
+// if they are due soon.
+func (l *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
 	var leads []lead
 	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, until, all, func(h *registry.OwnedShard, e task.Entry) {
-		same := e
-		same.Name = "\xff" // sorts after every name
+	err := l.readIndex(ctx, hs, until, false, func(h *registry.OwnedShard, e task.Entry) {
+		last := e
+		last.Name = "\xff" // sorts after every name
 		switch {
-		case all, !h.Lowwater.Covers(same):
+		case !h.Lowwater.Covers(last):
 			leads = append(leads, lead{h, e.Lane})
 		case !h.Lowwater.Covers(e): // several tasks are due at the same time: a new one can sort before the mark, but most are known
 			h.Lowwater.Added([]task.Entry{e})
 		}
 	})
-	if err != nil || len(leads) == 0 {
+	if err != nil {
 		return err
 	}
+	return l.follow(ctx, leads, until)
+}
+
+// lead is a lane that may have entries that are due soon.
+type lead struct {
+	h    *registry.OwnedShard
+	lane task.Lane
+}
+
+// follow reads the first entries of lanes that are due until a time, and hints them.
+func (l *Index) follow(ctx context.Context, leads []lead, until task.Millis) error {
 	commands := make([]redisconn.Command, len(leads))
 	for i, first := range leads {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
 			return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 		}
 	}
-	results, err := l.servers.Ask(ctx, commands...)
+	results, err := redisconn.Read(ctx, l.servers, rueidis.RedisResult.AsZScores, commands...)
 	if err != nil {
 		return fmt.Errorf("read the due index: %w", err)
 	}
-	for i, r := range results {
-		found, err := r.AsZScores()
-		if err != nil {
-			return fmt.Errorf("read the due index: %w", err)
-		}
+	for i, found := range results {
 		first := leads[i]
 		if len(found) == 0 { // the bound is too low
 			l.bounds.add(first.h.Shard, first.lane)

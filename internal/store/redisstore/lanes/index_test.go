@@ -65,7 +65,7 @@ func TestSuccessivePollsReadAllLanes(t *testing.T) {
 }
 
 func TestANodeThatOwnsNothingPollsNothing(t *testing.T) {
-	if err := laneIndexOf(t, redistest.New(t).Addr).Discover(t.Context(), nil, false); err != nil {
+	if err := laneIndexOf(t, redistest.New(t).Addr).Discover(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -220,22 +220,13 @@ func (l *Index) extend(ctx context.Context, strands []*strand) error {
 			runs[i].Args = append(runs[i].Args, redisconn.Score(from.Due), from.Name, redisconn.Score(st.read.Until), strconv.Itoa(st.share()))
 		}
 	}
-	results, err := l.servers.Repeat(ctx, peeking, runs...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		lists, err := r.ToArray()
-		if err != nil {
-			return err
-		}
+	results, err := redisconn.ReadRuns(ctx, l.servers, scoreLists, peeking, runs...)
+	for i, lists := range results {
 		for n, st := range groups[i] {
-			if err := st.take(lists[n]); err != nil {
-				return err
-			}
+			st.take(lists[n])
 		}
 	}
-	return nil
+	return err
 }
 
 // share returns how many entries one shard is asked for at a time: somewhat
@@ -252,18 +243,10 @@ func (st *strand) next() task.Position {
 	return st.from
 }
 
-func (st *strand) take(list rueidis.RedisMessage) error {
-	texts, err := list.AsStrSlice()
-	if err != nil {
-		return err
-	}
-	st.asked, st.more = true, len(texts)/2 == st.share()
-	for i := 0; i+1 < len(texts); i += 2 {
-		due, err := strconv.ParseFloat(texts[i+1], 64)
-		if err != nil {
-			return err
-		}
-		e := task.Entry{Name: texts[i], Lane: st.read.Lane, Due: task.Millis(due)}
+func (st *strand) take(list []rueidis.ZScore) {
+	st.asked, st.more = true, len(list) == st.share()
+	for _, z := range list {
+		e := task.Entry{Name: z.Member, Lane: st.read.Lane, Due: task.Millis(z.Score)}
 		if e.Due > st.read.Until {
 			p := e.Position()
 			st.beyond, st.more = &p, false
@@ -271,5 +254,4 @@ func (st *strand) take(list rueidis.RedisMessage) error {
 		}
 		st.entries = append(st.entries, e)
 	}
-	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/redis/rueidis"
+
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -59,9 +61,6 @@ func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 
 // ReadEach reads records. A record and its body are read atomically.
 func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
-	if len(reads) == 0 {
-		return nil, nil
-	}
 	groups, places := redisconn.Group(rd.servers.Cluster, reads, func(r Read) *keyspace.Shard { return rd.shard(r.Key) })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
@@ -75,16 +74,12 @@ func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 			runs[i].Args = append(runs[i].Args, keyspace.Field(r.Key), wanted)
 		}
 	}
-	results, err := rd.servers.Repeat(ctx, get, runs...)
+	results, err := redisconn.ReadRuns(ctx, rd.servers, rueidis.RedisResult.AsStrSlice, get, runs...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Found, len(reads))
-	for i, r := range results {
-		texts, err := r.AsStrSlice()
-		if err != nil {
-			return nil, err
-		}
+	for i, texts := range results {
 		for n, at := range places[i] {
 			out[at].Record, out[at].Err = Parse(reads[at].Key, texts[2*n])
 			switch one := &out[at]; {

@@ -25,14 +25,16 @@ type condition struct {
 	replicas    int      // replicas that follow
 	followers   []string // host:port of all replicas that it reports, even if they do not follow
 
-	history     string        // the ID of its replication; a successor takes it over as its second one
-	run         string        // the ID of its process; empty means that the facts come from an earlier process
-	unread      bool          // CONFIG GET failed
-	asked, read time.Duration // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
-	silent      bool          // it did not answer a later check
-	succeeded   bool          // a successor existed when it answered
-	doubted     time.Duration // since when it answers although a successor exists; zero: not so
-	refused     error         // why it refuses writes; nil means that it accepts them
+	history     string            // the ID of its replication; a successor takes it over as its second one
+	run         string            // the ID of its process; empty means that the facts come from an earlier process
+	unread      bool              // CONFIG GET failed
+	asked, read time.Duration     // on the monotonic clock: when it was asked, and when CONFIG GET last succeeded
+	info        map[string]string // its INFO
+	failed      error             // why a later check failed; nil means that it did not
+	silent      bool              // it did not answer a later check
+	succeeded   bool              // a successor existed when it answered
+	doubted     time.Duration     // since when it answers although a successor exists; zero: not so
+	refused     error             // why it refuses writes; nil means that it accepts them
 
 	unfit []error  // the reasons to refuse it when a store is opened
 	risks []string // settings that can lose tasks but are accepted

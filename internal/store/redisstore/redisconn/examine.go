@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -49,46 +48,40 @@ func (e *Examined) Crowded() bool {
 	return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != ""
 }
 
-// ExamineMasters examines the masters that the last check found. They are
-// sorted by address.
-func (s *Servers) ExamineMasters(ctx context.Context) []Examined {
-	addrs := slices.Sorted(maps.Keys(s.Masters.Load().how))
-	list := make([]Examined, len(addrs))
-	var all sync.WaitGroup
-	for i, addr := range addrs {
-		all.Go(func() { list[i] = s.examine(ctx, addr) }) // in parallel, so that a server that hangs does not delay the other servers
+// ExamineMasters checks the masters, and returns a report of each, sorted by
+// address. Errors: ErrCluster, ErrSentinel, or that no server can be reached.
+func (s *Servers) ExamineMasters(ctx context.Context) ([]Examined, error) {
+	before := s.Masters.Load()
+	err := s.CheckMasters(ctx)
+	m := s.Masters.Load()
+	if m == nil || errors.Is(err, ErrCluster) || errors.Is(err, ErrSentinel) {
+		return nil, err
 	}
-	all.Wait()
-	return list
+	var list []Examined
+	for _, addr := range slices.Sorted(maps.Keys(m.how)) {
+		how := m.how[addr]
+		if m == before { // the slots of a Cluster could not be read
+			how.failed = err
+		}
+		list = append(list, s.examined(addr, how))
+	}
+	return list, nil
 }
 
 // errLoading is the error for a server that does not report its state yet.
 var errLoading = errors.New("Redis is reading its file after a start: repeat the command when this is done")
 
-func (s *Servers) examine(ctx context.Context, addr string) Examined {
-	x := Examined{Addr: addr}
-	node, known := s.Client.Nodes()[addr]
-	if !known {
-		x.Failed = errNoNode
+func (s *Servers) examined(addr string, how condition) Examined {
+	x, f := Examined{Addr: addr, Failed: how.failed}, how.facts
+	if x.Failed == nil && how.loading != "" {
+		x.Failed = errLoading
+	}
+	if x.Failed != nil {
 		return x
 	}
-	ctx, stop := context.WithTimeout(ctx, TryTime)
-	defer stop()
-	info, config, refused, err := report(ctx, addr, s.keyIn(s.Masters.Load().spanOf(addr)), node)
-	if err == nil && loading(info) != "" {
-		err = errLoading
-	}
-	if err != nil {
-		x.Failed = err
-		return x
-	}
-	how := conditionOf(addr, info, config, s.memory).deriveLimit(s.Masters.Load().onHost(addr))
-	f := how.facts
-	x.Refused = refused
-	x.Version, x.Mode, x.Unfit, x.Risks = f.version, info["redis_mode"], s.config.refusals(f), s.config.risks(how)
-	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
-	x.Used, x.Limit = how.used, how.limit
-	x.Replicas, x.MinReplicas, x.MaxLag = replicasOf(info), int(f.minReplicas), time.Duration(f.maxLag)*time.Second
+	x.Version, x.Mode, x.Refused, x.Unfit, x.Risks = f.version, how.info["redis_mode"], how.refused, how.unfit, how.risks
+	x.Policy, x.File, x.Sync, x.Used, x.Limit = f.policy, f.file == "1", f.fsync, how.used, how.limit
+	x.Replicas, x.MinReplicas, x.MaxLag = replicasOf(how.info), int(f.minReplicas), time.Duration(f.maxLag)*time.Second
 	x.Ahead, x.Unsure = s.Clocks.Ahead(addr, time.Now())
 	return x
 }

@@ -128,9 +128,6 @@ func atLeast7(version string) bool {
 
 // fit checks the masters, and returns an error if the store must not use them.
 func (s *Servers) fit(ctx context.Context) error {
-	if err := s.CheckMode(ctx); err != nil {
-		return err
-	}
 	if err := s.checkLoaded(ctx); err != nil {
 		return err
 	}

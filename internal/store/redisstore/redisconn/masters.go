@@ -37,6 +37,13 @@ const (
 	awayAfter = 3
 )
 
+// The errors of CheckMasters if Config.Client names one server and that server does
+// not stand alone.
+var (
+	ErrCluster  = errors.New("the server belongs to a Cluster")
+	ErrSentinel = errors.New("the server is a sentinel")
+)
+
 // errNoNode means that the cluster has named a server that the client does not
 // know yet.
 var errNoNode = errors.New("the server is not known yet")
@@ -124,12 +131,14 @@ func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err e
 		how, before, failed := found[i], m.how[addr], failures[i]
 		switch {
 		case errors.Is(failed, errNoNode):
+			before.failed = failed
+			m.how[addr] = before
 			continue
 		case how.succeeded && (before.doubted == 0 || now-before.doubted < trustAfter):
 			failed = errReplaced
 		}
 		if failed != nil {
-			before.silent = true
+			before.silent, before.failed = true, failed
 			if !how.succeeded {
 				before.doubted = 0
 			} else if before.doubted == 0 {
@@ -165,11 +174,18 @@ func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidi
 	if err != nil {
 		return condition{}, err
 	}
+	switch mode := info["redis_mode"]; {
+	case s.Cluster:
+	case mode == "cluster":
+		return condition{}, ErrCluster
+	case mode == "sentinel":
+		return condition{}, ErrSentinel
+	}
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
 		s.Clocks.Observe(addr, micros, sent, s.Clocks.Monotonic())
 	}
 	how := conditionOf(addr, info, config, s.memory)
-	how.asked, how.refused = sent, refused
+	how.info, how.asked, how.refused = info, sent, refused
 	how.succeeded = s.doubts(addr, time.Since(began)) && s.succeeded(ctx, addr)
 	return how, nil
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -34,13 +32,9 @@ type Clock struct {
 	Behind, Ahead task.Millis
 }
 
-// newCall returns a call with the clock c, for the store with that identity.
-// The key holder holds the identity. fence is the token of the newest fence
-// that the node's settings have passed. counter is the field of the holder that
-// counts the changes of this process; empty means that they are not counted.
+// newCall returns a call without items. scripts/put.lua describes the arguments.
 func newCall(c Clock, identity, holder, fence, counter string) *call {
-	call := &call{numbers: map[string]int{}}
-	now := ""
+	call, now := &call{numbers: map[string]int{}}, ""
 	if c.Now != 0 {
 		now = Score(c.Now)
 	}
@@ -61,19 +55,16 @@ func (c *call) key(name string) string {
 }
 
 func (c *call) add(it *Item) {
-	switch {
-	case it.With:
-		c.args = append(c.args, "-1", "")
-	case it.Owner != "":
-		c.args = append(c.args, c.key(it.Shard.Own), it.Owner)
-	default:
-		c.args = append(c.args, "0", "")
+	size, owned := 0, "0"
+	if it.With {
+		owned = "-1"
+	} else if it.Owner != "" {
+		owned = c.key(it.Shard.Own)
 	}
-	size := 0
 	for _, w := range it.Writes {
 		size += 3 + len(w.Args)
 	}
-	c.args = append(c.args, c.key(it.Shard.Meta), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(size))
+	c.args = append(c.args, owned, it.Owner, c.key(it.Shard.Meta), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(size))
 	for _, w := range it.Writes {
 		c.args = append(c.args, w.Name, c.key(w.Key), strconv.Itoa(len(w.Args)))
 		c.args = append(c.args, w.Args...)
@@ -146,7 +137,7 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 	if err != nil {
 		return nil, 0, err
 	}
-	s.readClocks(writes, results, sent)
+	received, masters := s.Clocks.Monotonic(), s.Masters.Load()
 	outcomes, now := make([]Outcome, len(items)), task.Millis(0)
 	for i, l := range results {
 		if l.err != nil { // there was no memory
@@ -155,16 +146,35 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 			}
 			continue
 		}
-		at, err := readOutcomes(l.values, outcomes, places[i])
+		micros, err := l.values[0].AsInt64()
 		if err != nil {
 			return nil, 0, fmt.Errorf("read the reply of the script put: %w", err)
 		}
-		for _, at := range places[i] {
-			outcomes[at].Resent, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
+		s.Clocks.Observe(masters.Of(writes[i].slot), micros, sent, received)
+		now = max(now, task.Millis(micros/1000))
+		for n, at := range places[i] {
+			o, err := readOutcome(l.values[1+n])
+			if err != nil {
+				return nil, 0, fmt.Errorf("read the reply of the script put: %w", err)
+			}
+			o.Resent, o.Unconfirmed = writes[i].tries > 1, l.unconfirmed
+			outcomes[at] = o
 		}
-		now = max(now, at)
 	}
 	return outcomes, now, nil
+}
+
+func readOutcome(m rueidis.RedisMessage) (Outcome, error) {
+	if m.IsInt64() {
+		n, err := m.AsInt64()
+		return Outcome{Status: Status(n)}, err
+	}
+	status := Changed
+	if list, err := m.ToArray(); err == nil && len(list) == 1 {
+		m, status = list[0], StaleSettings
+	}
+	value, err := m.ToString()
+	return Outcome{Status: status, Value: value}, err
 }
 
 // divide groups items into writes, and returns the indexes of the items of each
@@ -187,13 +197,12 @@ func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int
 		last = k
 		at, ok := open[k]
 		if !ok || len(places[at]) >= maxItems && !it.With {
-			at = len(writes)
-			sc := putOn
-			if k.more {
-				sc = putMore
+			w := s.newWrite(putOn, it.Shard)
+			if w.clock = c; k.more {
+				w.script = putMore
 			}
-			writes, places, open[k] = append(writes, s.newWrite(sc, it.Shard)), append(places, nil), at
-			writes[at].clock = c
+			at = len(writes)
+			writes, places, open[k] = append(writes, w), append(places, nil), at
 		}
 		writes[at].items = append(writes[at].items, it)
 		places[at] = append(places[at], i)
@@ -216,48 +225,4 @@ func byShard(items []Item) []int {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(shard[a], shard[b]) })
 	}
 	return order
-}
-
-func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int) (task.Millis, error) {
-	if len(reply) == 0 {
-		return 0, codec.ErrDamaged
-	}
-	micros, err := reply[0].AsInt64()
-	if err != nil {
-		return 0, err
-	}
-	now := task.Millis(micros / 1000)
-	if len(reply) != 1+len(places) {
-		return 0, codec.ErrDamaged
-	}
-	for i, at := range places {
-		m, status := reply[1+i], Changed
-		if m.IsInt64() {
-			n, _ := m.AsInt64()
-			outcomes[at] = Outcome{Status: Status(n)}
-			continue
-		}
-		if list, err := m.ToArray(); err == nil && len(list) == 1 {
-			m, status = list[0], StaleSettings
-		}
-		value, err := m.ToString()
-		if err != nil {
-			return 0, err
-		}
-		outcomes[at] = Outcome{Status: status, Value: value}
-	}
-	return now, nil
-}
-
-// readClocks passes the clocks in the replies of put to s.Clocks.
-func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
-	received, m := s.Clocks.Monotonic(), s.Masters.Load()
-	for i, l := range results {
-		if l.err != nil || len(l.values) == 0 {
-			continue
-		}
-		if micros, err := l.values[0].AsInt64(); err == nil {
-			s.Clocks.Observe(m.Of(writes[i].slot), micros, sent, received)
-		}
-	}
 }

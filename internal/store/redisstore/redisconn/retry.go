@@ -125,6 +125,9 @@ func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of fu
 
 // Repeat runs a script that can be repeated. No replica needs to confirm it.
 func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
 	return retry(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
 		return sc.Do(ctx, s.Client, part)
 	})
