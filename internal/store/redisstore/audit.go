@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,8 +71,8 @@ func (s *Store) searchLog(ctx context.Context, f settings.AuditFilter, before ui
 	if before != 0 {
 		end = "(" + idOf(before)
 	}
-	for examined, part := 0, limit+1; examined < task.MaxPageExamined; part = 1000 {
-		part = min(part, task.MaxPageExamined-examined)
+	for left, part := task.MaxPageExamined, limit+1; left > 0; part = 1000 {
+		part = min(part, left)
 		entries, err := s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
 			return b.Xrevrange().Key(s.servers.Keys.SettingsLog).End(end).Start("-").Count(int64(part)).Build()
 		})
@@ -91,7 +92,7 @@ func (s *Store) searchLog(ctx context.Context, f settings.AuditFilter, before ui
 			page.Next = 0
 			return page, nil
 		}
-		examined += len(entries)
+		left -= len(entries)
 		end = "(" + idOf(page.Next)
 	}
 	return page, nil
@@ -107,15 +108,12 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int
 		entries, err := s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
 			return b.Xrange().Key(key).Start("-").End("+").Count(int64(part)).Build()
 		})
-		if err != nil {
+		over := slices.IndexFunc(entries, func(e settings.AuditEntry) bool { return e.At.Add(s.config.AuditKeep) > now })
+		if over < 0 {
+			over = len(entries)
+		}
+		if err != nil || over == 0 {
 			return n, err
-		}
-		over := 0
-		for over < len(entries) && entries[over].At.Add(s.config.AuditKeep) <= now {
-			over++
-		}
-		if over == 0 {
-			return n, nil
 		}
 		removed, err := redisconn.ReadOne(ctx, s.servers, rueidis.RedisResult.AsInt64, func(b rueidis.Builder) rueidis.Completed {
 			return b.Xtrim().Key(key).Minid().Threshold(idOf(entries[over-1].Seq + 1)).Build()

@@ -81,13 +81,9 @@ func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, index func(*registry.OwnedShard) string) ([]task.Key, error) {
-	var commands []redisconn.Command
-	for _, h := range s.own.Owned() {
-		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(index(h)).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
-		})
-	}
-	found, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsZScores, commands...)
+	found, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(s.own.Owned(), func(b rueidis.Builder, h *registry.OwnedShard) rueidis.Completed {
+		return b.Zrange().Key(index(h)).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
+	})...)
 	if err != nil {
 		return nil, err
 	}

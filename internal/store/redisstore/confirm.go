@@ -8,22 +8,12 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// For a moment after an edit, other nodes still use the settings before it. The
-// reply to the edit waits until that is over:
-//
-//  1. configure publishes a message, so other nodes read the settings at once
-//     (followSettings). If it is lost, their poll reads them.
-//  2. A node that has applied a version sends a heartbeat with it. Its watcher has
-//     returned, so its dispatcher begins nothing that the settings hold, not even
-//     a task that it claimed before.
-//  3. Confirm reads the heartbeats of the live nodes.
-//  4. Confirm also raises a fence (fence.go), so a node that has not confirmed,
-//     or is not live, claims nothing before it has read the settings.
-//     A Redis server that is away gets no fence, which is logged: no node can
-//     claim a task there.
-//
-// If Redis has lost newer settings, a heartbeat can show a later version until
-// the poll reads the older ones. The fence refuses the claims of that node.
+// For a moment after an edit, other nodes still use the settings before it. The reply
+// to the edit waits until that is over: configure publishes a message, so other nodes
+// read the settings at once. A node that has applied a version sends a heartbeat with
+// it, and begins nothing from then on that the settings hold. Confirm reads these
+// heartbeats. It also raises a fence (fence.go), so a node that has not confirmed, or
+// is not live, claims nothing before it has read the settings.
 
 // Confirm waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.

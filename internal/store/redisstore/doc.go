@@ -3,21 +3,15 @@
 //
 // # Decisions
 //
-// The pure transitions of package task decide each change of a task, as in
-// every other store. They run on the node that received the request. The server
-// only compares and writes (redisconn/scripts/put.lua): each value of a record
-// has a new random stamp. A record is replaced only if its stamp is still the
-// one that the node has read. The same run of the script also writes the index
-// entry, the body and the counts. This has three consequences:
-//
-//   - There is one table of transitions, and no second one in Lua.
-//   - A call whose reply was lost can be repeated: if the record has the new stamp,
-//     the call was applied.
-//   - If several calls change one record at the same time, one is first. The other
-//     calls receive the new record and apply their change to it.
-//
-// An earlier design had one script for each transition. It was rejected,
-// because the scripts would have repeated the table of transitions in Lua.
+// The pure transitions of package task decide each change of a task, on the node
+// that received the request. The server only compares and writes
+// (redisconn/scripts/put.lua): each value of a record has a new random stamp, and a
+// record is replaced only if its stamp is still the one that the node has read. The
+// same run writes the index entries, the body and the counts. So a call whose reply
+// was lost can be repeated: if the record has the new stamp, the call was applied. If
+// several calls change one record at the same time, one is first, and the others
+// apply their change to the new record. One script for each transition would have
+// repeated the table of transitions in Lua.
 //
 // # Keys
 //
@@ -65,56 +59,41 @@
 //	foliot:{q:<scope>}:rl      HASH    process → its tokens of a rate, and when the bucket is full
 //	foliot:permits:<process>   channel for scopes that the process should ask for
 //
-// All databases of a server share its channels. So in all databases but 0, the
-// names of the channels wake and nodes end with a colon and the number of the
-// database.
+// All databases of a server share its channels. So in all databases but 0, the names
+// of the channels wake and nodes end with a colon and the number of the database.
+// The keys contain names, not hashes of names, so that Redis keeps lanes and listings
+// sorted.
 //
-// The keys contain names, not hashes of names as first designed. So Redis
-// itself keeps lanes and listings sorted, and collisions are impossible. The
-// price is about 30 bytes for each key.
-//
-// Invariants of each shard, at every moment: each task has exactly the index
-// entries of its record (kernel.EntriesOf); the counts match the records; the
-// bound in idx is not later than the lane's first due time.
-//
-// A record also has the task's body, if it is small.
+// Invariants of each shard, at every moment: each task has exactly the index entries
+// of its record (kernel.EntriesOf); the counts match the records; the bound in idx is
+// not later than the lane's first due time.
 //
 // # Nodes
 //
-// Every shard has one owner. Only the owner claims, reaps, removes and audits
-// there; every node can change tasks. The live nodes decide which node should
-// own a shard (internal/store/membership). The actual owner is in the shard's own
-// key, for the length of a lease. The owner's id contains the nonce of its
-// process and the epoch of the acquisition. put compares this id in the run
-// that writes. So a task is never claimed twice, even if two nodes disagree or
-// a node slept past its lease. Settlements and extensions need only the task's
-// token: a node can finish tasks that it claimed before it lost the shard.
+// Every shard has one owner (internal/store/membership). Only the owner claims,
+// reaps, removes and audits there; every node can change tasks. The owner is in the
+// shard's own key, for the length of a lease. Its id has the nonce of its process and
+// the epoch of the acquisition, and put compares it in the run that writes. So a task
+// is never claimed twice, even if a node slept past its lease. Settlements and
+// extensions need only the task's token: a node can finish tasks that it claimed
+// before it lost the shard.
 //
-// A node name belongs to the first process that uses it, until that process
-// leaves or sends no heartbeat for half a lease. Until then, another process
-// with the name owns nothing. So a node that restarts after a kill gets its
-// name before the leases of its predecessor end.
-//
-// The owner finds tasks that other nodes add to a shard in the index of lanes,
-// which it polls. The index is authoritative. For a task that is due before the
-// next polls, put also publishes a wake-up message, unless the owner itself
-// adds the task. The message can be lost.
+// The owner finds tasks that other nodes add to a shard in the index of lanes, which
+// it polls. For a task that is due before the next polls, put also publishes a
+// wake-up message, which can be lost.
 //
 // # Calls
 //
-// Every call ends, even if its caller's context does not. A call that a server
-// cannot take is retried for two seconds, and its last try can take five
-// seconds more (package redisconn). So after at most seven seconds the caller
-// gets task.ErrUnavailable with an explanation. Every request can be sent
-// twice. The retries of rueidis are off, and its connections close with the
-// store.
+// Every call ends, even if its caller's context does not. A call that a server cannot
+// take is retried for two seconds, and its last try can take five seconds more
+// (package redisconn). Then the caller gets task.ErrUnavailable with an explanation.
+// Every request can be sent twice.
 //
 // # Time
 //
-// Only the server's clock (TIME in a script) decides. Scripts refuse early
-// calls (a claim before the due time, a reap before the lease's end), and
-// callers whose clock is too far off to compute a lease. So a wrong clock of a
-// node can only make tasks late. To avoid this too, nodes use an estimate of
-// the servers' clocks (package serverclock): a node whose wall clock is an hour
-// off claims in time.
+// Only the server's clock (TIME in a script) decides. Scripts refuse early calls (a
+// claim before the due time, a reap before the lease's end), and callers whose clock
+// is too far off to compute a lease. So a wrong clock of a node can only make tasks
+// late. To avoid this too, nodes use an estimate of the servers' clocks (package
+// serverclock).
 package redisstore

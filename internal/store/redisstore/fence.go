@@ -10,28 +10,17 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// For a moment after an edit, another node may still use settings from before
-// it. A fence ends that moment. It is raised before a namespace is removed
-// (removal.go), and before the reply to an edit that stops something
-// (confirm.go):
+// For a moment after an edit, another node may still use settings from before it. A
+// fence ends that moment. It is raised before a namespace is removed (removal.go),
+// and before the reply to an edit that stops something (confirm.go), after the
+// settings were written. It is a token that is used once, next to each shard's
+// ownership. put compares it with the one that the caller knows. A refused caller
+// gets the token, reads the settings, which include that edit, and applies its changes
+// again (passFences). The order of writes on the server decides, and no clock.
 //
-//  1. The settings with the edit are written.
-//  2. The fence, a token that is used once, is written next to each shard's
-//     ownership.
-//  3. put compares the token with the one that the caller knows, in the run
-//     that writes. A refused caller gets the token and then reads the settings,
-//     so they include that edit. After that it applies its changes again
-//     (passFences).
-//
-// So once the fence is raised, no server accepts a change from settings that lack
-// the edit. The order of writes on the server decides this, and no clock.
-//
-// Settings have passed a fence when they were read after its token was read.
-// The node that raises a fence must pass it too, like every other node: its own
-// settings can lack an earlier edit by another node.
-//
-// Nothing is locked while a fence is raised. A server that hangs delays the
-// removal, but no change on another server and no other edit.
+// Settings have passed a fence when they were read after its token was read. The node
+// that raises a fence must pass it too: its settings can lack an earlier edit by
+// another node. Nothing is locked while a fence is raised.
 
 // fences maps slots to the tokens of fences. It is never changed.
 type fences map[uint16]string

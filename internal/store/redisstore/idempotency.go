@@ -13,12 +13,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// An Idempotency-Key belongs to one name of a namespace while the record that
-// was created with it is kept. The record and the key lie in different shards,
-// so the key is taken first and the task is created afterwards. A failure in
-// between leaves a key without a record. When underWay has passed, no create
-// can still be using that key, and the next create that needs the key takes it
-// over.
+// An Idempotency-Key belongs to one name of a namespace while the record that was
+// created with it is kept. The two lie in different shards, so the key is taken first.
+// If the create fails after that, the key has no record, and when underWay has passed
+// the next create takes it over.
 
 // underWay is the longest time between taking a key and creating its record.
 const underWay = 10 * time.Second
@@ -37,16 +35,12 @@ type ask struct {
 	from   string // the name from which the key can be taken over; empty means none
 }
 
-// digestOf returns the Idempotency-Key of a create or a replace, "" if it has
-// none.
-func digestOf(tr task.Transition) string { return task.KeyOf(tr) }
-
 // reserve takes the keys of creates that have none yet, and refuses creates
 // whose keys belong to other names.
 func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	var asks []ask
 	for _, st := range steps {
-		if digest := digestOf(st.Transition); digest != "" && !st.Done && !st.Own.asked {
+		if digest := task.KeyOf(st.Transition); digest != "" && !st.Done && !st.Own.asked {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
@@ -144,8 +138,8 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // task, "" if there is none. It is the step's own key if the step was refused,
 // or the key of the record that it replaced or removed.
 func unused(st *step) string {
-	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.Transition)) {
-		return digestOf(st.Transition) // refused, or the repeat of a replace that another one followed
+	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != task.KeyOf(st.Transition)) {
+		return task.KeyOf(st.Transition) // refused, or the repeat of a replace that another one followed
 	}
 	old, t := st.Old.Task, st.Decision.Task
 	if !st.Put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {

@@ -13,30 +13,31 @@ import (
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
 func (r *request) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
-	ending, current := kernel.Written, records.Record{}
+	ending, current := kernel.ReadAgain, records.Record{}
 	switch o.Status {
 	case redisconn.Applied, redisconn.AlreadyApplied:
+		ending = kernel.Written
 	case redisconn.NotYetDue:
 		ending = kernel.NotYetDue
 	case redisconn.NotOwner:
 		ending = kernel.NotOwner
-	case redisconn.ClockSkew:
-		r.now, ending = at, kernel.ReadAgain
 	case redisconn.StaleSettings: // with newer settings: see passFences
 		ending = kernel.Again
+	case redisconn.ClockSkew:
+		r.now = at
 	case redisconn.Full:
 		r.unadmit(st)
 		st.Answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 		return nil
-	default:
+	case redisconn.Changed:
 		r.claimed.drop(st.Key)
+		ending = kernel.Changed
 		var err error
 		if current, err = records.Parse(st.Key, o.Value); err != nil {
 			r.unadmit(st)
 			st.Answer(task.Result{}, err)
 			return nil
 		}
-		ending = kernel.Changed
 	}
 	old := st.Old.Task
 	if st.End(ending, current, o.Resent) {

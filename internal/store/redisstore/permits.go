@@ -28,26 +28,19 @@ type permits struct {
 }
 
 // permitName encodes a scope as a string for keys. A destination can contain a
-// slash, the other parts cannot. If a destination contains a closing brace, the
-// hash tag ends there. The keys of such destinations are spread less evenly
-// over the slots, but both keys of a scope still lie in one slot.
+// slash, the other parts cannot. If it contains a closing brace, the hash tag ends
+// there, so the keys of such destinations are spread less evenly over the slots.
 func permitName(s store.PermitScope) string {
-	if s.Destination == "" {
-		return s.Namespace + "/" + s.Queue
+	name := s.Namespace + "/" + s.Queue
+	if s.Destination != "" {
+		name += "/" + s.Destination
 	}
-	return s.Namespace + "/" + s.Queue + "/" + s.Destination
+	return name
 }
 
 func parsePermitName(name string) (s store.PermitScope, ok bool) {
-	parts := strings.SplitN(name, "/", 3)
-	if len(parts) < 2 {
-		return s, false
-	}
-	s.Namespace, s.Queue = parts[0], parts[1]
-	if len(parts) == 3 {
-		s.Destination = parts[2]
-	}
-	return s, true
+	parts := append(strings.SplitN(name, "/", 3), "", "")
+	return store.PermitScope{Namespace: parts[0], Queue: parts[1], Destination: parts[2]}, parts[1] != ""
 }
 
 // Shared implements store.PermitStore.
@@ -129,17 +122,15 @@ func permitRun(k *keyspace.Keys, who string, n uint64, lease time.Duration, a st
 // again.
 func readPermits(r rueidis.RedisResult) (reply store.PermitReply, others []string, err error) {
 	list, err := r.ToArray()
-	if err != nil {
-		return reply, nil, err
-	}
-	if len(list) < 5 {
-		return reply, nil, codec.ErrDamaged
+	if err == nil && len(list) < 5 {
+		err = codec.ErrDamaged
 	}
 	var n [5]int64
-	for i := range n {
-		if n[i], err = list[i].AsInt64(); err != nil {
-			return reply, nil, err
-		}
+	for i := 0; i < len(n) && err == nil; i++ {
+		n[i], err = list[i].AsInt64()
+	}
+	if err != nil {
+		return reply, nil, err
 	}
 	for _, m := range list[5:] {
 		who, _ := m.ToString()

@@ -13,17 +13,14 @@ import (
 //
 //	marked   the namespace's record gets a mark (settings.CloseNamespace)
 //	fenced   every shard gets a new fence (fence.go). After that, put accepts
-//	         changes only from nodes that have read the settings since the
-//	         fence, so these nodes know the mark
+//	         changes only from nodes that know the mark
 //	counted  the namespace's records are counted in each shard
 //	removed  if there are none, and the namespace still has the same mark
 //
-// A node that creates a task in a marked namespace removes the mark first
-// (unmark), which makes the last step fail. So a concurrent create has one of
-// three outcomes. It comes before the count and is counted. Or it removes the
-// mark, so the removal fails. Or it fails because the namespace is gone. No
-// step depends on a clock. A node that dies between two steps leaves a mark
-// that refuses nothing.
+// A node that creates a task in a marked namespace removes the mark first (unmark),
+// which makes the last step fail. So a concurrent create is counted, or makes the
+// removal fail, or fails because the namespace is gone. A node that dies between two
+// steps leaves a mark that refuses nothing.
 
 // dropNamespace removes a namespace. Removals wait for each other, because each
 // needs every server. No other call waits for them.

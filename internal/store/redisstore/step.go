@@ -177,11 +177,9 @@ func (f *facts) Room(need kernel.Need) error {
 	return nil
 }
 
-// item returns the item to put for st. Only the shard's owner is allowed to
-// begin an attempt (claim) or to end a task on its own (reap, remove). A
-// settlement or an extension needs only the lease's token, and the stamp proves
-// that the record still has that token. So a node that has lost the shard can
-// finish its claims, and no attempt is sent again.
+// item returns the item to put for st. A settlement or an extension needs no owner:
+// the stamp proves that the record still has the lease's token. So a node that has
+// lost the shard can finish its claims.
 func (r *request) item(st *step) redisconn.Item {
 	it, after := records.Replacement(r.shard(st.Key), st.Old, st.Decision.Task)
 	st.Own.after = after
@@ -205,13 +203,10 @@ func (r *request) item(st *step) redisconn.Item {
 	return it
 }
 
-// confirm waits until earlier writes of other calls are durable. Such a call
-// may have returned task.ErrNotDurable. confirm waits for the replicas of two
-// kinds of records: those that a step found already changed, and those that a
-// create found under its name. If a create without Idempotency-Key is repeated,
-// the reply is task.ErrExists, and its caller takes that as proof that the
-// first create succeeded. A put that returns a record has already waited for
-// the replicas.
+// confirm waits until earlier writes of other calls are durable: of records that a
+// step found already changed, or that a create found under its name. A caller that
+// repeats a create takes task.ErrExists as proof that the first one succeeded. A put
+// that returns a record has already waited for the replicas.
 func (r *request) confirm(ctx context.Context, steps []*step) error {
 	var shards []*keyspace.Shard
 	for _, st := range steps {

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/redis/rueidis"
@@ -44,10 +45,9 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 	})
 }
 
-// submitByMaster is like submit, but an unavailable master does not fail the
-// steps of other masters: it handles the steps of each master separately. The
-// replies to the steps of an unavailable master have task.ErrUnavailable. The
-// call fails if no master could be used. Dispatchers use it.
+// submitByMaster is submit for each master by itself, so that an unavailable one
+// fails only its own steps: their replies have task.ErrUnavailable. The call fails if
+// no master could be used.
 func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	parts := map[string][]*step{}
 	masters := s.servers.Masters.Load()
@@ -127,25 +127,18 @@ func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 }
 
 // countUnfinished reads how many occurrences are unfinished, for fires whose
-// schedules need that number. It reads the number after the schedule. If
-// another fire creates an occurrence between these two reads, or later, it also
-// changes the schedule, and put refuses this fire. An occurrence that was
-// requested by hand does not change the schedule, so it can be missed.
+// schedules need that number. If another fire creates an occurrence meanwhile, it
+// also changes the schedule, and put refuses this fire. An occurrence that was
+// requested by hand does not, so it can be missed.
 func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
-	var asking []*step
-	var commands []redisconn.Command
-	for _, st := range fires {
-		if t := st.Old.Task; !t.IsSchedule() || t.Recur.Overlap == recurrence.AllowOverlap {
-			continue
-		}
-		asking = append(asking, st)
-		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
-		})
-	}
-	unfinished, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, commands...)
+	fires = slices.DeleteFunc(fires, func(st *step) bool {
+		return !st.Old.Task.IsSchedule() || st.Old.Task.Recur.Overlap == recurrence.AllowOverlap
+	})
+	unfinished, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, redisconn.EachOf(fires, func(b rueidis.Builder, st *step) rueidis.Completed {
+		return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
+	})...)
 	for i, n := range unfinished {
-		asking[i].Own.unfinished = n
+		fires[i].Own.unfinished = n
 	}
 	return err
 }

@@ -52,12 +52,9 @@ func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease tim
 // shards, or 0 if it is unknown. After an error, find returns the data that it
 // could read, or nil.
 func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
-	keys := []string{s.Keys.Meta, s.Keys.SettingsID, s.Keys.NodesID}
-	commands := make([]redisconn.Command, len(keys))
-	for i, key := range keys {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() }
-	}
-	fields, err := redisconn.Read(ctx, s, rueidis.RedisResult.AsStrMap, commands...)
+	fields, err := redisconn.Read(ctx, s, rueidis.RedisResult.AsStrMap, redisconn.EachOf([]string{s.Keys.Meta, s.Keys.SettingsID, s.Keys.NodesID}, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Hgetall().Key(key).Build()
+	})...)
 	if err != nil {
 		return nil, err
 	}

@@ -64,9 +64,9 @@ func (l *Index) Due(ctx context.Context, r store.DueRead, found store.DueFound) 
 // most. If there are more lanes, exact is before the end of r.
 func (l *Index) dueLanes(ctx context.Context, r *store.DueRead) (open []laneCount, read int, exact task.Millis, err error) {
 	most := r.Budget/2/len(l.shards) + 1
-	results, err := l.servers.EachShard(ctx, l.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	results, err := l.servers.Ask(ctx, redisconn.EachOf(l.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Zrange().Key(sh.Lanes).Min("-inf").Max(redisconn.Score(r.End()-1)).Byscore().Limit(0, int64(most)).Withscores().Build()
-	})
+	})...)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("read the index of lanes: %w", err)
 	}

@@ -209,13 +209,9 @@ type lead struct {
 
 // follow reads the first entries of lanes that are due until a time, and hints them.
 func (l *Index) follow(ctx context.Context, leads []lead, until task.Millis) error {
-	commands := make([]redisconn.Command, len(leads))
-	for i, first := range leads {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
-		}
-	}
-	results, err := redisconn.Read(ctx, l.servers, rueidis.RedisResult.AsZScores, commands...)
+	results, err := redisconn.Read(ctx, l.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(leads, func(b rueidis.Builder, first lead) rueidis.Completed {
+		return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+	})...)
 	if err != nil {
 		return fmt.Errorf("read the due index: %w", err)
 	}

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -186,35 +187,28 @@ func (p *scriptRun) run(counter string) Run {
 	return Run{c.keys, c.args}
 }
 
-// count records how many changes of this process the reply r counts. The
-// changes must be as durable as the level requires.
-func (p *scriptRun) count(t *Counters, r rueidis.RedisResult) {
-	values, err := r.ToArray()
-	if err != nil || !p.counts() || len(values) != 2+p.items {
-		return
-	}
-	found, _ := values[1].AsInt64()
-	applied := int64(0)
-	for _, v := range values[2:] {
-		if n, err := v.AsInt64(); err == nil && v.IsInt64() && Status(n) == Applied {
-			applied++
-		}
-	}
-	t.See(p.holder(), p.base, found, applied)
-}
-
-// finish passes each write of p its share of the reply.
-func (p *scriptRun) finish(r rueidis.RedisResult, unconfirmed bool, err error) {
-	m, replied := r.ToMessage()
-	if replied != nil {
-		err = replied
-	}
+// finish passes each write of p its share of the reply, and counts the changes of
+// this process. A change counts if it is as durable as the level requires.
+func (p *scriptRun) finish(t *Counters, r rueidis.RedisResult, unconfirmed bool, failed error) {
+	m, err := r.ToMessage()
 	values := []rueidis.RedisMessage{m}
 	if err == nil && m.IsArray() {
 		values, err = m.ToArray()
 	}
-	if err == nil && p.items > 0 && len(values) != 2+p.items {
+	err = cmp.Or(err, failed)
+	switch {
+	case err != nil || p.items == 0:
+	case len(values) != 2+p.items:
 		err = codec.ErrDamaged
+	case p.counts():
+		found, _ := values[1].AsInt64()
+		applied := int64(0)
+		for _, v := range values[2:] {
+			if n, err := v.AsInt64(); err == nil && v.IsInt64() && Status(n) == Applied {
+				applied++
+			}
+		}
+		t.See(p.holder(), p.base, found, applied)
 	}
 	asked := ""
 	if reply, ok := rueidis.IsRedisErr(err); ok {
@@ -246,7 +240,7 @@ func (l *pipeline) send(all []*scriptRun) {
 	conn, err := l.connection(ctx)
 	if err != nil {
 		for _, p := range all {
-			p.finish(rueidis.RedisResult{}, false, err)
+			p.finish(l.servers.Counters, rueidis.NewErrorResult(err), false, nil)
 		}
 		return
 	}
@@ -267,10 +261,7 @@ func (l *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueid
 		if w := p.writes[0]; err == nil && (replaced || w.asked == "" && !l.servers.isMaster(l.master, w.slot)) {
 			failed = errReplaced
 		}
-		if failed == nil {
-			p.count(l.servers.Counters, results[i])
-		}
-		p.finish(results[i], short, failed)
+		p.finish(l.servers.Counters, results[i], short, failed)
 	}
 }
 

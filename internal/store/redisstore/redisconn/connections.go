@@ -23,14 +23,13 @@ type connections struct {
 // connection is one entry of connections until it is closed.
 type connection struct {
 	net.Conn
-	of      *connections
 	dialled string // host:port, as the client named it
+	forget  func()
 }
 
 func newConnections() *connections {
 	c := &connections{all: map[*connection]struct{}{}, dial: dial}
 	c.lifetime, c.end = context.WithCancel(context.Background())
-	context.AfterFunc(c.lifetime, c.closeAll)
 	return c
 }
 
@@ -51,33 +50,22 @@ func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, conf
 	if err != nil {
 		return nil, err
 	}
-	one := &connection{conn, c, addr}
+	one := &connection{Conn: conn, dialled: addr}
+	unhook := context.AfterFunc(c.lifetime, func() { _ = conn.Close() })
+	one.forget = func() {
+		unhook()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.all, one)
+	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.all[one] = struct{}{}
-	c.mu.Unlock()
-	if c.lifetime.Err() != nil { // closeAll may have run before
-		_ = one.Close()
-		return nil, net.ErrClosed
-	}
 	return one, nil
-}
-
-func (c *connections) closeAll() {
-	c.mu.Lock()
-	all := make([]*connection, 0, len(c.all))
-	for one := range c.all {
-		all = append(all, one)
-	}
-	c.mu.Unlock()
-	for _, one := range all {
-		_ = one.Close()
-	}
 }
 
 // Close implements net.Conn.
 func (one *connection) Close() error {
-	one.of.mu.Lock()
-	delete(one.of.all, one)
-	one.of.mu.Unlock()
+	one.forget()
 	return one.Conn.Close()
 }

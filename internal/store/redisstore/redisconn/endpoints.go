@@ -58,14 +58,11 @@ func endpoint(host, port string) string {
 const sentinelsEvery = 10 * time.Second
 
 // watchSentinels reads the list of Sentinels until the servers are closed. It
-// runs in parallel to watch, because a dead Sentinel costs dialTime each time.
-// Often a Sentinel died with the master that watch must replace.
+// runs in parallel to watch, because a Sentinel that died costs dialTime, and often
+// it died with the master.
 func (s *Servers) watchSentinels() {
-	for {
+	for open := true; open; open = s.Pause(s.Lifetime, sentinelsEvery) {
 		s.findSentinels(s.Lifetime)
-		if !s.Pause(s.Lifetime, sentinelsEvery) {
-			return
-		}
 	}
 }
 
@@ -84,14 +81,15 @@ func (s *Servers) findSentinels(ctx context.Context) {
 	}
 }
 
+// dialOne connects to the one server at addr.
+func (s *Servers) dialOne(addr string, o rueidis.ClientOption) (rueidis.Client, error) {
+	o.InitAddress, o.Sentinel, o.ForceSingleClient, o.DialCtxFn = []string{addr}, rueidis.SentinelOption{}, true, s.conns.open
+	return rueidis.NewClient(tuned(o))
+}
+
 func (s *Servers) sentinelsAt(ctx context.Context, addr string) ([]string, error) {
-	o := s.config.Client
-	o = rueidis.ClientOption{
-		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
-		Username: o.Sentinel.Username, Password: o.Sentinel.Password, ClientName: o.Sentinel.ClientName,
-		Dialer: o.Sentinel.Dialer, TLSConfig: o.Sentinel.TLSConfig, DialCtxFn: s.conns.open,
-	}
-	client, err := rueidis.NewClient(tuned(o))
+	o := s.config.Client.Sentinel
+	client, err := s.dialOne(addr, rueidis.ClientOption{Username: o.Username, Password: o.Password, ClientName: o.ClientName, Dialer: o.Dialer, TLSConfig: o.TLSConfig, DisableCache: true})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -109,18 +108,13 @@ func decode[T any](results []rueidis.RedisResult, err error, as func(rueidis.Red
 	return all, nil
 }
 
-// EachOf returns a command for each of shards.
-func EachOf(shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) []Command {
-	commands := make([]Command, len(shards))
-	for i, sh := range shards {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
+// EachOf returns a command for each element of list.
+func EachOf[T any](list []T, of func(rueidis.Builder, T) rueidis.Completed) []Command {
+	commands := make([]Command, len(list))
+	for i, x := range list {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, x) }
 	}
 	return commands
-}
-
-// EachShard is Ask with one command for each of shards.
-func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
-	return s.Ask(ctx, EachOf(shards, of)...)
 }
 
 // Repeat runs a script that can be repeated. No replica needs to confirm it.

@@ -7,16 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
-// A master that was stopped or cut off may have a successor when it replies
-// again, and not know it yet. So a reply counts only if its server is still the
-// master in the view of this process, which can be late. If a server was slow or
-// silent for long enough to get a successor, its replicas are asked first,
-// because the successor is one of them: it has the history of the master. If the
-// others still call the server the master trustAfter later, it is.
+// A master that was stopped or cut off may have a successor when it replies again,
+// and not know it yet. So a reply counts only if its server is still the master in
+// the view of this process. If the server was slow or silent for long enough to get a
+// successor, its replicas are asked first, because the successor is one of them and
+// has the history of the master. If the others still call the server the master
+// trustAfter later, it is.
 
 // trustAfter is longer than Sentinels and a Cluster take to make a former master
 // a replica after it has come back.
@@ -84,9 +82,8 @@ func (s *Servers) succeeded(ctx context.Context, addr string) bool {
 // continued the history of another one.
 func (s *Servers) promoted(ctx context.Context, addr, history string) bool {
 	o := s.config.Client
-	o.InitAddress, o.Sentinel, o.ForceSingleClient = []string{addr}, rueidis.SentinelOption{}, true
-	o.Dialer.Timeout, o.DialCtxFn = CheckEvery/2, s.conns.open
-	client, err := rueidis.NewClient(tuned(o))
+	o.Dialer.Timeout = CheckEvery / 2
+	client, err := s.dialOne(addr, o)
 	if err != nil {
 		return false
 	}

@@ -17,21 +17,9 @@ import (
 
 // Owners implements membership.Registry.
 func (r *registry) Owners(ctx context.Context) ([]membership.Lease, error) {
-	all := make([]membership.Lease, len(r.shards))
-	replies, err := r.servers.EachShard(ctx, r.shards, ownedBy)
-	if err != nil {
-		return nil, err
-	}
-	for i, reply := range replies {
-		if all[i], err = readLease(reply); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func ownedBy(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
-	return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()
+	return redisconn.Read(ctx, r.servers, readLease, redisconn.EachOf(r.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()
+	})...)
 }
 
 func readLease(r rueidis.RedisResult) (membership.Lease, error) {

@@ -13,32 +13,24 @@
 -- Replies  permits held, its share or -1, tokens to use, after how long the last one can be
 --          used, after how long to ask again or 0, then the processes that should ask again
 --
--- All times are microseconds. A process counts as wanting permits until fresh.
--- It keeps its permits until its lease ends.
+-- All times are microseconds. A process counts as wanting permits until fresh, and
+-- keeps its permits until its lease ends. The clock can go back, by a step or a
+-- failover. So no stored lease is longer than a new ask would make it, and no bucket
+-- is emptier than empty: otherwise a queue would stop for the length of the step.
 --
--- The clock can go back, by a step or when another server becomes the master.
--- So no stored lease is longer than a new ask would make it, and no bucket is
--- emptier than empty. A stored time that is further ahead comes from before the
--- step. It would stop a queue for the length of the step.
+-- Idempotent: an ask states the result it wants, not a change, so the next ask makes
+-- up for a lost one. An ask that arrives twice, or after a later one, changes nothing.
 --
--- Idempotent: an ask states the result it wants, not a change. So the next ask
--- makes up for a lost one. An ask that arrives twice, or after a later one,
--- changes nothing.
+-- Permits. Their sum grows only up to the limit. If processes want more, each gets
+-- the number it wants, up to a level that is the same for all. The rest, fewer permits
+-- than processes, rotates: after a slice of time, it goes to the process that has been
+-- without for the longest time. A process above its share returns permits as they
+-- become free.
 --
--- Permits. The sum of the permits held grows only up to the limit. If processes
--- want more, each gets the number it wants, up to a level that is the same for
--- all. The remaining permits, fewer than the processes, rotate: after a slice
--- of time, an extra permit goes to the process that has been without one for
--- the longest time. A process above its share gets its share in the reply, and
--- returns permits as they become free.
---
--- Tokens. tat is the time when the bucket is full again, according to the
--- tokens that are known to be used. Tokens that were given out and may be
--- unused count too. So every start is within the limit, whenever it is
--- reported: in any time there are at most depth + rate·time starts. The last
--- token can be one for later, in which case the reply contains its time.
---
--- Processes that wait for a token form a queue.
+-- Tokens. tat is the time when the bucket is full again, by the tokens that are known
+-- to be used. Tokens that were given out count as used, so in any time there are at
+-- most depth + rate·time starts. The last token can be for later; the reply then has
+-- its time. Processes that wait for a token form a queue.
 local POLL, FRESH, AHEAD = 250000, 1000000, 50000
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

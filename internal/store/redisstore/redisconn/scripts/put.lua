@@ -1,19 +1,14 @@
--- put replaces records that are still as the caller has read them.
---
--- It does not know tasks. The pure transitions of package task decide the new
--- record, and the caller lists the writes that follow from it. This script does
--- only the part that must be atomic: the comparison, and these writes.
+-- put replaces records that are still as the caller has read them, and makes the
+-- writes that follow. The caller decides both; put knows no tasks.
 --
 -- KEYS     the keys of all items, each once
 -- ARGV[1]  the caller's clock in milliseconds; '': compare no clock (tests)
 -- ARGV[2]  the tolerated lag of that clock behind the server's, in milliseconds
 -- ARGV[3]  its tolerated lead
--- ARGV[4]  the identity of the store
--- ARGV[5]  the number of the key that holds the identity: the ownership of a shard. If
---          the identity is missing or different, the script does nothing
--- ARGV[6]  the token of the newest fence that the caller's settings have passed, as
---          fence.lua wrote it into the same hash as the identity
--- ARGV[7]  the field of that hash that counts the caller's changes; '': count nothing
+-- ARGV[4]  the identity of the store. If it is missing or different, put does nothing
+-- ARGV[5]  the number of the key that holds it: the ownership of a shard
+-- ARGV[6]  the token of the newest fence that the caller's settings have passed (fence.lua)
+-- ARGV[7]  the field beside the identity that counts the caller's changes; '': count nothing
 -- then the items, each for a different record:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': any node can own it. -1: only if the item before was
@@ -25,8 +20,7 @@
 --             of its key, the number of its arguments, the arguments. The names:
 --             ZADD score member, ZREM member, HSET field value, HDEL field
 --             LOWER score member    adds to a sorted set, or lowers the score
---             COUNT field number    adds to a field, and removes it if it is 0: clients can
---                                   name any number of queues
+--             COUNT field number    adds to a field, and removes it if it is 0
 --             WAKE id channel message
 --                                   publishes, if another node owns the shard
 --
@@ -34,18 +28,15 @@
 --   0  applied now          1  applied before: the record has the new stamp
 --   2  before earliest      3  another node owns the shard
 --   4  the item before was not applied
+--   6  the caller's clock differs by too much; nothing of this call is applied
 --   or the value of the record, '' for none: it is not the expected one
---   6  all checks passed, but the caller's clock differs by too much. Nothing of this
---      call is applied. Reply 1 still reports an earlier call: a caller that
---      repeats a call while a server is away learns its outcome.
---   or a list with the token of the newest fence: all checks passed, but the caller's
---      settings lack an edit. Nothing of the call is applied, as with 6
+--   or a list with the token of the newest fence: the caller's settings lack an edit;
+--      nothing of this call is applied
 --
--- All checks come before the first write, and every key is in KEYS, so no item
--- ends halfway. The items have different records, so one command can write for
--- all of them. Wake-ups come first, then index entries, then records. If a server
--- that stops keeps only the first commands, an index entry without its record does
--- no harm. Idempotent: a stamp is never used for two values.
+-- All checks come before the first write, so no item ends halfway. The items have
+-- different records, so one command can write for all of them. Index entries are
+-- written before records: an entry without its record does no harm if a server that
+-- stops keeps only the first commands. Idempotent: no stamp has two values.
 local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
