@@ -17,6 +17,7 @@ const (
 	DeadByEnd                // dead tasks, by their end
 	DoneByEnd                // finished tasks, by their end
 	ByRetention              // ended tasks, by the end of their retention
+	ByName                   // all records, by namespace and name. EntriesOf leaves it out, because a medium may list the records themselves
 )
 
 // Entry is the entry of a task in an index.

@@ -60,8 +60,8 @@ const (
 	auditPrefix = "audit/"
 )
 
-// endPrefix has the first words of the indexes by end.
-var endPrefix = [...]string{kernel.DeadByEnd: deadPrefix, kernel.DoneByEnd: donePrefix}
+// placePrefix has the first words of the keys that end with a namespace and a place.
+var placePrefix = [...]string{kernel.DeadByEnd: deadPrefix, kernel.DoneByEnd: donePrefix, kernel.ByName: taskPrefix}
 
 var (
 	cleanKey  = []byte(metaPrefix + "clean")

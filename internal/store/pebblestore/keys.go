@@ -71,7 +71,7 @@ func appendEntryKey(dst []byte, t *task.Task, e kernel.Entry) []byte {
 	case kernel.ByRetention:
 		return appendName(appendInstant(append(dst, keepPrefix...), e.At), t.Key())
 	}
-	return appendTaskKey(dst, endPrefix[e.Index], task.Key{Namespace: t.Namespace, Name: task.EndedPlace(e.At, t.Name)})
+	return appendTaskKey(dst, placePrefix[e.Index], task.Key{Namespace: t.Namespace, Name: task.EndedPlace(e.At, t.Name)})
 }
 
 // prefixEnd returns the first key after all keys that begin with prefix. The

@@ -1,0 +1,133 @@
+package kernel
+
+import (
+	"context"
+	"math"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// List returns a page as store.TaskStore requires.
+func List(ctx context.Context, r Reader, f task.Filter, page task.Page) (task.Listing, error) {
+	l := lister{Reader: r, filter: &f, page: page, has: func(*task.Task, string) bool { return true }}
+	return l.run(ctx, []Index{ByName})
+}
+
+// ListEnded returns a page as store.TaskStore requires. In a medium without
+// snapshots, a task that ends during the read can be missing.
+func ListEnded(ctx context.Context, r Reader, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
+	l := lister{Reader: r, filter: &f, page: page, nameAt: task.EndedPlaceTime}
+	l.has = func(t *task.Task, place string) bool {
+		return !t.State.Live() && t.KeepUntil > now && t.EndedPlace() == place
+	}
+	return l.run(ctx, EndIndexes(f.States))
+}
+
+// lister lists a page of the tasks of a namespace in the order of some indexes.
+type lister struct {
+	Reader
+	filter *task.Filter
+	page   task.Page
+	nameAt int                           // where the name begins in a place
+	has    func(*task.Task, string) bool // whether a task that was read after its place belongs there
+
+	merge            *merge
+	last             string   // the latest place that the merge returned
+	ahead            []string // places whose records were not examined yet
+	listing          task.Listing
+	examined, weight int
+}
+
+// run examines the records of one chunk of places after the other. A chunk has one
+// place more, which shows that there is a next page.
+func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error) {
+	chunk, batch := max(l.page.Limit, l.Batch()), 1
+	if l.Batch() > 1 {
+		batch = math.MaxInt // all parts have about the same next places
+	}
+	l.merge = newMerge(l, l.ranges(indexes), batch, math.MaxInt, chunk+1)
+	for ; ; chunk = max(chunk, min(2*chunk, maxChunk)) {
+		limit := min(chunk, task.MaxPageExamined-l.examined)
+		if err := l.fill(ctx, limit+1); err != nil {
+			return task.Listing{}, err
+		}
+		if err := l.examine(ctx, min(limit, len(l.ahead))); err != nil {
+			return task.Listing{}, err
+		}
+		if len(l.ahead) == 0 {
+			l.listing.Next = ""
+			return l.listing, nil
+		}
+		if l.full() || l.examined >= task.MaxPageExamined {
+			return l.listing, nil
+		}
+	}
+}
+
+func (l *lister) ranges(indexes []Index) (all []Range) {
+	in := Range{Lane: task.Lane{Namespace: l.filter.Namespace}, To: l.page.Before}
+	if l.page.After != "" {
+		in.From = after(l.page.After)
+	}
+	for _, in.Index = range indexes {
+		for in.Part = range l.Parts() {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// fill reads places ahead until there are n, or no more.
+func (l *lister) fill(ctx context.Context, n int) error {
+	for len(l.ahead) < n {
+		s, place, err := l.merge.next(ctx, n-len(l.ahead), "")
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			return nil
+		}
+		if place == l.last {
+			continue // the task moved to another index between two reads
+		}
+		l.last, l.ahead = place, append(l.ahead, place)
+	}
+	return nil
+}
+
+// examine examines the records of the first n places ahead, unless the page is full
+// before.
+func (l *lister) examine(ctx context.Context, n int) error {
+	if n == 0 {
+		return nil
+	}
+	keys := make([]task.Key, n)
+	for i, place := range l.ahead[:n] {
+		keys[i] = task.Key{Namespace: l.filter.Namespace, Name: place[l.nameAt:]}
+	}
+	got, err := l.Records(ctx, keys, l.filter, l.page.Bodies)
+	if err != nil {
+		return err
+	}
+	for _, t := range got {
+		if l.full() {
+			return nil
+		}
+		place := l.ahead[0]
+		l.ahead, l.listing.Next = l.ahead[1:], place
+		l.examined++
+		if t == nil || !l.has(t, place) || !l.filter.Match(t) {
+			continue
+		}
+		l.weight += t.Weight() // before the body goes: the texts of t can be parts of one record
+		if !l.page.Bodies {
+			t = t.WithoutBody()
+		}
+		l.listing.Tasks = append(l.listing.Tasks, t)
+	}
+	return nil
+}
+
+func (l *lister) full() bool {
+	return len(l.listing.Tasks) >= l.page.Limit || l.weight >= task.MaxPageBytes
+}

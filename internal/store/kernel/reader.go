@@ -1,0 +1,103 @@
+package kernel
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Reader is what a medium offers to the queries: List, ListEnded, Upcoming and Due.
+// A Reader is for one query. A medium that has snapshots reads one of them.
+//
+// A call gets many ranges, because a call can be a round trip. The queries double
+// their limits from round to round, so a query needs few calls.
+type Reader interface {
+	// Parts returns the number of parts of each index. A part has the entries of some
+	// tasks.
+	Parts() int
+
+	// Batch returns the number of ranges that a call should get, if more than one is
+	// useful. It is 1 if a call costs nothing.
+	Batch() int
+
+	// Scan returns the first places of each range, in their order.
+	Scan(ctx context.Context, ranges []Range) ([][]string, error)
+
+	// Records returns the first of these records, at least one. It may stop when their
+	// weight is task.MaxPageBytes. A record is nil if it does not exist. It may be nil
+	// if f does not match it. Only with bodies it must have its body.
+	Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error)
+
+	// Lanes returns the lanes that r selects, in no order.
+	Lanes(ctx context.Context, r LaneRead) (Lanes, error)
+
+	// Count counts the entries of each range that are due before r.End, by the
+	// intervals of r. Each range is of ByDue. If a medium steps over each entry to
+	// count it, it steps over at most Limit entries.
+	Count(ctx context.Context, ranges []Range, r *store.DueRead, found store.DueFound) ([]Counted, error)
+}
+
+// Range is a range of places in a part of an index. The places of ByDue are those of
+// a lane, and the places of the other indexes those of a namespace.
+type Range struct {
+	Index Index
+	Part  int       // below Parts; with ByDue it is that of the Head
+	Lane  task.Lane // without ByDue only its namespace is set
+	From  string    // the first place
+	To    string    // the place after the last one; empty means that there is no bound
+	Limit int
+}
+
+// DuePlace returns the place of a waiting task in its lane. Compared as bytes,
+// places are in the order of the lane.
+func DuePlace(p task.Position) string {
+	var due [dueLen]byte
+	binary.BigEndian.PutUint64(due[:], uint64(p.Due)^1<<63)
+	return string(due[:]) + p.Name
+}
+
+// Position is the inverse of DuePlace.
+func Position(place string) task.Position {
+	return task.Position{Due: task.Millis(binary.BigEndian.Uint64([]byte(place[:dueLen])) ^ 1<<63), Name: place[dueLen:]}
+}
+
+// dueLen is the length of the part of a place in a lane before the name.
+const dueLen = 8
+
+// after returns the first place that can follow a place: no name has a zero byte.
+func after(place string) string { return place + "\x00" }
+
+// LaneRead selects lanes: those of a namespace ("" means all) for which Selects
+// returns true, and which may have an entry due at or before Until. If there are more
+// than about Limit, it selects those with the lowest bounds.
+type LaneRead struct {
+	Namespace string
+	Selects   func(task.Lane) bool
+	Until     task.Millis
+	Limit     int
+}
+
+// Lanes is the result of a LaneRead.
+type Lanes struct {
+	Heads    []Head
+	End      task.Millis // no other lane that the read selects has an entry before End; math.MaxInt64 if there is no other one
+	Examined int         // the entries of the medium's index of lanes that were read
+}
+
+// Head is a lane in a part of the index, and a lower bound of its entries.
+type Head struct {
+	task.Lane
+	Part int // for the ranges of this lane; only the medium reads it
+	Low  task.Position
+}
+
+// Counted is the result of counting a range.
+type Counted struct {
+	Cost int    // in index entries; SeekCost for the begin of a read
+	Next string // the first place that was not counted; empty means that all were
+}
+
+// SeekCost is the cost of finding a place: as much as some entries.
+const SeekCost = 8
