@@ -83,9 +83,6 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 	return err
 }
 
-// Release gives all shards to the other nodes at once and for good. This
-// process claims nothing from then on, but can settle and extend its claims.
-// Release returns when other nodes can acquire the shards. Close begins with
-// it. If the servers are away, Release ends soon, and the leases of the
-// shards end by themselves.
+// Release gives all shards to the other nodes for good: see membership.Member.
+// Close begins with it.
 func (s *Store) Release() { s.own.Release() }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -24,46 +23,8 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
 }
 
-// Upcoming implements store.TaskStore. A record that changes during the call can
-// be missing.
-func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
-	return call(ctx, s, func() (task.Upcoming, error) { return s.upcoming(ctx, r) })
-}
-
-func (s *Store) upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
-	limit := r.Limit
-	r.Limit++ // one more shows that there is more
-	entries, end, err := s.lanes.Upcoming(ctx, r)
-	if err != nil {
-		return task.Upcoming{}, err
-	}
-	reads := make([]records.Read, len(entries))
-	for i, e := range entries {
-		reads[i] = records.Read{Key: e.Key()}
-	}
-	got, err := s.records.ReadAll(ctx, reads)
-	if err != nil {
-		return task.Upcoming{}, err
-	}
-	page := task.NewUpcoming(r.Until)
-	for i, g := range got {
-		if t := g.Task; t != nil && t.State == task.Scheduled && t.Entry() == entries[i] && !page.Add(t, limit) {
-			return page, nil
-		}
-	}
-	if end <= r.Until {
-		page.End(end)
-	}
-	return page, nil
-}
-
 // Peek implements store.LeaseStore. It reads only shards of this node whose
 // marks show that they can have entries.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	return call(ctx, s, func() ([][]task.Entry, error) { return s.lanes.Peek(ctx, reads) })
-}
-
-// Due implements store.TaskStore for the shards of all nodes.
-func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
-	return call(ctx, s, func() (task.Millis, error) { return s.lanes.Due(ctx, r, found) })
 }

@@ -48,10 +48,9 @@ type Config struct {
 	// Default.
 	Durability redisconn.Durability
 
-	// Replicas is how many replicas must confirm a write at the level Strict.
-	// Zero means all replicas that follow. Once a master has had a replica, at
-	// least one must confirm. A negative number means that no replica must
-	// confirm, at any level.
+	// Replicas is how many replicas must confirm a write at the level Strict. Zero
+	// means all that follow, and at least one once a master has had one. A negative
+	// number means that none must confirm, at any level.
 	Replicas int
 
 	// Memory is how many bytes of memory each master can use if it has no limit
@@ -79,18 +78,14 @@ type Config struct {
 	// API. Every node lists both for all nodes: see Nodes. Default: empty.
 	Version, Address string
 
-	// APIs returns further addresses of the API, host:port: if it listens on
-	// all addresses of a machine, each of them. No node sends tasks to these
-	// addresses. APIs is called for each heartbeat and must not block. Default:
-	// none.
+	// APIs returns further addresses of the API, host:port, to which no node sends
+	// tasks. It is called for each heartbeat and must not block. Default: none.
 	APIs func() []string
 
-	// ShardLease is how long a node keeps its shards without a heartbeat. A
-	// dead node delays its tasks by up to this long. A lease is renewed after a
-	// third of ShardLease. Heartbeat is the time between heartbeats. LanePoll
-	// is the time between two searches for tasks that other nodes have added to
-	// this node's shards; a node that knows no other node searches a third as
-	// often. All nodes must use the same values. Defaults: 6 s; a
+	// ShardLease is how long a node keeps its shards without a heartbeat: a dead node
+	// delays its tasks by up to this long. Heartbeat is the time between heartbeats.
+	// LanePoll is the time between two searches for tasks that other nodes have added
+	// to this node's shards. All nodes must use the same values. Defaults: 6 s; a
 	// sixth of ShardLease, at most 1 s; 250 ms.
 	ShardLease, Heartbeat, LanePoll time.Duration
 
@@ -288,16 +283,10 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 	return redisconn.Clock{Now: now, Behind: 2000, Ahead: 1000}
 }
 
-// Endpoints returns host:port of each server that this process knows: the
-// servers in Config.Client; those it is connected to, by the name that was
-// dialled and the address that answered; masters and replicas that a Cluster or
-// a master reports; and Sentinels that other Sentinels report. The APIs of all
-// nodes follow, from their heartbeats. The list has no order, and can contain a
-// server several times. It costs no request.
-func (s *Store) Endpoints() []string {
-	all := s.servers.Endpoints()
-	return append(all, s.own.APIs()...)
-}
+// Endpoints returns host:port of each server that this process knows: those in
+// Config.Client and those it is connected to, masters, replicas, Sentinels, and the
+// APIs of all nodes. It can contain a server several times. It costs no request.
+func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.own.APIs()...) }
 
 // Durability implements store.Store.
 func (s *Store) Durability() string { return string(s.config.Durability) }

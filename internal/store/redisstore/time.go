@@ -6,10 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Now returns the time by which tasks are due: the servers' time, and if their
-// clocks differ, the earliest. It makes no call. Now is behind the earliest
-// server clock by at most the network delay of the fastest recent reply plus
-// one millisecond. Every server accepts a claim of a task that is due by then.
+// Now returns the time by which tasks are due: the estimate of the earliest clock of
+// the servers, so that each of them accepts a claim of a task that is due by then.
 func (s *Store) Now() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
@@ -30,10 +28,8 @@ func (s *Store) Latest() time.Time {
 
 // Trusted returns the time by which tasks expire, records are removed and lost
 // leases are taken back. It equals Now, except for some time after the servers'
-// clocks stepped ahead or servers with later clocks became masters. During that
-// time, attempts under way keep their leases, and their nodes extend the leases
-// in the new time. A node that starts after the step learns the lag from the
-// heartbeats of other nodes.
+// clocks stepped ahead, in which nodes extend the leases of attempts under way. A
+// node that starts after the step learns the lag from the heartbeats of other nodes.
 func (s *Store) Trusted() time.Time {
 	now, others := s.trusted.Now(), s.Now().Add(-s.own.OthersLag())
 	if others.Before(now) {

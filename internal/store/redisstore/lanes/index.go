@@ -22,10 +22,9 @@ var sources embed.FS
 
 // The scripts of this package. Each has the name of its file.
 var (
-	listing  = redisconn.NewScript(sources, redisconn.Reads, "lanes")
-	peeking  = redisconn.NewScript(sources, redisconn.Reads, "peek")
-	counting = redisconn.NewScript(sources, redisconn.Reads, "due")
-	raise    = redisconn.NewScript(sources, redisconn.Writes, "raise")
+	listing = redisconn.NewScript(sources, redisconn.Reads, "lanes")
+	peeking = redisconn.NewScript(sources, redisconn.Reads, "peek")
+	raise   = redisconn.NewScript(sources, redisconn.Writes, "raise")
 )
 
 // Forever is later than every due time.

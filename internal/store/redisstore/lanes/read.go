@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -74,17 +72,15 @@ func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 			l.end(m)
 		}
 	}()
-	for {
+	for more := true; more; {
 		var open []*strand
 		for _, m := range all {
 			open = append(open, m.open()...)
 		}
-		if len(open) == 0 {
-			break
-		}
 		if err := l.extend(ctx, open); err != nil {
 			return nil, err
 		}
+		more = len(open) > 0
 	}
 	found := make([][]task.Entry, len(reads))
 	for i, m := range all {
@@ -138,27 +134,17 @@ func (l *Index) begin(owned map[*lowwater.Set]*registry.OwnedShard, r store.Lane
 	return m
 }
 
-// bound returns the position up to which all strands are complete. ok is false
-// if all are complete to the end.
-func (m *merge) bound() (end task.Position, ok bool) {
-	for _, st := range m.strands {
-		if !st.more {
-			continue
-		}
-		last := st.next()
-		if !ok || last.Less(end) {
-			end, ok = last, true
-		}
-	}
-	return end, ok
-}
-
-// open returns the strands that must be read further before the read is
-// complete.
+// open returns the strands that must be read further before the read is complete:
+// those that may have an entry before the first m.Limit ones.
 func (m *merge) open() (open []*strand) {
-	end, ok := m.bound()
-	if !ok {
-		return nil
+	var end task.Position // all strands are complete up to it
+	for _, st := range m.strands {
+		if last := st.next(); st.more {
+			if len(open) == 0 || last.Less(end) {
+				end = last
+			}
+			open = append(open, st)
+		}
 	}
 	ready := 0
 	for _, st := range m.strands {
@@ -170,11 +156,6 @@ func (m *merge) open() (open []*strand) {
 	}
 	if ready >= m.Limit {
 		return nil
-	}
-	for _, st := range m.strands {
-		if st.more {
-			open = append(open, st)
-		}
 	}
 	return open
 }
@@ -211,22 +192,48 @@ func (l *Index) end(m *merge) {
 
 // extend continues strands at their ends.
 func (l *Index) extend(ctx context.Context, strands []*strand) error {
-	groups, _ := redisconn.Group(l.servers.Cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
+	reads := make([]Read, len(strands))
+	for i, st := range strands {
+		reads[i] = Read{st.shard, store.LaneRead{Lane: st.read.Lane, After: st.next(), Until: st.read.Until, Limit: st.share()}}
+	}
+	found, err := l.Read(ctx, reads)
+	for i, entries := range found {
+		strands[i].take(entries)
+	}
+	return err
+}
+
+// Read requests a part of a lane in one shard. An After without a name is inclusive.
+type Read struct {
+	Shard *keyspace.Shard
+	store.LaneRead
+}
+
+// Read returns the entries of each of reads. The last entry of one can be after its
+// end, which shows that there are more.
+func (l *Index) Read(ctx context.Context, reads []Read) ([][]task.Entry, error) {
+	groups, places := redisconn.Group(l.servers.Cluster, reads, func(r Read) *keyspace.Shard { return r.Shard })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
-		for _, st := range g {
-			from := st.next()
-			runs[i].Keys = append(runs[i].Keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
-			runs[i].Args = append(runs[i].Args, redisconn.Score(from.Due), from.Name, redisconn.Score(st.read.Until), strconv.Itoa(st.share()))
+		for _, r := range g {
+			runs[i].Keys = append(runs[i].Keys, r.Shard.Due(keyspace.LaneMember(r.Lane)))
+			runs[i].Args = append(runs[i].Args, redisconn.Score(r.After.Due), r.After.Name, redisconn.Score(r.Until), strconv.Itoa(r.Limit))
 		}
 	}
 	results, err := redisconn.ReadRuns(ctx, l.servers, scoreLists, peeking, runs...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]task.Entry, len(reads))
 	for i, lists := range results {
-		for n, st := range groups[i] {
-			st.take(lists[n])
+		for n, at := range places[i] {
+			all[at] = make([]task.Entry, len(lists[n]))
+			for k, z := range lists[n] {
+				all[at][k] = task.Entry{Name: z.Member, Lane: reads[at].Lane, Due: task.Millis(z.Score)}
+			}
 		}
 	}
-	return err
+	return all, nil
 }
 
 // share returns how many entries one shard is asked for at a time: somewhat
@@ -243,15 +250,11 @@ func (st *strand) next() task.Position {
 	return st.from
 }
 
-func (st *strand) take(list []rueidis.ZScore) {
-	st.asked, st.more = true, len(list) == st.share()
-	for _, z := range list {
-		e := task.Entry{Name: z.Member, Lane: st.read.Lane, Due: task.Millis(z.Score)}
-		if e.Due > st.read.Until {
-			p := e.Position()
-			st.beyond, st.more = &p, false
-			break
-		}
-		st.entries = append(st.entries, e)
+func (st *strand) take(entries []task.Entry) {
+	st.asked, st.more = true, len(entries) == st.share()
+	if n := len(entries); n > 0 && entries[n-1].Due > st.read.Until {
+		p := entries[n-1].Position()
+		st.beyond, st.more, entries = &p, false, entries[:n-1]
 	}
+	st.entries = append(st.entries, entries...)
 }
