@@ -211,12 +211,12 @@ var layers = []layer{
 		why: "a key's name is a pure function of its contents: all packages of the store in Redis use the same names",
 	},
 	{
-		path:  "internal/store/redisstore/serverclock",
+		path:  "internal/store/serverclock",
 		tests: []string{"internal/trustedclock"}, // the time of expiry when a server's clock is set
 		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
-		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/sparselog"},
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/sparselog"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
@@ -575,7 +575,7 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
-var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
+var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}

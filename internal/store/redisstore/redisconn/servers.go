@@ -14,7 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/serverclock"
+	"github.com/foliot/foliot/internal/store/serverclock"
 )
 
 // Config names the servers of a store, and sets the conditions that they must
