@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/codec"
@@ -21,18 +20,18 @@ import (
 // underWay is the longest time between taking a key and creating its record.
 const underWay = 10 * time.Second
 
+// ask is a step's request for an Idempotency-Key.
+type ask struct {
+	st     *step
+	digest string
+	from   string // the name from which the key can be taken over; empty means none
+}
+
 // holder is the owner of a key.
 type holder struct {
 	name  string
 	age   time.Duration
 	fresh bool // the key was taken by this call
-}
-
-// ask is a create's request for its key.
-type ask struct {
-	st     *step
-	digest string
-	from   string // the name from which the key can be taken over; empty means none
 }
 
 // reserve takes the keys of creates that have none yet, and refuses creates
@@ -44,25 +43,19 @@ func (s *Store) reserve(ctx context.Context, steps []*step) error {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
-	if len(asks) == 0 {
-		return nil
-	}
 	holders, err := s.take(ctx, asks)
-	if err != nil {
-		return err
-	}
 	for i, h := range holders {
 		if err := s.reserved(ctx, asks[i], h); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // reserved applies the answer to a create's request for its key.
 func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
-	a.st.Own.asked = true
-	if h.name != a.st.Key.Name {
+	name := a.st.Key.Name
+	if a.st.Own.asked = true; h.name != name {
 		free, err := s.abandoned(ctx, a, h)
 		if err != nil {
 			return err
@@ -76,28 +69,35 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 			h = again[0]
 		}
 	}
-	if h.name != a.st.Key.Name {
+	if a.st.Own.fresh = h.fresh; h.name != name {
 		a.st.Answer(task.Result{}, task.ErrIdempotencyReuse)
-		return nil
 	}
-	a.st.Own.fresh = h.fresh
 	return nil
+}
+
+// idemRuns returns the runs of the script idem for asks, the shard of each, and the
+// indexes of its asks.
+func (s *Store) idemRuns(verb string, asks []ask) (runs []redisconn.Run, shards []*keyspace.Shard, places [][]int) {
+	shardOf := func(a ask) *keyspace.Shard { return s.idemShard(a.st.Key.Namespace, a.digest) }
+	groups, places := redisconn.Group(s.servers.Cluster, asks, shardOf)
+	for _, g := range groups {
+		r := redisconn.Run{Args: []string{s.servers.Identity}}
+		for _, a := range g {
+			r.Keys = append(r.Keys, shardOf(a).Idem)
+			r.Args = append(r.Args, verb, a.st.Key.Namespace+"/"+a.digest, a.st.Key.Name, a.from)
+		}
+		r.Keys = append(r.Keys, shardOf(g[0]).Own)
+		runs, shards = append(runs, r), append(shards, shardOf(g[0]))
+	}
+	return runs, shards, places
 }
 
 // take takes keys that have no owner, and returns the owner of each.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
-	groups, places := redisconn.Group(s.servers.Cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.Key.Namespace, a.digest) })
-	runs, shards := make([]redisconn.Run, len(groups)), make([]*keyspace.Shard, len(groups))
-	for i, g := range groups {
-		shards[i] = s.idemShard(g[0].st.Key.Namespace, g[0].digest)
-		runs[i].Args = []string{s.servers.Identity}
-		for _, a := range g {
-			namespace := a.st.Key.Namespace
-			runs[i].Keys = append(runs[i].Keys, s.idemShard(namespace, a.digest).Idem)
-			runs[i].Args = append(runs[i].Args, "take", namespace+"/"+a.digest, a.st.Key.Name, a.from)
-		}
-		runs[i].Keys = append(runs[i].Keys, shards[i].Own)
+	if len(asks) == 0 {
+		return nil, nil
 	}
+	runs, shards, places := s.idemRuns("take", asks)
 	replies, err := s.servers.Write(ctx, records.Idem, shards, runs)
 	if err != nil {
 		return nil, err
@@ -109,9 +109,8 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 		}
 		for n, at := range places[i] {
 			name, err1 := values[2*n].ToString()
-			text, err2 := values[2*n+1].ToString()
-			age, err3 := strconv.ParseInt(text, 10, 64)
-			if err := errors.Join(err1, err2, err3); err != nil {
+			age, err2 := values[2*n+1].AsInt64()
+			if err := errors.Join(err1, err2); err != nil {
 				return nil, err
 			}
 			out[at] = holder{name: name, age: time.Duration(age) * time.Millisecond, fresh: age < 0}
@@ -138,8 +137,9 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // task, "" if there is none. It is the step's own key if the step was refused,
 // or the key of the record that it replaced or removed.
 func unused(st *step) string {
-	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != task.KeyOf(st.Transition)) {
-		return task.KeyOf(st.Transition) // refused, or the repeat of a replace that another one followed
+	own := task.KeyOf(st.Transition)
+	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != own) {
+		return own // refused, or the repeat of a replace that another one followed
 	}
 	old, t := st.Old.Task, st.Decision.Task
 	if !st.Put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
@@ -152,24 +152,12 @@ func unused(st *step) string {
 // one round trip. If that fails, the next create that needs such a key takes it
 // over.
 func (s *Store) releaseKeys(ctx context.Context, steps []*step) {
-	var of []*step
+	var asks []ask
 	for _, st := range steps {
-		if unused(st) != "" {
-			of = append(of, st)
+		if digest := unused(st); digest != "" {
+			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
-	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.Key.Namespace, unused(st)) })
-	runs := make([]redisconn.Run, len(groups))
-	for i, g := range groups {
-		runs[i].Args = []string{s.servers.Identity}
-		for _, st := range g {
-			digest := unused(st)
-			runs[i].Keys = append(runs[i].Keys, s.idemShard(st.Key.Namespace, digest).Idem)
-			runs[i].Args = append(runs[i].Args, "drop", st.Key.Namespace+"/"+digest, st.Key.Name, "")
-		}
-		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].Key.Namespace, unused(g[0])).Own)
-	}
-	if len(runs) > 0 {
-		_, _ = s.servers.Repeat(ctx, records.Idem, runs...)
-	}
+	runs, _, _ := s.idemRuns("drop", asks)
+	_, _ = s.servers.Repeat(ctx, records.Idem, runs...)
 }

@@ -5,9 +5,12 @@ import (
 	"crypto/sha1" //nolint:gosec // Redis names scripts so
 	"embed"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 //go:embed scripts/*.lua
@@ -114,3 +117,53 @@ var (
 	seal    = NewScript(sources, Writes, "seal")
 	mend    = NewScript(sources, Writes, "mend")
 )
+
+// MaxReads is the largest number of records that one run of a script reads.
+const MaxReads = 100
+
+// Group divides list into groups that one call can touch: in a Cluster, each
+// group lies in one slot. For each group it also returns the indexes of its
+// elements in list.
+func Group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
+	open := map[uint16]int{}
+	for i, one := range list {
+		slot := uint16(0)
+		if cluster {
+			slot = shardOf(one).Slot
+		}
+		at, ok := open[slot]
+		if !ok || len(parts[at]) == MaxReads {
+			at = len(parts)
+			parts, places, open[slot] = append(parts, nil), append(places, nil), at
+		}
+		parts[at], places[at] = append(parts[at], one), append(places[at], i)
+	}
+	return parts, places
+}
+
+// Repair is a list of commands for the script mend, and the value on which they
+// depend.
+type Repair struct{ run Run }
+
+// NewRepair returns a repair that runs only if a field of the hash at key
+// begins with the expected n bytes. With n = -1 the whole value is compared.
+// expected "" means that there must be no value.
+func NewRepair(key, field string, n int, expected string) *Repair {
+	return &Repair{Run{Keys: []string{key}, Args: []string{field, strconv.Itoa(n), expected}}}
+}
+
+// Write adds a command on a key.
+func (r *Repair) Write(name, key string, args ...string) {
+	r.run.Keys = append(r.run.Keys, key)
+	r.run.Args = append(append(r.run.Args, name, strconv.Itoa(len(r.run.Keys)), strconv.Itoa(len(args))), args...)
+}
+
+// Mend applies repairs. The reply for each is the sum of the replies of its
+// commands, or -1 if the value has changed.
+func (s *Servers) Mend(ctx context.Context, repairs ...*Repair) ([]int64, error) {
+	runs := make([]Run, len(repairs))
+	for i, r := range repairs {
+		runs[i] = r.run
+	}
+	return ReadRuns(ctx, s, rueidis.RedisResult.AsInt64, mend, runs...)
+}
