@@ -242,7 +242,7 @@ func (s *service) holdings(namespace string) string {
 		}
 	}
 	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
-		for _, setting := range s.store.Settings().List(kind, namespace) {
+		for _, setting := range s.store.Standing().Settings.List(kind, namespace) {
 			fmt.Fprintf(&b, "%+v\n", setting)
 		}
 	}

@@ -107,6 +107,7 @@ type Member struct {
 
 	// Counters of the loop, read by other goroutines.
 	nodes           atomic.Int64 // live nodes
+	counted         atomic.Int64 // owned shards as of the last step
 	takeovers, lost atomic.Uint64
 
 	lag  atomic.Int64             // the largest lag of the trusted time of another node; the loop writes it
@@ -184,6 +185,9 @@ func (o *Member) Owned() []*Owned {
 	return all
 }
 
+// count counts the shards for Standing.
+func (o *Member) count() { o.counted.Store(int64(len(o.Owned()))) }
+
 // KnowsOthers reports whether other live nodes are known.
 func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
 
@@ -212,7 +216,9 @@ func (o *Member) TakeAll(ctx context.Context) error {
 	}
 	o.starts()
 	close(o.Ended)
-	return o.config.Prepare(ctx, o.all())
+	err := o.config.Prepare(ctx, o.all())
+	o.count()
+	return err
 }
 
 // take makes this process the owner of a shard.

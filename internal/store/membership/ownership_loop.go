@@ -45,12 +45,14 @@ func (o *Member) loop(ctx context.Context, next time.Time) {
 		select {
 		case <-o.leaving:
 			o.leave(ctx)
+			o.count()
 			return
 		case <-o.news:
 			eager = true
 		case <-timer.C:
 		}
 		timer.Reset(time.Until(o.step(ctx, eager)))
+		o.count()
 	}
 }
 

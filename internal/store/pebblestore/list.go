@@ -13,14 +13,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// List implements store.TaskStore.
+// List implements store.TaskStore. By end it merges the indexes by end.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	return s.list(ctx, "list tasks", &lister{filter: &f, page: page, spaces: []string{taskPrefix}})
-}
-
-// ListEnded implements store.TaskStore. It merges the indexes by end.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	l := &lister{filter: &f, page: page, ended: true, now: now}
+	if page.ByEnd == 0 {
+		return s.list(ctx, "list tasks", &lister{filter: &f, page: page, spaces: []string{taskPrefix}})
+	}
+	l := &lister{filter: &f, page: page, ended: true, now: page.ByEnd}
 	for _, in := range kernel.EndIndexes(f.States) {
 		l.spaces = append(l.spaces, endPrefix[in])
 	}

@@ -143,16 +143,6 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int
 	return n, nil
 }
 
-// Record implements store.SettingsStore.
-func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.failure(s.record(ctx, entries))
-}
-
 func (s *Store) record(ctx context.Context, entries []settings.AuditEntry) error {
 	if len(entries) == 0 {
 		return nil

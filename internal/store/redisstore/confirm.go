@@ -16,8 +16,8 @@ import (
 //  2. A node that has applied a version sends a heartbeat with it. Its watcher has
 //     returned, so its dispatcher begins nothing that the settings hold, not even
 //     a task that it claimed before.
-//  3. Confirm reads the heartbeats of the live nodes.
-//  4. Confirm also raises a fence (fence.go), so a node that has not confirmed,
+//  3. confirm reads the heartbeats of the live nodes.
+//  4. confirm also raises a fence (fence.go), so a node that has not confirmed,
 //     or is not live, claims nothing before it has read the settings.
 //     A Redis server that is away gets no fence, which is logged: no node can
 //     claim a task there.
@@ -25,7 +25,7 @@ import (
 // If Redis has lost newer settings, a heartbeat can show a later version until
 // the poll reads the older ones. The fence refuses the claims of that node.
 
-// Confirm waits at most confirmFor. The time between its reads doubles from
+// confirm waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.
 const (
 	confirmFor = 2 * time.Second
@@ -33,26 +33,27 @@ const (
 	lastLook   = 50 * time.Millisecond
 )
 
-// Confirm implements store.Cluster.
-func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, err error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
+// confirm waits until all live nodes have applied edits, and returns the names of
+// those that have not. If the edits stop nothing, it does not wait.
+func (s *Store) confirm(ctx context.Context, edits []settings.Edit) (left []string, err error) {
+	stops, holds := false, false
+	for _, e := range edits {
+		switch e.(type) {
+		case settings.AddToken, settings.AddSecret, settings.UseToken, settings.ForgetTokens, settings.EndPurge, settings.Note:
+		case settings.RevokeToken, settings.DropSecret, settings.DropNamespace: // no task is held, or the fences were raised before
+			stops = true
+		default:
+			stops, holds = true, true
+		}
 	}
-	defer leave()
-	if s.config.Alone {
+	if !stops || s.config.Alone {
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, confirmFor)
 	defer stop()
 	var fencing sync.WaitGroup
 	defer fencing.Wait()
-	switch e.(type) {
-	case settings.AddToken, settings.AddSecret:
-		return nil, nil // nothing is stopped
-	case settings.RevokeToken, settings.DropSecret: // no task is stopped
-	case settings.DropNamespace: // Configure has raised the fences
-	default:
+	if holds {
 		fencing.Go(func() { s.servers.Failures.Note("refuse claims by older settings", s.raiseFences(ctx)) })
 	}
 	version := s.settings.Load().version
@@ -61,7 +62,7 @@ func (s *Store) Confirm(ctx context.Context, e settings.Edit) (left []string, er
 		if err == nil {
 			left = found
 		} else if left == nil {
-			return nil, s.failure(err)
+			return nil, err
 		}
 		if len(left) == 0 || !s.servers.Pause(ctx, wait) {
 			return left, nil

@@ -8,20 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Watch implements store.LeaseStore.
-func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
-
-// LaneNamespaces implements store.LeaseStore for the shards that this node
-// owns.
-func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.lanes.Namespaces(), nil
-}
-
 // LanePages implements store.LeaseStore for the shards that this node owns. A
 // cursor consists of a shard's number and a place among the namespace's lanes
 // in that shard.

@@ -14,27 +14,36 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// List implements store.TaskStore.
+// List implements store.TaskStore. The reads are not atomic: by end, a task that ends at
+// the same time can be missing.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	names := ordering{has: func(*task.Task, string) bool { return true }}
-	for _, sh := range s.shards {
-		names.keys = append(names.keys, sh.Names)
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.Listing{}, err
 	}
-	return s.list(ctx, f, page, names)
+	defer leave()
+	l, err := s.listIn(ctx, &f, page, s.ordering(&f, page.ByEnd))
+	return l, s.failure(err)
 }
 
-// ListEnded implements store.TaskStore. The reads are not atomic: a task that
-// ends at the same time can be missing.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	ends := ordering{nameAt: task.EndedPlaceTime, has: func(t *task.Task, place string) bool {
-		return !t.State.Live() && t.KeepUntil > now && t.EndedPlace() == place
-	}}
-	for _, in := range kernel.EndIndexes(f.States) {
+// ordering returns the order of a list: by name if byEnd is 0.
+func (s *Store) ordering(f *task.Filter, byEnd task.Millis) (in ordering) {
+	if byEnd == 0 {
 		for _, sh := range s.shards {
-			ends.keys = append(ends.keys, records.EndKey(sh, in))
+			in.keys = append(in.keys, sh.Names)
+		}
+		in.has = func(*task.Task, string) bool { return true }
+		return in
+	}
+	for _, index := range kernel.EndIndexes(f.States) {
+		for _, sh := range s.shards {
+			in.keys = append(in.keys, records.EndKey(sh, index))
 		}
 	}
-	return s.list(ctx, f, page, ends)
+	in.nameAt, in.has = task.EndedPlaceTime, func(t *task.Task, place string) bool {
+		return !t.State.Live() && t.KeepUntil > byEnd && t.EndedPlace() == place
+	}
+	return in
 }
 
 // ordering is an order of the tasks of a namespace. The members of its keys are the
@@ -44,16 +53,6 @@ type ordering struct {
 	keys   []string
 	nameAt int                           // where the name begins in the place
 	has    func(*task.Task, string) bool // whether a task that was read after its place is to be listed there
-}
-
-func (s *Store) list(ctx context.Context, f task.Filter, page task.Page, in ordering) (task.Listing, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.Listing{}, err
-	}
-	defer leave()
-	l, err := s.listIn(ctx, &f, page, in)
-	return l, s.failure(err)
 }
 
 // listIn merges the places of all keys, so a page costs a read of each key.

@@ -24,16 +24,6 @@ type configuration struct {
 	passed   fences // the fences that these settings have passed
 }
 
-// Settings implements store.SettingsStore.
-func (s *Store) Settings() *settings.Settings { return s.settings.Load().settings }
-
-// WatchSettings implements store.SettingsStore.
-func (s *Store) WatchSettings(notify func(*settings.Settings)) {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	s.notify = notify
-}
-
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	leave, err := s.enter(ctx)
@@ -42,14 +32,30 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	}
 	defer leave()
 	replies := make([]settings.EditReply, len(edits))
+	var accepted []settings.Edit
 	for i, e := range edits {
-		if drop, ok := e.(settings.DropNamespace); ok {
-			replies[i], err = s.dropNamespace(ctx, now, drop)
-		} else {
+		switch e := e.(type) {
+		case settings.Note:
+			err = s.record(ctx, e)
+		case settings.DropNamespace:
+			replies[i], err = s.dropNamespace(ctx, now, e)
+		default:
 			replies[i], err = s.edit(ctx, now, e)
 		}
 		if err != nil {
 			return nil, s.failure(err)
+		}
+		if replies[i].Err == nil {
+			accepted = append(accepted, e)
+		}
+	}
+	left, err := s.confirm(ctx, accepted)
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	for i := range replies {
+		if replies[i].Err == nil {
+			replies[i].Unconfirmed = left
 		}
 	}
 	return replies, nil
@@ -210,9 +216,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 // which follows at once, confirms them.
 func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
-	if s.notify != nil {
-		s.notify(c.settings)
-	}
+	s.Watchers.Settings(c.settings)
 	s.applied.Store(&c.version)
 	s.own.WakeLoop()
 }
