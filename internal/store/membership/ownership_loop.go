@@ -16,6 +16,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	o.listeners.Go(func() { o.registry.Listen(ctx, o.WakeLoop) })
+	o.listeners.Go(func() { o.publishSums(ctx) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}

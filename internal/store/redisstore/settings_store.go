@@ -250,8 +250,38 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 }
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	return s.countShards(ctx, s.shards)
+}
+
+// countLimited counts the records in shards by the namespaces that have quotas. It
+// returns nil if none has.
+func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
+	of, all := s.settings.Load().settings, map[string]task.Counts{}
+	for _, n := range of.List(settings.NamespaceKind, "") {
+		if name := n.Key().Name; s.quotas.limits(of, name) != nil {
+			all[name] = task.Counts{}
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	read := make([]*keyspace.Shard, len(shards))
+	for i, n := range shards {
+		read[i] = s.shards[n]
+	}
+	counts, err := s.countShards(ctx, read)
+	for key, c := range counts {
+		if have, limited := all[key.Namespace]; limited {
+			have.Add(c)
+			all[key.Namespace] = have
+		}
+	}
+	return all, err
+}
+
+func (s *Store) countShards(ctx context.Context, shards []*keyspace.Shard) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	results, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	results, err := s.servers.EachShard(ctx, shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Hgetall().Key(sh.Counts).Build()
 	})
 	if err != nil {

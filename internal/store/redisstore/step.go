@@ -70,7 +70,7 @@ func (r *request) Prepare(ctx context.Context, open []*step) error {
 	if err := r.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := r.quotas.refresh(ctx, r.settings.Load().settings, open, r.readCounts); err != nil {
+	if err := r.quotas.refresh(ctx, r.settings.Load().settings, open); err != nil {
 		return err
 	}
 	r.provisional, r.known = 0, r.settings.Load().passed // read before the settings, so the settings are not older

@@ -230,6 +230,9 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}, servers, s.shards)
 	s.own = registry.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.own)
+	if s.quotas.now, s.quotas.countAll = s.now, s.readCounts; !c.Alone {
+		s.quotas.sums = s.own.Sums
+	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)
 	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
@@ -269,6 +272,8 @@ func (s *Store) member(m identity.Meta) registry.Config {
 		Config: membership.Config{
 			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 			Lease: c.ShardLease, Heartbeat: c.Heartbeat,
+			Now:     s.now,
+			Count:   s.countLimited,
 			Lag:     func() time.Duration { return s.trusted.Lag() },
 			Applied: func() string { return *s.applied.Load() },
 			Closed:  func() bool { return s.identity.Lost() != nil },
