@@ -168,7 +168,7 @@ func holder() string {
 // makeNamespace creates the namespace of the options unless it exists.
 func (n *Node) makeNamespace(ctx context.Context) error {
 	name := n.options.Namespace
-	if n.core.Store.Settings().Namespace(name) != nil {
+	if n.core.Store.Standing().Settings.Namespace(name) != nil {
 		return nil
 	}
 	e := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}, If: task.Precondition{IfNoneMatch: true}}
@@ -307,7 +307,7 @@ func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, erro
 
 // defaults returns a spec with the defaults of a queue.
 func (n *Node) defaults(queue string) task.Spec {
-	return n.core.Store.Settings().Queue(n.options.Namespace, queue).Spec()
+	return n.core.Store.Standing().Settings.Queue(n.options.Namespace, queue).Spec()
 }
 
 // apply applies one change. Its error is an *Error.
@@ -317,7 +317,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 		return Info{}, translate(c.Target().Name, err)
 	}
 	i := n.infoOf(r.Task)
-	i.Durability = cmp.Or(r.Durability, n.core.Store.Durability())
+	i.Durability = cmp.Or(r.Durability, n.core.Store.Standing().Durability)
 	return i, nil
 }
 

@@ -68,7 +68,7 @@ func TestOfTenFirstTokensOneIsMade(t *testing.T) {
 			r.problem(401, "token_required", "")
 		}
 	}
-	if kept := len(s.store.Settings().List(settings.TokenKind, "")); made != 1 || kept != 1 {
+	if kept := len(s.store.Standing().Settings.List(settings.TokenKind, "")); made != 1 || kept != 1 {
 		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
 	}
 }
@@ -179,7 +179,7 @@ func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
 	close(begin)
 	wg.Wait()
 	left := 0
-	for _, r := range s.store.Settings().List(settings.TokenKind, "*") {
+	for _, r := range s.store.Standing().Settings.List(settings.TokenKind, "*") {
 		if r.(*settings.AccessToken).RevokedAt == 0 {
 			left++
 		}
@@ -235,7 +235,7 @@ func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		signing := func() (secrets []string) {
-			for _, secret := range s.store.Settings().Secrets("default", "", task.CeilMillis(time.Now())) {
+			for _, secret := range s.store.Standing().Settings.Secrets("default", "", task.CeilMillis(time.Now())) {
 				secrets = append(secrets, secret.Secret)
 			}
 			return secrets
@@ -295,7 +295,7 @@ func TestASecretOfAQueueIsMadeListedAndRemoved(t *testing.T) {
 		var gone wire.Secret
 		s.do("DELETE", "/v1/secrets/"+second.ID, "").want(200, &gone)
 		s.do("DELETE", "/v1/secrets/"+second.ID, "").problem(404, "not_found", "")
-		if live := s.store.Settings().Secrets("default", "billing", 0); gone.Queue != "billing" || len(live) != 2 || live[0].ID != first.ID || live[1].ID != all.ID {
+		if live := s.store.Standing().Settings.Secrets("default", "billing", 0); gone.Queue != "billing" || len(live) != 2 || live[0].ID != first.ID || live[1].ID != all.ID {
 			t.Errorf("%+v, signing %d", gone, len(live))
 		}
 		for _, name := range []string{"", "a/b", "@x"} {
@@ -369,7 +369,7 @@ func TestANamespaceIsMadeAndRemovedByOperators(t *testing.T) {
 	for _, method := range []string{"GET", "DELETE"} {
 		s.do(method, "/v1/namespaces/acme", "").problem(404, "unknown_namespace", "")
 	}
-	if q := s.store.Settings().Queue("acme", "q"); q.Version != 0 {
+	if q := s.store.Standing().Settings.Queue("acme", "q"); q.Version != 0 {
 		t.Errorf("its queue is left: %+v", q)
 	}
 	s.do("PUT", "/v1/namespaces/a@b", `{}`).problem(400, "bad_name", "namespace")

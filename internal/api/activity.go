@@ -102,5 +102,5 @@ func (s *Server) nodeName() string {
 	if s.nodes == nil {
 		return ""
 	}
-	return s.nodes.Standing().Node
+	return s.store.Standing().Node
 }

@@ -48,7 +48,7 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 				t.Errorf("%v: the history of %q for %v", c.headers, namespace, span)
 			}
 		}
-		if created := s.store.Settings().Namespace("acme").CreatedAt; filter.Since != 0 || created == 0 {
+		if created := s.store.Standing().Settings.Namespace("acme").CreatedAt; filter.Since != 0 || created == 0 {
 			t.Errorf("an operator sees attempts since %d", filter.Since)
 		} else if s.do("GET", "/v1/attempts", "", own).want(200, nil); filter.Since != created {
 			t.Errorf("the namespace's token sees attempts since %d, before the namespace existed", filter.Since)

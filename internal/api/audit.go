@@ -93,7 +93,7 @@ func (s *Server) record(r *request, e settings.AuditEntry) error {
 	if taken, _ := s.rates.take(r.quotas(), settings.EditRate, 1, time.Now()); taken == 0 {
 		return nil
 	}
-	return s.store.Record(r.Context(), []settings.AuditEntry{e})
+	return s.store.note(r.Context(), s.now(), e)
 }
 
 // recordMany records a change of several tasks, if it changed any.

@@ -31,7 +31,7 @@ type caller struct {
 // authenticate returns the caller of r, or refuses r. It reads only the
 // headers, so a client without a token cannot make the server do more work.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
-	c := caller{settings: s.store.Settings(), asked: r, namespace: task.DefaultNamespace, operator: true, all: true}
+	c := caller{settings: s.store.Standing().Settings, asked: r, namespace: task.DefaultNamespace, operator: true, all: true}
 	if rt.public {
 		return c, nil
 	}
@@ -171,7 +171,7 @@ func (c *caller) account(rt *route) string {
 // Long requests call it repeatedly. All changes call it, because a body can
 // arrive long after its headers.
 func (s *Server) revalidate(c *caller) error {
-	settings := s.store.Settings()
+	settings := s.store.Standing().Settings
 	switch {
 	case s.cfg.Authorize != nil:
 		if now := s.cfg.Authorize(c.asked); now == nil || now.Scope < c.token.Scope {

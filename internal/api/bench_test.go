@@ -17,9 +17,6 @@ import (
 // API is measured.
 type devNull struct{ settings *settings.Settings }
 
-func (devNull) Durability() string { return "none" }
-func (devNull) Err() error         { return nil }
-
 func (devNull) Transit(_ context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	replies := make([]store.Reply, len(steps))
 	for i, st := range steps {
@@ -38,15 +35,13 @@ func (devNull) Due(context.Context, store.DueRead, store.DueFound) (task.Millis,
 	return 0, nil
 }
 
-func (devNull) ListEnded(context.Context, task.Millis, task.Filter, task.Page) (task.Listing, error) {
-	return task.Listing{}, nil
-}
-
 func (devNull) Upcoming(context.Context, store.UpcomingRead) (task.Upcoming, error) {
 	return task.Upcoming{}, nil
 }
 
-func (d devNull) Settings() *settings.Settings { return d.settings }
+func (d devNull) Standing() store.Standing {
+	return store.Standing{Durability: "none", Settings: d.settings}
+}
 
 func (devNull) Configure(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error) {
 	return nil, nil

@@ -71,9 +71,9 @@ func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []set
 	return replies, err
 }
 
-// Record implements Store.
-func (l *boundStore) Record(ctx context.Context, entries []settings.AuditEntry) (err error) {
-	outside(ctx, func() { err = l.Store.Record(ctx, entries) })
+// note adds an entry to the audit log.
+func (l *boundStore) note(ctx context.Context, now task.Millis, e settings.AuditEntry) error {
+	_, err := l.Configure(ctx, now, []settings.Edit{settings.Note{e}})
 	return err
 }
 
@@ -89,28 +89,18 @@ func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.
 // maxPage is the approximate largest size of a page from the store, in bytes.
 const maxPage = task.MaxPageBytes + task.MaxBody
 
-// List implements Store.
-func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	return list(ctx, func() (task.Listing, error) { return l.Store.List(ctx, f, page) })
-}
-
-// ListEnded implements Store.
-func (l *boundStore) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	return list(ctx, func() (task.Listing, error) { return l.Store.ListEnded(ctx, now, f, page) })
-}
-
-// list reads a page within the bounds of the memory of replies.
-func list(ctx context.Context, read func() (task.Listing, error)) (listing task.Listing, err error) {
+// List implements Store within the bounds of the memory of replies.
+func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
 	err = inTurn(ctx, func() error {
 		o := responseOf(ctx)
 		if o == nil || !o.reads {
-			listing, err = read()
+			listing, err = l.Store.List(ctx, f, page)
 			return err
 		}
 		if err := o.hold(maxPage); err != nil {
 			return err
 		}
-		if listing, err = read(); err != nil {
+		if listing, err = l.Store.List(ctx, f, page); err != nil {
 			return errors.Join(err, o.hold(0))
 		}
 		return o.hold(pageSize(listing.Tasks))
@@ -187,12 +177,6 @@ func (c boundCluster) Shards(ctx context.Context) (shards []store.Shard, err err
 func (c boundCluster) Drain(ctx context.Context, now task.Millis, d store.Drain) (err error) {
 	outside(ctx, func() { err = c.Cluster.Drain(ctx, now, d) })
 	return err
-}
-
-// Confirm implements store.Cluster.
-func (c boundCluster) Confirm(ctx context.Context, e settings.Edit) (unconfirmed []string, err error) {
-	outside(ctx, func() { unconfirmed, err = c.Cluster.Confirm(ctx, e) })
-	return unconfirmed, err
 }
 
 // largeDocument is the size, in bytes, from which the decoding of JSON waits for

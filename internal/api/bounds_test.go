@@ -139,11 +139,11 @@ func (b *busy) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return b.Store.Get(ctx, key)
 }
 
-func (b *busy) Record(ctx context.Context, entries []settings.AuditEntry) error {
+func (b *busy) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	if b.disk != nil {
 		<-b.disk
 	}
-	return b.Store.Record(ctx, entries)
+	return b.Store.Configure(ctx, now, edits)
 }
 
 func (b *busy) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {

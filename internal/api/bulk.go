@@ -38,7 +38,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	}
 	var listing task.Listing
 	if ended {
-		listing, err = s.store.ListEnded(r.Context(), s.now(), f.Filter, f.NarrowEnded(p))
+		listing, err = s.store.List(r.Context(), f.Filter, f.NarrowEnded(s.now(), p))
 	} else {
 		listing, err = s.store.List(r.Context(), f.Filter, f.Narrow(p))
 		listing.Next = pastSchedules(listing.Next)

@@ -59,7 +59,7 @@ func TestRecordedTimesDependOnTheGivenClock(t *testing.T) {
 				t.Errorf("%s was created at %v, and is due at %v", r.Name, r.CreatedAt.Time(), r.Due.Time())
 			}
 		}
-		if q := s.store.Settings().Queue("default", "q"); q.PausedUntil != want.Add(time.Hour) || q.PurgeBefore != want.Add(settings.PurgeSkew) {
+		if q := s.store.Standing().Settings.Queue("default", "q"); q.PausedUntil != want.Add(time.Hour) || q.PurgeBefore != want.Add(settings.PurgeSkew) {
 			t.Errorf("the queue: %+v", q)
 		}
 	})

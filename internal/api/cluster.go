@@ -56,7 +56,7 @@ func clusterRoutes() []route {
 }
 
 func (s *Server) cluster(w http.ResponseWriter, r *request) error {
-	c := wire.Cluster{Store: "embedded", Durability: s.store.Durability(), Secured: s.cfg.Authorize != nil || r.settings.Secured()}
+	c := wire.Cluster{Store: "embedded", Durability: s.store.Standing().Durability, Secured: s.cfg.Authorize != nil || r.settings.Secured()}
 	if s.nodes == nil {
 		c.Nodes = []wire.Node{{
 			Self: true, Version: s.cfg.Version, StartedAt: wire.FormatTime(s.started), Uptime: uptime(time.Since(s.started)), Ready: s.ready() == nil,
@@ -66,7 +66,7 @@ func (s *Server) cluster(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		c.Store, c.Shards, c.Nodes = "shared", s.nodes.Standing().Shards, make([]wire.Node, len(nodes))
+		c.Store, c.Shards, c.Nodes = "shared", s.store.Standing().Shards, make([]wire.Node, len(nodes))
 		for i, n := range nodes {
 			c.Nodes[i] = s.showNode(&n)
 		}

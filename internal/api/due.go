@@ -148,7 +148,7 @@ func (s *Server) countDue(r *request, q dueQuery) (body []byte, cost time.Durati
 
 // sampleDue counts the tasks of a query. It must be called in a turn.
 func (s *Server) sampleDue(r *request, q dueQuery) (*wire.Due, error) {
-	now, current := task.FloorMillis(s.cfg.Now()), s.store.Settings()
+	now, current := task.FloorMillis(s.cfg.Now()), s.store.Standing().Settings
 	counters := rings.NewCounters(now, q.ringsAt(now), q.byQueue)
 	read := store.DueRead{Namespace: q.namespace, Queue: q.queue, Bounds: counters.Bounds, Budget: dueBudget}
 	if s.nodes != nil {

@@ -21,9 +21,11 @@ type weak struct {
 	short bool // too few servers confirm existing tasks
 }
 
-func (w *weak) Durability() string { return "default" }
-
-func (w *weak) Err() error { return w.err }
+func (w *weak) Standing() store.Standing {
+	st := w.Store.Standing()
+	st.Durability, st.Err = "default", w.err
+	return st
+}
 
 func (w *weak) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if w.short {

@@ -46,7 +46,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
 			err = s.revalidate(&r.caller)
 		}
 		if err == nil && sample != last {
-			r.settings = s.store.Settings() // a namespace may have been suspended
+			r.settings = s.store.Standing().Settings // a namespace may have been suspended
 			err = s.sendLive(w, r, sample, v, begun)
 		}
 		switch {

@@ -44,5 +44,5 @@ func (s *Server) refuseIfLost(settings *settings.Settings, rt *route) error {
 	if err := s.tokenGuard.check(settings); err != nil || rt.diagnostic {
 		return err
 	}
-	return storeLost(s.store.Err())
+	return storeLost(s.store.Standing().Err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -20,18 +21,15 @@ type forgetful struct {
 	why      atomic.Pointer[error]
 }
 
-func (f *forgetful) Settings() *settings.Settings {
+func (f *forgetful) Standing() store.Standing {
+	st := f.Store.Standing()
 	if s := f.settings.Load(); s != nil {
-		return s
+		st.Settings = s
 	}
-	return f.Store.Settings()
-}
-
-func (f *forgetful) Err() error {
 	if why := f.why.Load(); why != nil {
-		return *why
+		st.Err = *why
 	}
-	return f.Store.Err()
+	return st
 }
 
 // secured returns a store with an operator's token, and the token.
@@ -84,7 +82,7 @@ func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
 		code string
 	}{
 		"no settings at all":        {func(f *forgetful) { f.settings.Store(settings.NewSettings()) }, "settings_lost"},
-		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Store.Settings())) }, "settings_lost"},
+		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Store.Standing().Settings)) }, "settings_lost"},
 		"another store":             {func(f *forgetful) { f.why.Store(&replaced) }, "store_replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {

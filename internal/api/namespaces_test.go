@@ -71,6 +71,10 @@ func (s *spy) Audit(ctx context.Context, f settings.AuditFilter, before uint64, 
 
 func (s *spy) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	for _, e := range edits {
+		if n, ok := e.(settings.Note); ok {
+			s.ask(n[0].Namespace)
+			continue
+		}
 		s.ask(e.Target().Namespace)
 	}
 	return s.Store.Configure(ctx, now, edits)
@@ -242,7 +246,7 @@ func (s *service) holdings(namespace string) string {
 		}
 	}
 	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
-		for _, setting := range s.store.Settings().List(kind, namespace) {
+		for _, setting := range s.store.Standing().Settings.List(kind, namespace) {
 			fmt.Fprintf(&b, "%+v\n", setting)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	// Record the backup before its first byte: the caller is known even if it
 	// fails.
 	entry := r.actor().Entry(s.now(), "", settings.ActionBackup, "")
-	if err := s.store.Record(r.Context(), []settings.AuditEntry{entry}); err != nil {
+	if err := s.store.note(r.Context(), s.now(), entry); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
@@ -95,11 +95,11 @@ func (s *Server) ready() error {
 		return refuse("unavailable", "", "the server is stopping")
 	default:
 	}
-	if err := s.tokenGuard.check(s.store.Settings()); err != nil {
+	if err := s.tokenGuard.check(s.store.Standing().Settings); err != nil {
 		return err
 	}
-	switch err := s.store.Err(); { // its text is for operators only
-	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
+	switch err := s.store.Standing().Err; { // its text is for operators only
+	case err == nil && s.nodes != nil && s.store.Standing().NameTaken:
 		return refuse("unavailable", "", "another live server uses the same node name, so this server delivers nothing until the other one stops: start this server with another --node")
 	case err == nil:
 		return nil

@@ -175,7 +175,7 @@ func TestAnUnknownQueueIsNeitherResumedNorPurged(t *testing.T) {
 	if q := s.do("POST", "/v1/queues/default/resume", "").queue(200); q.Version != 0 || q.Counts.Scheduled != 1 { // it has tasks
 		t.Errorf("%+v", q)
 	}
-	if n := len(s.store.Settings().List(settings.QueueKind, "")); n != 0 {
+	if n := len(s.store.Standing().Settings.List(settings.QueueKind, "")); n != 0 {
 		t.Errorf("%d records were made", n)
 	}
 }
@@ -315,7 +315,7 @@ func TestAPurgeCancelsTheTasksOfBeforeItsRequestAndNoneOfAfterItsReply(t *testin
 		create("before", settings.PurgeSkew-time.Millisecond)
 		s.do("POST", "/v1/queues/default/purge", "").queue(202)
 		create("after", -settings.PurgeSkew)
-		doomed := s.store.Settings().Queue("default", "default").Doomed()
+		doomed := s.store.Standing().Settings.Queue("default", "default").Doomed()
 		if before, after := doomed.Match(s.record("before")), doomed.Match(s.record("after")); !before || after {
 			t.Errorf("the purge cancels the task of before its request: %v, the task of after its reply: %v", before, after)
 		}

@@ -19,7 +19,7 @@ import (
 // minute.
 func (s *service) recordRefusals() {
 	s.Helper()
-	if err := s.store.Record(s.Context(), s.Refusals()); err != nil {
+	if _, err := s.store.Configure(s.Context(), 0, []settings.Edit{settings.Note(s.Refusals())}); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -95,7 +95,7 @@ func (s *Server) durability(r *request) string {
 	if !r.made {
 		return ""
 	}
-	return cmp.Or(r.lower, s.store.Durability())
+	return cmp.Or(r.lower, s.store.Standing().Durability)
 }
 
 const (
@@ -278,7 +278,7 @@ func (s *Server) handler(rt route) http.Handler {
 
 // serve authenticates the caller of r, then checks and runs the request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
-	if rt.costly || !rt.public && !s.store.Settings().Secured() {
+	if rt.costly || !rt.public && !s.store.Standing().Settings.Secured() {
 		// Without tokens, a page of another site only needs to reach the server. It
 		// must not make the server work, or read it by a side channel.
 		if err := s.guard.checkOrigin(r); err != nil {

@@ -24,13 +24,10 @@ import (
 // Store is the part of a store that the API uses.
 type Store interface {
 	store.TaskStore
-	Settings() *settings.Settings
+	Standing() store.Standing
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error)
-	Record(ctx context.Context, entries []settings.AuditEntry) error
-	Durability() string
-	Err() error
 }
 
 // Config has the operator's settings of the API and its connections to other
@@ -201,7 +198,7 @@ func New(cfg Config, st Store) *Server {
 		s.store.changes = s.cfg.Log
 	}
 	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
-	_ = s.tokenGuard.check(st.Settings()) // never an error: these are the first settings
+	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() fixedText { return newFixedText(jsonType, s.describe(routes())) })

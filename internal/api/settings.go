@@ -31,6 +31,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 			return nil, err
 		}
 	}
+	began := time.Now()
 	replies, err := s.store.Configure(r.Context(), s.now(), []settings.Edit{e})
 	if err != nil {
 		return nil, err
@@ -40,22 +41,18 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 	} else if err != nil {
 		return nil, err
 	}
-	return replies[0].Changes, s.confirm(r, e)
+	return replies[0].Changes, s.confirm(r, e, began, replies[0].Unconfirmed)
 }
 
-// confirm waits until all nodes have applied the settings, which include e. If
-// some have not, the status of the reply is 202. The reply to a purge also waits
-// for the difference of clocks (settings.PurgeSkew).
-func (s *Server) confirm(r *request, e settings.Edit) (err error) {
-	durable := time.Now()
-	r.settings = s.store.Settings()
-	if s.nodes != nil {
-		r.unconfirmed, err = s.nodes.Confirm(r.Context(), e)
-	}
-	if _, purge := e.(settings.PurgeQueue); purge && err == nil && !s.rest(r, time.Until(durable.Add(2*settings.PurgeSkew))) {
+// confirm adopts the settings, which include e. If some nodes have not applied them, the
+// status of the reply is 202. The reply to a purge also waits for the difference of
+// clocks (settings.PurgeSkew), counted from the edit's own time.
+func (s *Server) confirm(r *request, e settings.Edit, began time.Time, unconfirmed []string) error {
+	r.settings, r.unconfirmed = s.store.Standing().Settings, unconfirmed
+	if _, purge := e.(settings.PurgeQueue); purge && !s.rest(r, time.Until(began.Add(2*settings.PurgeSkew))) {
 		return task.ErrClosed
 	}
-	return err
+	return nil
 }
 
 // readSetting reads a required body.

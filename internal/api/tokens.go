@@ -127,9 +127,7 @@ func (s *Server) revokeDescendants(r *request, id string) error {
 				return reply.Err
 			}
 		}
-		if err := s.confirm(r, edits[0]); err != nil {
-			return err
-		}
+		r.settings, r.unconfirmed = s.store.Standing().Settings, replies[0].Unconfirmed
 	}
 }
 

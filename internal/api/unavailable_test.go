@@ -27,7 +27,11 @@ type ill struct {
 func (l ill) Transit(context.Context, task.Millis, []store.Step) ([]store.Reply, error) {
 	return nil, l.why
 }
-func (l ill) Err() error { return l.whole }
+func (l ill) Standing() store.Standing {
+	st := l.Store.Standing()
+	st.Err = l.whole
+	return st
+}
 
 func TestAStoreThatCannotBeReachedIsUnavailableAndNotLogged(t *testing.T) {
 	away := fmt.Errorf("%w: the Redis at 192.0.2.1:6379 is secret", task.ErrUnavailable)

@@ -30,7 +30,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	if err != nil {
 		return err
 	}
-	r.settings = s.store.Settings() // a pause may have changed them
+	r.settings = s.store.Standing().Settings // a pause may have changed them
 	return s.replyRecord(w, r, http.StatusOK, s.show(r, t), t.ETag())
 }
 

@@ -10,7 +10,7 @@ import (
 func (s *Server) whoami(w http.ResponseWriter, r *request) error {
 	me := wire.Identity{
 		Namespace: r.namespace, Scope: settings.ScopeAdmin.String(), Operator: r.operator, Secured: s.cfg.Authorize != nil || r.settings.Secured(),
-		Version: s.cfg.Version, Store: "embedded", Node: s.nodeName(), Durability: s.store.Durability(), Now: showTime(s.now()),
+		Version: s.cfg.Version, Store: "embedded", Node: s.nodeName(), Durability: s.store.Standing().Durability, Now: showTime(s.now()),
 	}
 	if s.nodes != nil {
 		me.Store = "shared"

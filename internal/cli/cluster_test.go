@@ -21,10 +21,16 @@ import (
 type sharing struct {
 	*memstore.Store
 	nodes  []store.Node
-	behind []string // returned by Confirm
+	behind []string // these nodes apply no edit
 }
 
-func (s *sharing) Confirm(context.Context, settings.Edit) ([]string, error) { return s.behind, nil }
+func (s *sharing) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
+	replies, err := s.Store.Configure(ctx, now, edits)
+	for i := range replies {
+		replies[i].Unconfirmed = s.behind
+	}
+	return replies, err
+}
 
 func (s *sharing) Nodes(context.Context) ([]store.Node, error) { return s.nodes, nil }
 
@@ -37,7 +43,11 @@ func (s *sharing) Shards(context.Context) ([]store.Shard, error) {
 	}, nil
 }
 
-func (s *sharing) Standing() store.Standing { return store.Standing{Shards: 4} }
+func (s *sharing) Standing() store.Standing {
+	st := s.Store.Standing()
+	st.Shards = 4
+	return st
+}
 
 func (s *sharing) Drain(_ context.Context, _ task.Millis, d store.Drain) error {
 	for i := range s.nodes {

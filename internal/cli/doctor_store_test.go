@@ -56,7 +56,9 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 			return f.Says != "" && !f.OK && strings.Contains(f.Says, says)
 		}
 	}
-	examine(func(server map[string]wire.Finding) bool { return server["fit"].OK && server["identity"].OK })
+	examine(func(server map[string]wire.Finding) bool {
+		return server["fit"].OK && server["identity"].OK && server["server"].OK
+	})
 	set := func(words ...string) {
 		t.Helper()
 		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || strings.HasPrefix(reply, "-") {

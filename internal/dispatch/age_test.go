@@ -57,11 +57,11 @@ func (c *closed) err() error {
 	return nil
 }
 
-func (c *closed) LaneNamespaces(ctx context.Context) ([]string, error) {
+func (c *closed) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.LeaseStore.LaneNamespaces(ctx)
+	return c.LeaseStore.LanePages(ctx, until, reads)
 }
 
 func (c *closed) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {

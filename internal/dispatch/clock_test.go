@@ -68,7 +68,7 @@ func (q *timeRecorder) Sweep(ctx context.Context, now task.Millis, limit int) (i
 
 func (q *timeRecorder) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("reap", now)
-	return q.LeaseStore.Reap(ctx, now, limit)
+	return q.LeaseStore.(store.Reaper).Reap(ctx, now, limit)
 }
 
 func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int) (store.Scrubbed, error) {

@@ -83,12 +83,16 @@ type Config struct {
 	BreakerMax      time.Duration
 
 	// SweepEvery is how often records are removed whose retention has ended.
-	// Default: 10 s.
+	// Default: 10 s. OnSweep is called with the number of each batch.
 	SweepEvery time.Duration
+	OnSweep    func(int)
 
-	// ReapEvery is how often lost leases are taken back. 0 means never, for a
-	// store that does so when it is opened.
+	// ReapEvery is how often Reaper takes lost leases back. 0 means never, for a
+	// store that does so when it is opened. OnReap is called with the number of
+	// each batch. Default: the queue if it is a Reaper.
 	ReapEvery time.Duration
+	Reaper    store.Reaper
+	OnReap    func(int)
 
 	// Observe is called with each attempt after its settlement. One goroutine
 	// calls it, without any lock. It must return quickly. Default: no call.
@@ -103,7 +107,7 @@ type Config struct {
 	OnScrub    func(store.Scrubbed)
 
 	// Permits counts the limits that hold over all nodes. Default: the queue if
-	// it is a Permits. If Permits is not shared, this process counts by itself.
+	// it is a PermitStore, otherwise this process counts by itself.
 	Permits store.PermitStore
 
 	// Now reads the wall clock. Due times and all times passed to the store are

@@ -30,7 +30,7 @@ func TestManyLanesDoNotDelayTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
 	slow := func(q store.LeaseStore) store.LeaseStore { return slowPeek{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {
-		b.store.Watch(nil) // as after a restart: no hints
+		b.store.Watch(store.Watcher{Tasks: func([]task.Entry) {}}) // as after a restart: no hints
 		changes := make([]task.Change, lanes)
 		for i := range changes {
 			changes[i] = task.Create{Spec: spec(t, fmt.Sprint("t", i), 0, to(fmt.Sprint("host", i)))}

@@ -61,7 +61,11 @@ func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
 }
 
 func (f *faults) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return around(f, "lanes", func() ([]store.LanePage, error) { return f.LeaseStore.LanePages(ctx, until, reads) })
+	op := "lanes"
+	if reads[0].Namespace == "" {
+		op = "namespaces"
+	}
+	return around(f, op, func() ([]store.LanePage, error) { return f.LeaseStore.LanePages(ctx, until, reads) })
 }
 
 func (f *faults) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
@@ -89,10 +93,11 @@ func opOf(steps []store.Step) string {
 	return "other"
 }
 
-func (f *faults) Watch(hint func([]task.Entry)) {
-	if !f.deaf {
-		f.LeaseStore.Watch(hint)
+func (f *faults) Watch(w store.Watcher) (stop func()) {
+	if f.deaf {
+		return func() {}
 	}
+	return f.LeaseStore.Watch(w)
 }
 
 func TestWithoutHintsNoTaskIsLaterThanAPoll(t *testing.T) {
@@ -221,7 +226,7 @@ func TestAClaimThatIsTooEarlyForTheStoreIsRepeated(t *testing.T) {
 // A call that fails may have been applied before. Either way each task is
 // sent once, and its outcome is settled.
 func TestAFailedCallIsRepeatedAndNothingIsSentTwice(t *testing.T) {
-	for _, op := range []string{"claim", "settle", "lanes", "peek"} {
+	for _, op := range []string{"claim", "settle", "namespaces", "lanes", "peek"} {
 		for _, carriedOut := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, carried out %v", op, carriedOut), func(t *testing.T) {
 				f := &faults{fail: func(called string, n int) (before, after error) {

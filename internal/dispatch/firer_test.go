@@ -114,7 +114,7 @@ func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T)
 // deafQueue gives no hints.
 type deafQueue struct{ store.LeaseStore }
 
-func (deafQueue) Watch(func([]task.Entry)) {}
+func (deafQueue) Watch(store.Watcher) (stop func()) { return func() {} }
 
 func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 	inBubble(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {

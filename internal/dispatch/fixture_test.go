@@ -144,7 +144,7 @@ func (b *bed) create(name string, delay time.Duration, edits ...edit) {
 func (b *bed) apply(changes ...task.Change) {
 	b.t.Helper()
 	for _, c := range changes {
-		if name := c.Target().Namespace; b.store.Settings().Namespace(name) == nil {
+		if name := c.Target().Namespace; b.store.Standing().Settings.Namespace(name) == nil {
 			edit := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}}
 			if _, err := b.store.Configure(context.Background(), task.CeilMillis(time.Now()), []settings.Edit{edit}); err != nil {
 				b.t.Fatalf("make the namespace %s: %v", name, err)

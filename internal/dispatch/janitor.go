@@ -20,7 +20,7 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 	sweep := time.NewTicker(d.config.SweepEvery)
 	defer sweep.Stop()
 	var reap <-chan time.Time
-	if d.config.ReapEvery > 0 {
+	if d.config.ReapEvery > 0 && d.config.Reaper != nil {
 		t := time.NewTicker(d.config.ReapEvery)
 		defer t.Stop()
 		reap = t.C
@@ -28,19 +28,23 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 	for {
 		select {
 		case <-sweep.C:
-			d.drain(ctx, "sweep ended records", d.queue.Sweep)
+			d.drain(ctx, "sweep ended records", d.queue.Sweep, d.config.OnSweep)
 		case <-reap:
-			d.drain(ctx, "reap lost leases", d.queue.Reap)
+			d.drain(ctx, "reap lost leases", d.config.Reaper.Reap, d.config.OnReap)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// drain repeats work until it handles less than a full batch.
-func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error)) {
+// drain repeats work until it handles less than a full batch. It passes the number of
+// each batch to done, unless that is nil.
+func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error), done func(int)) {
 	for {
 		n, err := work(ctx, d.trusted(), janitorBatch)
+		if done != nil {
+			done(n)
+		}
 		if err != nil {
 			d.logFailure(ctx, name, err)
 			return

@@ -66,9 +66,9 @@ type crossed struct {
 	foreign func(task.Entry) // passes on a notice; set by Watch
 }
 
-func (q *crossed) Watch(hint func([]task.Entry)) {
-	q.foreign = func(e task.Entry) { hint([]task.Entry{e}) }
-	q.LeaseStore.Watch(hint)
+func (q *crossed) Watch(w store.Watcher) (stop func()) {
+	q.foreign = func(e task.Entry) { w.Tasks([]task.Entry{e}) }
+	return q.LeaseStore.Watch(w)
 }
 
 func TestANoticeOfACancelEndsNoHandlerWhoseTaskWasNotCancelled(t *testing.T) {
@@ -104,14 +104,14 @@ func TestANoticeOfACancelEndsNoHandlerWhoseTaskWasNotCancelled(t *testing.T) {
 // deaf is a store that loses all notices.
 type deaf struct{ store.LeaseStore }
 
-func (q deaf) Watch(hint func([]task.Entry)) {
-	q.LeaseStore.Watch(func(entries []task.Entry) {
+func (q deaf) Watch(w store.Watcher) (stop func()) {
+	return q.LeaseStore.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
 		for _, e := range entries {
-			if hint != nil && e.Hint != task.CancelRequested {
-				hint([]task.Entry{e})
+			if e.Hint != task.CancelRequested {
+				w.Tasks([]task.Entry{e})
 			}
 		}
-	})
+	}})
 }
 
 func TestALostNoticeOfACancelIsFoundByTheNextExtension(t *testing.T) {

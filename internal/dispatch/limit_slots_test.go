@@ -16,10 +16,6 @@ import (
 // generous grants every request.
 type generous struct{}
 
-func (generous) Shared() bool { return true }
-
-func (generous) WatchPermits(func([]store.PermitScope)) {}
-
 func (generous) Permit(_ context.Context, asks []store.PermitAsk) []store.PermitReply {
 	replies := make([]store.PermitReply, len(asks))
 	for i, a := range asks {

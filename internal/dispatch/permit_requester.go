@@ -30,9 +30,9 @@ func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) 
 	for range permitRequesters {
 		all.Go(func() { d.permitRequester(calls) })
 	}
-	d.config.Permits.WatchPermits(func(scopes []store.PermitScope) {
+	d.unwatchPermits = d.queue.Watch(store.Watcher{Permits: func(scopes []store.PermitScope) {
 		d.update(func(task.Millis) { d.planner.HintPermits(scopes) })
-	})
+	}})
 }
 
 // permitRequester requests the permits and tokens that the planner needs.
@@ -84,7 +84,7 @@ func (d *Dispatcher) returnPermits() {
 	if d.config.Permits == nil {
 		return
 	}
-	d.config.Permits.WatchPermits(nil)
+	d.unwatchPermits()
 	timeout := time.After(returnTimeout)
 	for {
 		quiet := false

@@ -15,7 +15,6 @@ type remotePermits struct {
 	mu    sync.Mutex // guards the fields below
 	o     *permittest.Model
 	away  bool // it does not reply
-	hint  func([]store.PermitScope)
 	last  map[store.PermitScope]store.PermitAsk
 	asked map[store.PermitScope]int
 
@@ -30,14 +29,6 @@ func newRemotePermits(wide time.Duration) *remotePermits {
 		o: permittest.NewModel(6 * time.Second), wide: wide, began: time.Now(),
 		last: map[store.PermitScope]store.PermitAsk{}, asked: map[store.PermitScope]int{},
 	}
-}
-
-func (c *remotePermits) Shared() bool { return true }
-
-func (c *remotePermits) WatchPermits(hint func([]store.PermitScope)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hint = hint
 }
 
 func (c *remotePermits) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {

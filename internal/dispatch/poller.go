@@ -36,7 +36,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 
 // survey begins the rounds of all namespaces whose pause is over.
 func (d *Dispatcher) survey(ctx context.Context) {
-	names, err := d.queue.LaneNamespaces(ctx)
+	names, err := store.Namespaces(ctx, d.queue, d.until())
 	if err != nil {
 		d.logFailure(ctx, "read the lanes", err)
 	}
@@ -75,6 +75,11 @@ func (d *Dispatcher) work(ctx context.Context) {
 	}
 }
 
+// until returns the end of the time for which tasks are read.
+func (d *Dispatcher) until() task.Millis {
+	return task.FloorMillis(d.config.Now().Add(d.config.Window))
+}
+
 // readPages reads pages of lanes.
 func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]store.LanePage, error) {
 	if len(pages) == 0 {
@@ -84,7 +89,7 @@ func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]sto
 	for i, p := range pages {
 		requests[i] = p.LanePageRead
 	}
-	found, err := d.queue.LanePages(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)), requests)
+	found, err := d.queue.LanePages(ctx, d.until(), requests)
 	if err != nil {
 		d.logFailure(ctx, "read the lanes", err)
 		return nil, err

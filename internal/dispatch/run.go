@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -50,9 +51,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	settled := make(chan struct{})
 	late.Go(func() { defer close(settled); d.settler(calls) })
 
-	d.queue.Watch(d.hint)
+	unwatch := d.queue.Watch(store.Watcher{Tasks: d.hint})
 	<-stopping.Done()
-	d.queue.Watch(nil)
+	unwatch()
 	early.Wait()
 	close(d.starting)
 	d.update(func(task.Millis) { d.planner.Stop() })

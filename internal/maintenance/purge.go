@@ -25,7 +25,7 @@ func (w *Worker) purges(ctx context.Context) {
 	begun := map[settings.SettingKey]*purge{}
 	for failed := map[settings.SettingKey]bool{}; ctx.Err() == nil; {
 		open := 0
-		for _, r := range w.store.Settings().List(settings.QueueKind, "") {
+		for _, r := range w.store.Standing().Settings.List(settings.QueueKind, "") {
 			q, key := r.(*settings.QueueSettings), r.Key()
 			if q.PurgeBefore == 0 || failed[key] {
 				continue

@@ -19,9 +19,8 @@ type Store interface {
 	store.Steps
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
-	Settings() *settings.Settings
+	Standing() store.Standing
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
-	Record(ctx context.Context, entries []settings.AuditEntry) error
 }
 
 // Config holds the settings of a Worker.
@@ -137,7 +136,7 @@ func (w *Worker) recordUses(ctx context.Context) {
 		}
 	}
 	if entries := w.config.Refusals(); len(entries) > 0 {
-		if err := w.store.Record(ctx, entries); err != nil {
+		if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.Note(entries)}); err != nil {
 			w.logFailure(ctx, "record refused tokens", err)
 		}
 	}
@@ -149,7 +148,7 @@ const forgetPage = 500
 // forgetTokens removes the records of tokens that ended long ago.
 func (w *Worker) forgetTokens(ctx context.Context) {
 	now := task.FloorMillis(w.config.Trusted())
-	for keys := range slices.Chunk(w.store.Settings().OldTokens(now, now.Add(-w.config.KeepTokens)), forgetPage) {
+	for keys := range slices.Chunk(w.store.Standing().Settings.OldTokens(now, now.Add(-w.config.KeepTokens)), forgetPage) {
 		if _, err := w.store.Configure(ctx, now, []settings.Edit{settings.ForgetTokens{Keys: keys}}); err != nil {
 			w.logFailure(ctx, "remove records of ended tokens", err)
 			return

@@ -114,7 +114,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		if err != nil || got.Reason != task.ReasonPurged {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
+		if q := s.Standing().Settings.Queue("default", "doomed"); q.PurgeBefore != 0 {
 			t.Errorf("the purge has no end: %+v", q)
 		}
 		log, err := s.Audit(t.Context(), settings.AuditFilter{Action: "queue.purged"}, 0, 10)
@@ -132,7 +132,7 @@ func TestAPurgeIsFoundWithoutAWake(t *testing.T) {
 		synctest.Wait()
 		configure(t, s, settings.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Wake
 		time.Sleep(1500 * time.Millisecond)
-		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
+		if q := s.Standing().Settings.Queue("default", "doomed"); q.PurgeBefore != 0 {
 			t.Errorf("%+v", q)
 		}
 	})
@@ -207,7 +207,7 @@ func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		_, hash := settings.MintToken()
 		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeRead, Hash: hash})
-		id := s.Settings().Token(hash, now()).ID
+		id := s.Standing().Settings.Token(hash, now()).ID
 		var pending []settings.Edit
 		uses := func() []settings.Edit { taken := pending; pending = nil; return taken }
 		use := func(at task.Millis) {
@@ -220,13 +220,13 @@ func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 		go func() { defer close(done); u.Run(ctx) }()
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		if got := s.Settings().Token(hash, now()).LastUsedAt; got != 1 {
+		if got := s.Standing().Settings.Token(hash, now()).LastUsedAt; got != 1 {
 			t.Errorf("after a minute: %d", got)
 		}
 		use(2)
 		stop()
 		<-done
-		if got := s.Settings().Token(hash, now()).LastUsedAt; got != 2 {
+		if got := s.Standing().Settings.Token(hash, now()).LastUsedAt; got != 2 {
 			t.Errorf("at the end: %d", got)
 		}
 	})
@@ -246,7 +246,7 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); u.Run(ctx) }()
-		left := func() int { return len(s.Settings().List(settings.TokenKind, "")) }
+		left := func() int { return len(s.Standing().Settings.List(settings.TokenKind, "")) }
 		time.Sleep(23 * time.Hour)
 		synctest.Wait()
 		if n := left(); n != many+1 {
@@ -254,7 +254,7 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		}
 		time.Sleep(time.Hour + 11*time.Minute)
 		synctest.Wait()
-		if n := left(); n != 1 || !s.Settings().Secured() {
+		if n := left(); n != 1 || !s.Standing().Settings.Secured() {
 			t.Errorf("after the end: %d records", n)
 		}
 		stop()
@@ -277,13 +277,13 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		ahead.Store(0)
 		synctest.Wait()
-		if s.Settings().Token(hash, now()) == nil {
+		if s.Standing().Settings.Token(hash, now()) == nil {
 			t.Error("a token that holds was forgotten")
 		}
 		ahead.Store(int64(365 * 24 * time.Hour))
 		time.Sleep(trustedclock.Lasts + 2*time.Second)
 		synctest.Wait()
-		if s.Settings().TokenByHash(hash) != nil {
+		if s.Standing().Settings.TokenByHash(hash) != nil {
 			t.Error("a token that ended was never forgotten")
 		}
 	})
@@ -330,7 +330,7 @@ func TestChangesAreRecordedByTheGivenClock(t *testing.T) {
 		add(t, s.Store, "doomed", 1)
 		configure(t, s.Store, settings.PurgeQueue{Namespace: "default", Name: "doomed"}, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeRead, Hash: hash})
 		at := now().Add(time.Hour)
-		uses := []settings.Edit{settings.UseToken{Namespace: settings.AllNamespaces, ID: s.Settings().Token(hash, at).ID, At: at}}
+		uses := []settings.Edit{settings.UseToken{Namespace: settings.AllNamespaces, ID: s.Standing().Settings.Token(hash, at).ID, At: at}}
 		run(t, Config{Now: at.Time, Uses: func() []settings.Edit { return uses }}, s)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()

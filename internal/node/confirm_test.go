@@ -109,20 +109,14 @@ func fill(t *testing.T, n *Node, namespace string) (number *atomic.Int64, stop f
 	return number, func() { cancel(); filling.Wait() }
 }
 
-// configure applies an edit and waits for the confirmation of all nodes, as the
-// API does before its reply.
+// configure applies an edit.
 func configure(t *testing.T, n *Node, e settings.Edit) (unconfirmed []string) {
 	t.Helper()
 	replies, err := n.Store.Configure(t.Context(), task.FloorMillis(n.Now()), []settings.Edit{e})
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(err, replies)
 	}
-	if c, shared := n.Store.(store.Cluster); shared {
-		if unconfirmed, err = c.Confirm(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return unconfirmed
+	return replies[0].Unconfirmed
 }
 
 func TestAfterTheReplyToAPauseOrASuspensionNoTaskStartsOnAnyNode(t *testing.T) {
@@ -144,7 +138,7 @@ func TestAfterTheReplyToAPauseOrASuspensionNoTaskStartsOnAnyNode(t *testing.T) {
 				all = append(all, runNode(t, redisNode(name, addr), s))
 			}
 			redistest.Until(t, "each node owns shards", func() bool {
-				return !slices.ContainsFunc(all, func(n *Node) bool { return n.Store.(store.Cluster).Standing().Owned == 0 })
+				return !slices.ContainsFunc(all, func(n *Node) bool { return n.Store.Standing().Owned == 0 })
 			})
 			return all
 		},

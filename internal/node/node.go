@@ -71,8 +71,6 @@ type Config struct {
 	// on the store. Observe is called after the node has recorded the attempt.
 	Dispatch dispatch.Config
 	Deliver  dispatch.Deliver // runs an attempt
-	// Queue is the store of the dispatcher. Default: the store of the node.
-	Queue store.LeaseStore
 	// Maintenance configures the maintenance. Connect sets its clocks and its
 	// logger.
 	Maintenance maintenance.Config
@@ -85,18 +83,20 @@ func (n *Node) Connect(c Config) {
 	d.ReapEvery, d.Gather = n.opened.ReapEvery, n.opened.Gather
 	d.Now, d.Trusted, d.Logger = n.Now, n.Trusted, n.log
 	d.Scrubber = n.Store
-	d.Permits, _ = n.Store.(store.PermitStore)
-	d.Observe = n.settled
-	if c.Queue == nil {
-		c.Queue = n.Store
+	if s, ok := n.Store.(store.Cluster); ok {
+		d.Reaper = s
 	}
-	n.dispatch = dispatch.New(d, notifying{c.Queue, n.changed}, c.Deliver)
+	if n.Store.Standing().Shared {
+		d.Permits, _ = n.Store.(store.PermitStore)
+	}
+	d.Observe = n.settled
+	n.dispatch = dispatch.New(d, notifying{n.Store, n.changed}, c.Deliver)
 	m := c.Maintenance
 	m.Now, m.Trusted, m.Logger = n.Latest, n.Trusted, n.log
 	n.maintenance = maintenance.New(m, n.Store)
-	n.Store.WatchSettings(n.configured)
-	for s := n.Store.Settings(); ; s = n.Store.Settings() { // again if the watcher got newer ones meanwhile
-		if n.configured(s); s == n.Store.Settings() {
+	n.Store.Watch(store.Watcher{Settings: n.configured})
+	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones meanwhile
+		if n.configured(s); s == n.Store.Standing().Settings {
 			return
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Sender) Run(ctx context.Context) { s.own.run(ctx) }
 // newest key first. It is called for each attempt, and reads the settings each
 // time. So a new secret is used at once, and an ended secret is no longer used.
 func signingKeys(n *node.Node, namespace, queue string) [][]byte {
-	secrets := n.Store.Settings().Secrets(namespace, queue, task.FloorMillis(n.Now()))
+	secrets := n.Store.Standing().Settings.Secrets(namespace, queue, task.FloorMillis(n.Now()))
 	keys := make([][]byte, 0, len(secrets))
 	for _, secret := range secrets {
 		key, err := webhook.ParseSecret(secret.Secret)

@@ -57,7 +57,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	if checked.First != "" {
 		err = s.bootstrap(ctx, checked.First)
 	}
-	secured := s.Node.Store.Settings().Secured()
+	secured := s.Node.Store.Standing().Settings.Secured()
 	if err == nil {
 		err = cfg.CheckOpen(secured)
 	}
@@ -156,7 +156,7 @@ func (s *Server) nodeConfig() service.Config {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Durability returns which failures an accepted task survives.
-func (s *Server) Durability() string { return s.Node.Store.Durability() }
+func (s *Server) Durability() string { return s.Node.Store.Standing().Durability }
 
 // Run serves until ctx ends, and then stops in an orderly way. If a
 // part failed, it returns an error and waits for no other part, because that

@@ -22,7 +22,7 @@ func IsToken(text string) bool {
 func (s *Service) FirstToken(ctx context.Context, token, by string) (made, valid bool, err error) {
 	hash, _ := settings.HashToken(token)
 	now := task.CeilMillis(s.Now())
-	if !s.Store.Settings().Secured() {
+	if !s.Store.Standing().Settings.Secured() {
 		e := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Label: "bootstrap", Hash: hash, First: true}
 		replies, err := s.Store.Configure(settings.WithActor(ctx, settings.Actor{By: by}), now, []settings.Edit{e})
 		if err == nil {
@@ -32,5 +32,5 @@ func (s *Service) FirstToken(ctx context.Context, token, by string) (made, valid
 			return err == nil, err == nil, err
 		}
 	}
-	return false, s.Store.Settings().Token(hash, now) != nil, nil
+	return false, s.Store.Standing().Settings.Token(hash, now) != nil, nil
 }

@@ -24,7 +24,7 @@ func (s *Service) newMetrics() *metrics.Metrics {
 		Version:  buildinfo.Version(),
 		Logger:   s.log,
 		Unsynced: s.cfg.Dir == "",
-		Settings: func() *settings.Settings { return s.Store.Settings() },
+		Settings: func() *settings.Settings { return s.Store.Standing().Settings },
 	})
 }
 
@@ -66,8 +66,8 @@ func (s *Service) sources() metrics.Sources {
 	if s.cfg.Dir != "" {
 		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
 	}
-	if c, shared := s.Store.(store.Cluster); shared {
-		from.Standing = c.Standing
+	if _, shared := s.Store.(store.Cluster); shared {
+		from.Standing = func() store.Membership { return s.Store.Standing().Membership }
 	}
 	if s.tracer != nil {
 		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }

@@ -168,9 +168,10 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 			BreakerMax:      cfg.BreakerMax,
 			Observe:         s.settled,
 			OnScrub:         s.metrics.Scrubbed,
+			OnSweep:         s.metrics.Swept,
+			OnReap:          s.metrics.Reclaimed,
 		},
 		Deliver:     s.sender.Deliver,
-		Queue:       s.metrics.Watch(s.Store),
 		Maintenance: maintenance.Config{Uses: s.API.TokenUses, Refusals: s.API.Refusals, KeepTokens: cfg.AuditKeep},
 	})
 	s.metrics.Ask(s.sources())
@@ -197,7 +198,7 @@ func (s *Service) Maintain(ctx context.Context) {
 // LoopbackOpen reports whether tasks are allowed to call loopback addresses.
 // They are allowed only while every client that can create tasks could also
 // call these addresses without Foliot.
-func (s *Service) LoopbackOpen() bool { return s.cfg.Private && !s.Store.Settings().Secured() }
+func (s *Service) LoopbackOpen() bool { return s.cfg.Private && !s.Store.Standing().Settings.Secured() }
 
 // Close closes the sender, the tracer and the store. It must not be called
 // before Deliver and Maintain have returned.

@@ -176,7 +176,7 @@ func lose(t *testing.T, s store.Store, names ...string) {
 				t.Fatal(err, replies)
 			}
 		}
-		if _, err := s.Reap(t.Context(), now, 100); err != nil {
+		if _, err := s.(store.Reaper).Reap(t.Context(), now, 100); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,9 +44,23 @@ func (o Owner) after(had string) string {
 
 // EditReply is the result of one Edit of a batch.
 type EditReply struct {
-	Changes []SettingChange // the records that the edit changed; empty means that nothing changed
-	Err     error
+	Changes     []SettingChange // the records that the edit changed; empty means that nothing changed
+	Unconfirmed []string        // the live nodes that had not applied the settings after two seconds
+	Err         error
 }
+
+// Note appends entries to the audit log that belong to no other edit, such as a backup,
+// refused tokens, or changes of tasks. The store sets Seq. It changes no setting.
+type Note []AuditEntry
+
+// Action returns "": the entries have actions of their own.
+func (n Note) Action() string { return "" }
+
+// Target returns no key.
+func (n Note) Target() SettingKey { return SettingKey{} }
+
+// Apply changes nothing.
+func (n Note) Apply(task.Millis, *Settings) ([]SettingChange, error) { return nil, nil }
 
 // AuditEdit returns the entry that records e. It returns false if nothing was
 // changed.

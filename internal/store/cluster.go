@@ -8,9 +8,19 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// Reaper takes back leases of processes that do not extend them any more.
+type Reaper interface {
+	// Reap takes back at most limit leases that ended at or before now, and
+	// returns how many. A store for a single process reaps every lease when it
+	// is opened; its owner never needs to call Reap.
+	Reap(ctx context.Context, now task.Millis, limit int) (int, error)
+}
+
 // Cluster is the part of a store that describes the nodes sharing it. A store
 // for a single process does not implement Cluster.
 type Cluster interface {
+	Reaper
+
 	// Nodes returns the nodes that sent a heartbeat recently, ordered by name.
 	// Of two nodes with the same name, the one that had the name first comes
 	// first. A node that stopped without signing off stays in the list for a
@@ -26,16 +36,6 @@ type Cluster interface {
 	// heartbeat. If d changes nothing, Drain writes nothing. Errors:
 	// *MissingError, ErrLastNode.
 	Drain(ctx context.Context, now task.Millis, d Drain) error
-
-	// Confirm follows an edit that Configure has applied, even if it changed
-	// nothing. Confirm waits at most two seconds, until the watcher of each live
-	// node has returned with these settings or newer ones. It returns the names
-	// of the other live nodes. From then on, no node claims a task by older
-	// settings. For an edit that stops nothing, Confirm returns at once.
-	Confirm(ctx context.Context, e settings.Edit) (unconfirmed []string, err error)
-
-	// Standing returns this node's view of the cluster, without I/O.
-	Standing() Standing
 }
 
 // Node is one of the processes that share a store.
@@ -92,18 +92,4 @@ func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntr
 		e.Detail = "forced"
 	}
 	return e
-}
-
-// Standing is a node's view of its part in a cluster.
-type Standing struct {
-	Node      string // the name of this node
-	Shards    int    // the number of shards
-	Owned     int    // owned by this node
-	Nodes     int    // live ones, as of the last heartbeat
-	Takeovers uint64 // shards that it took after the leases of other nodes had ended
-	Lost      uint64 // its own leases that ended before they could be renewed
-	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
-	Rollbacks uint64 // times that the store has older data than before: it lost the end of its file, was restored from an older copy, or failed over to a replica that was behind
-	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
-	Unfit     bool   // the store takes no new tasks, because it can lose them: ErrStoreUnfit
 }

@@ -10,14 +10,36 @@ import (
 
 // Lanes is the part of a LeaseStore that names lanes.
 type Lanes interface {
-	LaneNamespaces(ctx context.Context) ([]string, error)
 	LanePages(ctx context.Context, until task.Millis, reads []LanePageRead) ([]LanePage, error)
+}
+
+// Namespaces returns the namespaces that have, or may have, a scheduled task, in no
+// order.
+func Namespaces(ctx context.Context, s Lanes, until task.Millis) ([]string, error) {
+	pages, err := s.LanePages(ctx, until, []LanePageRead{{}})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(pages[0].Heads))
+	for i, h := range pages[0].Heads {
+		names[i] = h.Lane.Namespace
+	}
+	return names, nil
+}
+
+// NamespacePage returns the page that names namespaces.
+func NamespacePage(names []string) LanePage {
+	p := LanePage{Last: true, Heads: make([]task.LaneHead, len(names))}
+	for i, name := range names {
+		p.Heads[i].Lane.Namespace = name
+	}
+	return p
 }
 
 // LaneHeads returns the lanes of all namespaces that have, or may have, a scheduled
 // task due at or before until, the earliest first. It costs O(lanes).
 func LaneHeads(ctx context.Context, s Lanes, until task.Millis) ([]task.LaneHead, error) {
-	namespaces, err := s.LaneNamespaces(ctx)
+	namespaces, err := Namespaces(ctx, s, until)
 	if err != nil {
 		return nil, err
 	}

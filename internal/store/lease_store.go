@@ -16,10 +16,6 @@ const ClaimFor = 15 * time.Second
 type LeaseStore interface {
 	Steps
 
-	// LaneNamespaces returns the namespaces that have, or may have, a scheduled
-	// task, in no order. It costs O(namespaces), for each shard.
-	LaneNamespaces(ctx context.Context) ([]string, error)
-
 	// LanePages returns the lanes that have, or may have, a scheduled task due at
 	// or before until, in pages for each namespace, so that no call costs more
 	// than the pages it requests. It returns one page for each read, without I/O.
@@ -33,29 +29,19 @@ type LeaseStore interface {
 	// entries in order.
 	Peek(ctx context.Context, reads []LaneRead) ([][]task.Entry, error)
 
-	// Reap takes back at most limit leases that ended at or before now, and
-	// returns how many. A store for a
-	// single process reaps every lease when it is opened; its owner never needs
-	// to call Reap.
-	Reap(ctx context.Context, now task.Millis, limit int) (int, error)
-
 	// Sweep removes at most limit records of tasks and of the audit log whose
 	// retention ended at or before now, and returns their number. The audit log
 	// is removed from its oldest entry on: an entry that must stay keeps those
 	// after it.
 	Sweep(ctx context.Context, now task.Millis, limit int) (int, error)
 
-	// Watch sets the function that is called with tasks that were created,
-	// moved or returned, after they became durable, and with the notices of
-	// task.Notice. The function must not block. Some calls can be missing: they
-	// are hints, and LanePages and Peek return the truth. There is at most one
-	// watcher; nil removes it.
-	Watch(hint func([]task.Entry))
+	// Watch is that of Store.
+	Watch(w Watcher) (stop func())
 }
 
 // LanePageRead requests a page of the lanes of a namespace.
 type LanePageRead struct {
-	Namespace string
+	Namespace string     // empty: the namespaces that have, or may have, a scheduled task, as one head each, without a due time
 	From      LaneCursor // zero: the first page
 	Limit     int        // about how many lanes the call examines
 }

@@ -15,20 +15,10 @@ import (
 // the limit was lowered. A share ends with its lease. Attempts under way then
 // continue, and other dispatchers can get the share.
 type PermitStore interface {
-	// Shared reports whether other processes can use the store. If not, a
-	// dispatcher counts by itself and sends no asks.
-	Shared() bool
-
 	// Permit applies asks, each by itself. Their scopes differ, and each
 	// scope has at most one ask under way. A failed ask may have been applied:
 	// the next ask of its scope corrects that.
 	Permit(ctx context.Context, asks []PermitAsk) []PermitReply
-
-	// WatchPermits sets the function that is called with scopes worth asking
-	// for again: another node released permits we need, or needs permits we
-	// hold. The function must not block. Some calls can be missing. nil removes
-	// it.
-	WatchPermits(hint func([]PermitScope))
 }
 
 // PermitScope identifies a limit: a queue, or one destination of a queue.

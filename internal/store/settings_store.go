@@ -14,30 +14,18 @@ const DefaultAuditKeep = 30 * 24 * time.Hour
 // SettingsStore is the part of a store for operators: settings, counts and the
 // audit log.
 type SettingsStore interface {
-	// Settings returns all settings that are durable now; in a shared store
-	// they are at most a second old. Never nil. It costs one atomic load.
-	Settings() *settings.Settings
-
-	// WatchSettings sets the function that is called with each new Settings
-	// after it is durable. The function must not block. There is at most one
-	// watcher; nil removes it.
-	WatchSettings(notify func(*settings.Settings))
-
 	// Configure applies edits in their order, each atomic by itself, and
 	// returns one reply for each. A reply's error is one of the Edit's own.
 	// Each edit that changed something has an audit entry. After a nil error,
-	// Settings includes the edit, and the watcher has returned. Other nodes
-	// may be behind: see Cluster.
+	// Standing includes the edit, and the watcher has returned. In a shared store
+	// Configure waits at most two seconds, until the watcher of each live node
+	// has returned too: see EditReply. Even from nodes that have not, no task is
+	// claimed by older settings. For edits that stop nothing, it does not wait.
 	//
 	// The store sets the counts of a DropNamespace. So a namespace that has a
 	// task is never removed, even if other callers create tasks at the same
 	// time.
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
-
-	// Record appends entries to the audit log that belong to no edit, such as a
-	// backup, refused tokens, or changes of tasks. The store sets Seq. If Record
-	// fails, some entries may have been written.
-	Record(ctx context.Context, entries []settings.AuditEntry) error
 
 	// Counts returns the counts of every queue that has records. O(queues), no
 	// I/O.

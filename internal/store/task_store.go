@@ -14,7 +14,8 @@ type TaskStore interface {
 	Get(ctx context.Context, key task.Key) (*task.Task, error)
 
 	// List returns one page of the tasks of f.Namespace that match f, in the
-	// order of their names, examining at most MaxPageExamined records.
+	// order of their names, examining at most MaxPageExamined records. With
+	// page.ByEnd, f.States must have only states of ended tasks, at least one.
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
 
 	// Due counts scheduled tasks by their due times, in all shards. It calls
@@ -24,12 +25,6 @@ type TaskStore interface {
 	// the tasks due later, only some were counted. A task that changes during
 	// the read may be missing or counted twice.
 	Due(ctx context.Context, r DueRead, found DueFound) (exact task.Millis, err error)
-
-	// ListEnded is List for tasks that have ended, in the order of
-	// task.EndedPlace. The bounds of the page and its Next are such places. It
-	// leaves out tasks whose retention has ended by now. f.States must not be
-	// empty, and has only states of ended tasks.
-	ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error)
 
 	// Upcoming returns waiting records in the order of their due times. It claims
 	// nothing. In a shared store it reads the shards of all nodes.

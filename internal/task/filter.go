@@ -68,9 +68,10 @@ func (f *Filter) Narrow(p Page) Page {
 	return p
 }
 
-// NarrowEnded returns p, a page of a list by ends, restricted to the ends that f
-// can select.
-func (f *Filter) NarrowEnded(p Page) Page {
+// NarrowEnded returns p as a page of a list by ends, restricted to the ends that f can
+// select.
+func (f *Filter) NarrowEnded(now Millis, p Page) Page {
+	p.ByEnd = now
 	if f.EndedAfter != 0 {
 		p = p.within("", EndedPlace(f.EndedAfter, ""))
 	}
@@ -92,6 +93,10 @@ type Page struct {
 	Before string // list only those before this one; empty means no bound
 	Limit  int    // the maximum number of tasks
 	Bodies bool   // load the bodies of the tasks
+
+	// ByEnd lists tasks that have ended, in the order of EndedPlace: After, Before and
+	// Next are such places. Tasks whose retention has ended by then are left out.
+	ByEnd Millis
 }
 
 // The bounds of the records that are examined for one page, and of the sum of its

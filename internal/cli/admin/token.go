@@ -125,7 +125,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, pars
 	case operatorWord:
 		e.Namespace = settings.AllNamespaces
 	}
-	e.First = !store.Settings().Secured()
+	e.First = !store.Standing().Settings.Secured()
 	now := task.CeilMillis(time.Now())
 	if c.Expires > 0 {
 		e.ExpiresAt = now.Add(c.Expires)
@@ -144,7 +144,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, pars
 	if err := printToken(con, made, e.First); err != nil {
 		return err
 	}
-	if !store.Settings().Managed(now) {
+	if !store.Standing().Settings.Managed(now) {
 		con.Notef("no valid operator's token of scope admin exists, so no token can manage the server: create one with --for operator --scope admin")
 	}
 	return nil

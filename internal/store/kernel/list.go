@@ -7,18 +7,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// List returns a page as store.TaskStore requires.
+// List returns a page as store.TaskStore requires. In a medium without snapshots, a
+// task that ends during a read by end can be missing.
 func List(ctx context.Context, r Reader, f task.Filter, page task.Page) (task.Listing, error) {
 	l := lister{Reader: r, filter: &f, page: page, has: func(*task.Task, string) bool { return true }}
-	return l.run(ctx, []Index{ByName})
-}
-
-// ListEnded returns a page as store.TaskStore requires. In a medium without
-// snapshots, a task that ends during the read can be missing.
-func ListEnded(ctx context.Context, r Reader, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	l := lister{Reader: r, filter: &f, page: page, nameAt: task.EndedPlaceTime}
-	l.has = func(t *task.Task, place string) bool {
-		return !t.State.Live() && t.KeepUntil > now && t.EndedPlace() == place
+	if page.ByEnd == 0 {
+		return l.run(ctx, []Index{ByName})
+	}
+	l.nameAt, l.has = task.EndedPlaceTime, func(t *task.Task, place string) bool {
+		return !t.State.Live() && t.KeepUntil > page.ByEnd && t.EndedPlace() == place
 	}
 	return l.run(ctx, EndIndexes(f.States))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reader is what a medium offers to the queries: List, ListEnded, Upcoming and Due.
+// Reader is what a medium offers to the queries: List, Upcoming and Due.
 // A Reader is for one query. A medium that has snapshots reads one of them.
 //
 // A call gets many ranges, because a call can be a round trip. The queries double

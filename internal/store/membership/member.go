@@ -54,6 +54,7 @@ type Config struct {
 	Lease     time.Duration // the length of a lease
 	Heartbeat time.Duration
 
+	Now     func() task.Millis   // returns the registry's clock, as well as this process knows it
 	Lag     func() time.Duration // returns how far the trusted time of this process lags
 	Applied func() string        // returns the version of the settings that this process has applied
 	Closed  func() bool          // reports whether the store is closed; this process then owns no shards
@@ -65,6 +66,10 @@ type Config struct {
 
 	// Prepare is called with shards that are not Ready. It reads them and sets Ready.
 	Prepare func(context.Context, []*Owned) error
+
+	// Count counts the records in shards that this process owns, by the namespaces
+	// that have quotas. It returns nil if none has: then nothing is published.
+	Count func(ctx context.Context, shards []int) (map[string]task.Counts, error)
 
 	// Note logs the failure of an action, or its end if err is nil. It leaves out
 	// repetitions.
@@ -107,6 +112,7 @@ type Member struct {
 
 	// Counters of the loop, read by other goroutines.
 	nodes           atomic.Int64 // live nodes
+	counted         atomic.Int64 // owned shards as of the last step
 	takeovers, lost atomic.Uint64
 
 	lag  atomic.Int64             // the largest lag of the trusted time of another node; the loop writes it
@@ -180,6 +186,9 @@ func (o *Member) Owned() []*Owned {
 	return all
 }
 
+// count counts the shards for Standing.
+func (o *Member) count() { o.counted.Store(int64(len(o.Owned()))) }
+
 // KnowsOthers reports whether other live nodes are known.
 func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
 
@@ -208,7 +217,9 @@ func (o *Member) TakeAll(ctx context.Context) error {
 	}
 	o.starts()
 	close(o.Ended)
-	return o.config.Prepare(ctx, o.all())
+	err := o.config.Prepare(ctx, o.all())
+	o.count()
+	return err
 }
 
 // take makes this process the owner of a shard.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type memory struct {
 	epochs uint64
 	calls  map[string]int // by kind
 	news   map[int]func()
+	sums   map[string][]byte // published
 	next   int
 }
 
@@ -33,7 +35,7 @@ type held struct {
 }
 
 func newMemory(shards int) *memory {
-	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}}
+	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}, sums: map[string][]byte{}}
 }
 
 func (m *memory) nowLocked() time.Time { return time.Now().Add(m.ahead) }
@@ -193,6 +195,44 @@ func (l *link) Owners(ctx context.Context) ([]Lease, error) {
 	return all, nil
 }
 
+func (l *link) Publish(ctx context.Context, node string, sums []byte) error {
+	if err := l.pass(ctx); err != nil {
+		return err
+	}
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	l.memory.calls["publish"]++
+	if delete(l.sums, node); sums != nil {
+		l.sums[node] = sums
+	}
+	return nil
+}
+
+func (l *link) Published(ctx context.Context) (map[string][]byte, error) {
+	if err := l.pass(ctx); err != nil {
+		return nil, err
+	}
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	l.memory.calls["published"]++
+	return maps.Clone(l.sums), nil
+}
+
+// count counts one record for the shard 0, two for the shard 1, and so on.
+func (l *link) count(ctx context.Context, shards []int) (map[string]task.Counts, error) {
+	if err := l.pass(ctx); err != nil {
+		return nil, err
+	}
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	l.memory.calls["shards"] += len(shards)
+	var c task.Counts
+	for _, i := range shards {
+		c.Bytes += int64(i + 1)
+	}
+	return map[string]task.Counts{"limited": c}, nil
+}
+
 func (l *link) Announce(ctx context.Context) {
 	if l.pass(ctx) != nil {
 		return
@@ -259,7 +299,13 @@ func start(m *memory, name string) *node {
 	began := time.Now()
 	n.Member = New(Config{
 		Node: name, Logger: silent, Shards: len(m.leases), Lease: lease, Heartbeat: heartbeat,
-		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: func() bool { return false },
+		Now: func() task.Millis {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return task.FloorMillis(m.nowLocked())
+		},
+		Count: n.link.count,
+		Lag:   func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: func() bool { return false },
 		Acquired: func(*Owned) func() { return func() {} },
 		Prepare: func(_ context.Context, owned []*Owned) error {
 			for _, h := range owned {

@@ -11,12 +11,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Standing returns this process's view of its place among the nodes. It makes
-// no request.
-func (o *Member) Standing() store.Standing {
-	return store.Standing{
+// Standing returns this process's view of its place among the nodes, as of the last
+// step of the loop. It makes no request.
+func (o *Member) Standing() store.Membership {
+	return store.Membership{
 		Node:   o.self.Name,
-		Shards: len(o.owned), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
+		Shards: len(o.owned), Owned: int(o.counted.Load()), Nodes: int(o.nodes.Load()),
 		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), NameTaken: o.duplicate.Load(),
 	}
 }

@@ -181,18 +181,73 @@ func TestTheCallsOfANodeGrowWithItsOwnShards(t *testing.T) {
 				}
 				time.Sleep(2 * lease)
 				before, calls := m.counted()
-				time.Sleep(time.Duration(seconds) * time.Second)
+				for range seconds { // each creates tasks in namespaces with quotas
+					time.Sleep(time.Second)
+					for _, n := range nodes {
+						if all, _, whole := n.Sums(t.Context()); !whole || all["limited"].Bytes != int64(shards*(shards+1)/2) {
+							t.Fatal(all, whole)
+						}
+					}
+				}
 				after, all := m.counted()
 				own := float64(shards) / float64(count)
 				each := float64(after-before) / float64(seconds*count)
-				t.Logf("each node asks for %.1f leases a second, and owns %.1f shards; %.1f calls", each, own, float64(all-calls)/float64(seconds*count))
-				if each > own+1 {
-					t.Errorf("each node asks for %.1f leases a second, and owns %.1f shards", each, own)
+				t.Logf("each node asks for %.1f leases and counts a second, and owns %.1f shards; %.1f calls", each, own, float64(all-calls)/float64(seconds*count))
+				if each > 2*own+1 {
+					t.Errorf("each node asks for %.1f leases and counts a second, and owns %.1f shards", each, own)
 				}
 				releaseAll(nodes)
 			})
 		})
 	}
+}
+
+// Sums that miss the shards of a dead node, or have those of a slow one twice, are not
+// used.
+func TestSumsAreWholeOrNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const shards = 64
+		m := newMemory(shards)
+		a, b, c := start(m, "a"), start(m, "b"), start(m, "c")
+		defer releaseAll([]*node{a, b, c})
+		look := func(d time.Duration) (whole int) {
+			for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+				all, at, ok := a.Sums(t.Context())
+				if !ok {
+					continue
+				}
+				whole++
+				if got := all["limited"].Bytes; got != shards*(shards+1)/2 {
+					t.Errorf("the sum is %d", got)
+				}
+				if age := a.config.Now().Sub(at); age > sumsFresh {
+					t.Errorf("it is %v old", age)
+				}
+			}
+			return whole
+		}
+		time.Sleep(2 * lease)
+		if n := look(2 * time.Second); n != 20 {
+			t.Errorf("whole in %d of 20 looks", n)
+		}
+		b.link.freeze()
+		if n := look(2 * lease); n < 20 || n > 100 {
+			t.Errorf("a node froze, and the sum was whole in %d of 120 looks", n)
+		}
+		b.link.thaw()
+		look(2 * lease)
+		c.Release()
+		if n := look(2 * lease); n < 90 {
+			t.Errorf("a node left, and the sum was whole in %d of 120 looks", n)
+		}
+		for _, old := range []string{`{"at":1}`, "{"} {
+			_ = a.link.Publish(t.Context(), "old", []byte(old))
+			look(time.Second)
+			if published, _ := a.link.Published(t.Context()); len(published) != 2 {
+				t.Errorf("%d sums are published", len(published))
+			}
+		}
+	})
 }
 
 // A machine that sleeps stops its monotonic clock, and a wall clock can be set

@@ -16,6 +16,7 @@ func (o *Member) Join(alongside ...func(context.Context)) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	o.listeners.Go(func() { o.registry.Listen(ctx, o.WakeLoop) })
+	o.listeners.Go(func() { o.publishSums(ctx) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}
@@ -45,12 +46,14 @@ func (o *Member) loop(ctx context.Context, next time.Time) {
 		select {
 		case <-o.leaving:
 			o.leave(ctx)
+			o.count()
 			return
 		case <-o.news:
 			eager = true
 		case <-timer.C:
 		}
 		timer.Reset(time.Until(o.step(ctx, eager)))
+		o.count()
 	}
 }
 

@@ -23,6 +23,11 @@ type Registry interface {
 	// Owners returns the lease of every shard.
 	Owners(ctx context.Context) ([]Lease, error)
 
+	// Publish replaces the published sums of a node; nil removes them. Published
+	// returns those of all nodes, by their names.
+	Publish(ctx context.Context, node string, sums []byte) error
+	Published(ctx context.Context) (map[string][]byte, error)
+
 	// Announce makes the other nodes read the nodes at once. It may be lost.
 	Announce(ctx context.Context)
 

@@ -11,29 +11,22 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LaneNamespaces returns the namespaces that have a scheduled task.
-func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	names := map[string]bool{}
-	for _, t := range s.scheduledLocked(math.MaxInt64) {
-		names[t.Namespace] = true
-	}
-	return slices.Collect(maps.Keys(names)), nil
-}
-
-// LanePages returns all lanes of a namespace in one page, with their exact earliest
-// due time.
+// LanePages returns all lanes of a namespace, or all namespaces, in one page, with the
+// exact earliest due time of lanes.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
 	pages, seen := make([]store.LanePage, len(reads)), map[task.Lane]bool{}
-	for i := range pages {
-		pages[i].Last = true
+	names := map[string]bool{}
+	for _, t := range s.scheduledLocked(math.MaxInt64) {
+		names[t.Namespace] = true
+	}
+	for i, r := range reads {
+		if pages[i].Last = true; r.Namespace == "" {
+			pages[i] = store.NamespacePage(slices.Collect(maps.Keys(names)))
+		}
 	}
 	for _, t := range s.scheduledLocked(until) {
 		l := t.Lane()
@@ -144,14 +137,6 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 		s.removeLocked(t)
 	}
 	return len(over) + s.trimLocked(now, limit-len(over)), nil
-}
-
-// Watch sets the function that is called with tasks that may have become due.
-// The goroutine that made the change calls it before it returns the reply.
-func (s *Store) Watch(hint func([]task.Entry)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hint = hint
 }
 
 // scheduledLocked returns the tasks that wait and are due by until, ordered by

@@ -8,18 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Settings returns all settings.
-func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
-
-// WatchSettings sets the function that is called with new settings. The
-// goroutine that made the edit calls it before it returns the reply. The
-// function can call the store, but not Configure.
-func (s *Store) WatchSettings(tell func(*settings.Settings)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tell = tell
-}
-
 // Configure applies edits, one after the other, in one critical section.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	s.configuring.Lock()
@@ -31,16 +19,21 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	for i, e := range edits {
 		replies[i] = s.editLocked(now, settings.ActorOf(ctx), e)
 	}
-	tell, after := s.tell, s.settings.Load()
+	after := s.settings.Load()
 	s.leave()
-	if tell != nil && after != before {
-		tell(after)
+	if after != before {
+		s.Watchers.Settings(after)
 	}
 	return replies, nil
 }
 
 func (s *Store) editLocked(now task.Millis, who settings.Actor, e settings.Edit) settings.EditReply {
 	current := s.settings.Load()
+	if entries, ok := e.(settings.Note); ok {
+		for _, entry := range entries {
+			s.auditLocked(entry)
+		}
+	}
 	if d, ok := e.(settings.DropNamespace); ok {
 		e = s.countedLocked(d)
 	}
@@ -65,18 +58,6 @@ func (s *Store) countedLocked(d settings.DropNamespace) settings.DropNamespace {
 		}
 	}
 	return d
-}
-
-// Record appends entries to the audit log.
-func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	for _, e := range entries {
-		s.auditLocked(e)
-	}
-	return nil
 }
 
 // Counts counts the records of every queue.

@@ -32,8 +32,11 @@ type Store struct {
 	policy    task.Policy
 	auditKeep time.Duration
 
-	// settings is written by Configure under mu, and read by Settings without
-	// it.
+	// Watchers are called by the goroutine that made the change, before it returns
+	// the reply. The functions can call the store, but not Configure.
+	store.Watchers
+
+	// settings is written by Configure under mu, and read without it.
 	settings atomic.Pointer[settings.Settings]
 	// configuring is held during all of Configure, so that the watcher gets the
 	// settings in their order. It is taken before mu.
@@ -41,11 +44,9 @@ type Store struct {
 
 	mu          sync.Mutex // guards everything below
 	records     map[task.Key]*task.Task
-	bodies      map[task.Key][]byte // apart from the records, which change far more often
-	idem        map[idemKey]string  // the name of the record that was created with the key
-	hint        func([]task.Entry)  // nil: no watcher
-	hints       []task.Entry        // hints of the call under way
-	tell        func(*settings.Settings)
+	bodies      map[task.Key][]byte   // apart from the records, which change far more often
+	idem        map[idemKey]string    // the name of the record that was created with the key
+	hints       []task.Entry          // hints of the call under way
 	log         []settings.AuditEntry // the oldest first
 	seq         uint64                // the Seq of the newest entry ever made
 	endedLeases map[task.Key]endedLease
@@ -157,18 +158,11 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 		return task.Listing{}, err
 	}
 	defer s.leave()
-	return s.pageLocked(&f, page, func(t *task.Task) string { return t.Name }), nil
-}
-
-// ListEnded returns one page of the ended tasks of f.Namespace that match f, the
-// latest end first.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	if err := s.enter(ctx); err != nil {
-		return task.Listing{}, err
-	}
-	defer s.leave()
 	return s.pageLocked(&f, page, func(t *task.Task) string {
-		if t.State.Live() || t.KeepUntil <= now {
+		switch {
+		case page.ByEnd == 0:
+			return t.Name
+		case t.State.Live() || t.KeepUntil <= page.ByEnd:
 			return ""
 		}
 		return t.EndedPlace()
@@ -207,17 +201,16 @@ func (s *Store) pageLocked(f *task.Filter, page task.Page, placeOf func(*task.Ta
 	return l
 }
 
-// Durability returns "memory": no state outlives the process.
-func (s *Store) Durability() string { return "memory" }
-
-// Err returns nil until Close, then task.ErrClosed.
-func (s *Store) Err() error {
+// Standing returns the settings, the level "memory" (no state outlives the
+// process), and task.ErrClosed after Close.
+func (s *Store) Standing() store.Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	st := store.Standing{Durability: "memory", Settings: s.settings.Load()}
 	if s.closed {
-		return task.ErrClosed
+		st.Err = task.ErrClosed
 	}
-	return nil
+	return st
 }
 
 // Close makes every later call fail with task.ErrClosed. It never fails.
@@ -225,7 +218,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.records, s.bodies, s.idem, s.hint, s.tell, s.log, s.endedLeases = nil, nil, nil, nil, nil, nil, nil
+	s.records, s.bodies, s.idem, s.log, s.endedLeases = nil, nil, nil, nil, nil
 	return nil
 }
 
@@ -245,7 +238,7 @@ func (s *Store) enter(ctx context.Context) error {
 // leave ends the call that enter began and then calls the watcher, outside the
 // lock: the watcher can call the store.
 func (s *Store) leave() {
-	hint, entries := s.hint, s.hints
+	hint, entries := s.Tasks(), s.hints
 	s.hints = nil
 	s.mu.Unlock()
 	if hint != nil && len(entries) > 0 {

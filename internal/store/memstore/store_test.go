@@ -45,7 +45,7 @@ func reopen(t *testing.T, s store.Store, now task.Millis) store.Store {
 	}
 	c := storetest.Contents{Records: all}
 	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
-		c.Settings = append(c.Settings, s.Settings().List(kind, "")...)
+		c.Settings = append(c.Settings, s.Standing().Settings.List(kind, "")...)
 	}
 	page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000)
 	if err != nil || page.Next != 0 {

@@ -25,28 +25,19 @@ func (c *committer) record(e *settings.AuditEntry) error {
 	return err
 }
 
-// recordAll adds the entries of r, each as a step of its own.
-func (c *committer) recordAll(r *request) error {
-	for i := range r.log {
+// noteAll adds the entries of n, each as a step of its own.
+func (c *committer) noteAll(r *request, n settings.Note) error {
+	for i := range n {
 		if err := c.makeRoom(true); err != nil {
 			return err
 		}
 		c.touch(r)
-		if err := c.record(&r.log[i]); err != nil {
+		if err := c.record(&n[i]); err != nil {
 			return err
 		}
 		c.filling.steps++
 	}
 	return nil
-}
-
-// Record implements store.SettingsStore.
-func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	if len(entries) == 0 {
-		return ctx.Err()
-	}
-	_, err := s.submit(ctx, &request{log: entries})
-	return err
 }
 
 func appendAuditKey(dst []byte, number uint64) []byte {

@@ -81,7 +81,7 @@ func wantNames(t *testing.T, dir string, names []string) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !s.Settings().Queue("default", "paused").Paused {
+	if !s.Standing().Settings.Queue("default", "paused").Paused {
 		t.Error("the settings are lost")
 	}
 	if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000); err != nil || len(page.Entries) != 1 {

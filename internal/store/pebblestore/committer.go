@@ -185,10 +185,6 @@ func (c *committer) serve(r *request) error {
 		if err := c.repair(r); err != nil {
 			return err
 		}
-	case r.log != nil:
-		if err := c.recordAll(r); err != nil {
-			return err
-		}
 	case r.edits != nil:
 		if err := c.configure(r); err != nil {
 			return err
@@ -366,12 +362,12 @@ func (s *Store) syncer(batches <-chan *writeBatch) {
 			s.progress.move(f.number)
 			s.publish(f)
 		}
-		hint := s.watcher.Load() // a watcher that is set after the replies gets no hints of earlier changes
+		hint := s.Tasks() // a watcher that is set after the replies gets no hints of earlier changes
 		for _, r := range f.requests {
 			close(r.done)
 		}
 		if news := append(f.scheduled, f.notices...); hint != nil && len(news) > 0 {
-			(*hint)(news)
+			hint(news)
 		}
 	}
 }
@@ -386,9 +382,7 @@ func (s *Store) publish(f *writeBatch) {
 		return
 	}
 	s.settings.Store(f.settings)
-	if watch := s.settingsWatcher.Load(); watch != nil {
-		(*watch)(f.settings)
-	}
+	s.Watchers.Settings(f.settings)
 }
 
 // await waits until batch is synced, and frees it.

@@ -34,7 +34,7 @@ func BenchmarkListEnded(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", limit), func(b *testing.B) {
 			f := task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled, task.Dead}}
 			for b.Loop() {
-				if got, err := s.ListEnded(ctx, benchStart, f, task.Page{Limit: limit}); err != nil || len(got.Tasks) != limit {
+				if got, err := s.List(ctx, f, task.Page{ByEnd: benchStart, Limit: limit}); err != nil || len(got.Tasks) != limit {
 					b.Fatal(len(got.Tasks), err)
 				}
 			}
@@ -43,7 +43,7 @@ func BenchmarkListEnded(b *testing.B) {
 	b.Run("none", func(b *testing.B) {
 		f := task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}, Labels: map[string]string{"no": "task"}}
 		for b.Loop() {
-			if got, err := s.ListEnded(ctx, benchStart, f, task.Page{Limit: 100}); err != nil || got.Next == "" {
+			if got, err := s.List(ctx, f, task.Page{ByEnd: benchStart, Limit: 100}); err != nil || got.Next == "" {
 				b.Fatal(got.Next, err)
 			}
 		}

@@ -83,7 +83,7 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 			t.Errorf("%s after the failure: %v", name, err)
 		}
 	}
-	if err := s.Err(); !errors.Is(err, errInjected) {
+	if err := s.Standing().Err; !errors.Is(err, errInjected) {
 		t.Errorf("Err: %v", err)
 	}
 	if err := s.Close(); !errors.Is(err, errInjected) {

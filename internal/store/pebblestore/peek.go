@@ -12,22 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LaneNamespaces implements store.LeaseStore. Like LanePages it does not wait for a
-// sync: the existence of a lane is no promise, and Peek waits before it returns
-// an entry.
-func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
-	var names []string
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	err := s.locked("read the lanes", func() error {
-		names = s.lanes.Namespaces()
-		return nil
-	})
-	return names, err
-}
-
-// LanePages implements store.LeaseStore.
+// LanePages implements store.LeaseStore. It does not wait for a sync: the existence of
+// a lane is no promise, and Peek waits before it returns an entry.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -36,6 +22,10 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	err := s.locked("read the lanes", func() error {
 		for i, r := range reads {
 			p := &pages[i]
+			if r.Namespace == "" {
+				*p = store.NamespacePage(s.lanes.Namespaces())
+				continue
+			}
 			p.Heads, p.Next.Left = s.lanes.Page(nil, r.Namespace, until, r.From.Left, r.Limit)
 			p.Last = p.Next.Left == 0
 		}

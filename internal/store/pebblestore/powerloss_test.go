@@ -182,7 +182,7 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 
 // auditQueue compares the client's queue with the replies about it.
 func (c *client) auditQueue(s *Store) (lost []string) {
-	got := s.Settings().Queue(task.DefaultNamespace, c.queueName()).Version
+	got := s.Standing().Settings.Queue(task.DefaultNamespace, c.queueName()).Version
 	if got < c.queueAnswered || got > c.queueAsked {
 		lost = append(lost, fmt.Sprintf("queue %s has version %d, %d was answered and %d asked for", c.queueName(), got, c.queueAnswered, c.queueAsked))
 	}

@@ -21,10 +21,9 @@ type request struct {
 	urgent  bool          // a call of dispatch: handled before those of clients
 
 	// Instead of steps.
-	edits  []settings.Edit       // settings
-	edited []settings.EditReply  // the replies to the edits applied so far
-	log    []settings.AuditEntry // entries that belong to no change
-	sweep  int                   // if not 0: sweep at most this many records
+	edits  []settings.Edit      // settings
+	edited []settings.EditReply // the replies to the edits applied so far
+	sweep  int                  // if not 0: sweep at most this many records
 	swept  int
 	repair *repair // the doubts of a scrub
 

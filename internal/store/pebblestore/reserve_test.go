@@ -79,7 +79,7 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 		t.Errorf("a cancel at 95 %% of the disk: %v", err)
 	}
 	deliver("c")
-	if err := s.Err(); err != nil {
+	if err := s.Standing().Err; err != nil {
 		t.Error(err)
 	}
 

@@ -232,7 +232,7 @@ func TestAScrubFindsALaneWithAnUnknownBeginning(t *testing.T) {
 			s.lanes.Begin(e.Lane)
 			s.lanes.End(e.Lane, lie)
 			called := make(chan task.Entry, 1)
-			s.Watch(func(entries []task.Entry) { called <- entries[0] })
+			s.Watch(store.Watcher{Tasks: func(entries []task.Entry) { called <- entries[0] }})
 			repairs, _ := scrubAll(t, s, benchStart, 3)
 			if len(repairs) != 1 || repairs[0].Key.Name != "urgent" {
 				t.Fatalf("repaired %+v", repairs)

@@ -19,20 +19,6 @@ var (
 	_ store.Scrubber      = (*Store)(nil)
 )
 
-// Settings implements store.SettingsStore.
-func (s *Store) Settings() *settings.Settings { return s.settings.Load() }
-
-// WatchSettings implements store.SettingsStore. The syncer calls the watcher,
-// so the watcher must not call Configure or any other method that changes the
-// store.
-func (s *Store) WatchSettings(watch func(*settings.Settings)) {
-	if watch == nil {
-		s.settingsWatcher.Store(nil)
-		return
-	}
-	s.settingsWatcher.Store(&watch)
-}
-
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	if len(edits) == 0 {
@@ -66,6 +52,9 @@ func (c *committer) configure(r *request) error {
 // edit applies one edit. The error is a failure of the medium. The error of
 // the edit itself is in the reply.
 func (c *committer) edit(r *request, e settings.Edit) (settings.EditReply, error) {
+	if n, ok := e.(settings.Note); ok {
+		return settings.EditReply{}, c.noteAll(r, n)
+	}
 	if d, ok := e.(settings.DropNamespace); ok {
 		c.counters.count(&d)
 		r.wait = max(r.wait, c.dirty()) // for the records that are counted

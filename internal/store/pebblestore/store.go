@@ -39,14 +39,13 @@ type Store struct {
 	lanes     *lowwater.Set
 	progress  progress
 	queue     queue
-	watcher   atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
 	counts    counts
 	abandoned kernel.Abandoned
 
-	// settings are the synced settings. Open and the syncer store them,
-	// Settings loads them.
-	settings        atomic.Pointer[settings.Settings]
-	settingsWatcher atomic.Pointer[func(*settings.Settings)] // set by WatchSettings, read by syncer
+	store.Watchers // called by the syncer
+
+	// settings are the synced settings. Open and the syncer store them.
+	settings atomic.Pointer[settings.Settings]
 
 	// dbMu is held for reading while db is read, so that Close cannot close db
 	// during a read. closed is written while dbMu is held for writing.
@@ -69,21 +68,15 @@ type Store struct {
 	closeErr  error
 }
 
-// Durability returns "synced": confirmed changes are in a synced log.
-func (s *Store) Durability() string { return "synced" }
-
-// Err returns nil while the store works. Otherwise it returns the reason: a
-// failure of the medium, or task.ErrClosed.
-func (s *Store) Err() error {
-	if err := s.broken(); err != nil {
-		return err
+// Standing implements store.Store. The level "synced" means that confirmed changes
+// are in a synced log.
+func (s *Store) Standing() store.Standing {
+	st := store.Standing{Durability: "synced", Err: s.broken(), Settings: s.settings.Load()}
+	if s.dbMu.RLock(); st.Err == nil && s.closed {
+		st.Err = task.ErrClosed
 	}
-	s.dbMu.RLock()
-	defer s.dbMu.RUnlock()
-	if s.closed {
-		return task.ErrClosed
-	}
-	return nil
+	s.dbMu.RUnlock()
+	return st
 }
 
 // broken returns the failure of the medium, or nil.
@@ -92,15 +85,6 @@ func (s *Store) broken() error {
 		return *err
 	}
 	return nil
-}
-
-// Watch implements store.LeaseStore.
-func (s *Store) Watch(hint func([]task.Entry)) {
-	if hint == nil {
-		s.watcher.Store(nil)
-		return
-	}
-	s.watcher.Store(&hint)
 }
 
 // Close waits for the calls under way, marks the directory as closed in order,

@@ -128,7 +128,7 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		s := open(t, g.wrap(vfs.NewMem()), Config{})
 		defer func() { _ = s.Close() }()
 		var called atomic.Bool
-		s.WatchSettings(func(*settings.Settings) { called.Store(true) })
+		s.Watch(store.Watcher{Settings: func(*settings.Settings) { called.Store(true) }})
 		wait := func(name string, call func() error) (result func() error) {
 			now, result := answered(call)
 			if now() {
@@ -156,7 +156,7 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 			p, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10)
 			return errors.Join(err, wantOne(len(p.Entries)))
 		})
-		if n, ok := s.Settings().Get(put.Target()).(*settings.NamespaceSettings); ok || called.Load() {
+		if n, ok := s.Standing().Settings.Get(put.Target()).(*settings.NamespaceSettings); ok || called.Load() {
 			t.Errorf("shown before it was synced: %+v, called: %v", n, called.Load())
 		}
 		g.open()
@@ -166,7 +166,7 @@ func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
 		if _, ok := errors.AsType[*task.QuotaError](fullErr()); !ok {
 			t.Errorf("the create: %v", fullErr())
 		}
-		if s.Settings().Get(put.Target()) == nil || !called.Load() {
+		if s.Standing().Settings.Get(put.Target()) == nil || !called.Load() {
 			t.Errorf("not shown afterwards; called: %v", called.Load())
 		}
 	})

@@ -30,15 +30,6 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (l task
 	return l, err
 }
 
-// ListEnded implements store.TaskStore.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (l task.Listing, err error) {
-	err = s.query(ctx, "list ended tasks", func(v *view) error {
-		l, err = kernel.ListEnded(ctx, v, now, f, page)
-		return err
-	})
-	return l, err
-}
-
 // Upcoming implements store.TaskStore.
 func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (page task.Upcoming, err error) {
 	err = s.query(ctx, "read the upcoming tasks", func(v *view) error {

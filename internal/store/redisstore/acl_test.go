@@ -103,13 +103,13 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 	var mu sync.Mutex
 	heard := map[string]bool{}
 	for _, s := range nodes {
-		s.Watch(func(entries []task.Entry) {
+		s.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range entries {
 				heard[e.Name] = true
 			}
-		})
+		}})
 	}
 	soon(t, nodes[0], "task-", 50, 100*time.Millisecond)
 	eventually(t, "each task is known to its node", func() bool {

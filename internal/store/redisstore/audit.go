@@ -124,14 +124,3 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (n int
 	}
 	return n, nil
 }
-
-// Record implements store.SettingsStore.
-func (s *Store) Record(ctx context.Context, entries []settings.AuditEntry) error {
-	_, err := call(ctx, s, func() (string, error) {
-		if len(entries) == 0 {
-			return "", nil
-		}
-		return s.configure(ctx, s.configureRun("", entries))
-	})
-	return err
-}

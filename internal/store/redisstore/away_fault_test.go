@@ -57,7 +57,7 @@ func TestAHangingMasterCostsNoShardsOfOtherMasters(t *testing.T) {
 		if !ownsElsewhere(a, away) {
 			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.own.Owned()))
 		}
-		if err := a.Err(); err != nil {
+		if err := a.Standing().Err; err != nil {
 			t.Fatalf("%v before the end it is not ready: %v", time.Until(end), err)
 		}
 	}

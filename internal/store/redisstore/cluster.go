@@ -15,11 +15,14 @@ import (
 
 var _ store.Cluster = (*Store)(nil)
 
-// Standing implements store.Cluster.
+// Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
-	st := s.own.Standing()
-	st.Closed, st.Unfit, st.Rollbacks = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil, s.identity.Rollbacks()
-	return st
+	m := s.own.Standing()
+	m.Closed, m.Unfit, m.Rollbacks = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil, s.identity.Rollbacks()
+	return store.Standing{
+		Durability: string(s.config.Durability), Err: s.err(), Settings: s.settings.Load().settings,
+		Shared: !s.config.Alone, Membership: m,
+	}
 }
 
 // Owns reports whether this node owns the shard of a task, without I/O.

@@ -11,11 +11,11 @@ import (
 // For a moment after an edit, other nodes still use the settings before it. The reply
 // to the edit waits until that is over: configure publishes a message, so other nodes
 // read the settings at once. A node that has applied a version sends a heartbeat with
-// it, and begins nothing from then on that the settings hold. Confirm reads these
+// it, and begins nothing from then on that the settings hold. confirm reads these
 // heartbeats. It also raises a fence (fence.go), so a node that has not confirmed, or
 // is not live, claims nothing before it has read the settings.
 
-// Confirm waits at most confirmFor. The time between its reads doubles from
+// confirm waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.
 const (
 	confirmFor = 2 * time.Second
@@ -23,25 +23,27 @@ const (
 	lastLook   = 50 * time.Millisecond
 )
 
-// Confirm implements store.Cluster.
-func (s *Store) Confirm(ctx context.Context, e settings.Edit) ([]string, error) {
-	return call(ctx, s, func() ([]string, error) { return s.confirm(ctx, e) })
-}
-
-func (s *Store) confirm(ctx context.Context, e settings.Edit) (left []string, err error) {
-	if s.config.Alone {
+// confirm waits until all live nodes have applied edits, and returns the names of
+// those that have not. If the edits stop nothing, it does not wait.
+func (s *Store) confirm(ctx context.Context, edits []settings.Edit) (left []string, err error) {
+	stops, holds := false, false
+	for _, e := range edits {
+		switch e.(type) {
+		case settings.AddToken, settings.AddSecret, settings.UseToken, settings.ForgetTokens, settings.EndPurge, settings.Note:
+		case settings.RevokeToken, settings.DropSecret, settings.DropNamespace: // no task is held, or the fences were raised before
+			stops = true
+		default:
+			stops, holds = true, true
+		}
+	}
+	if !stops || s.config.Alone {
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, confirmFor)
 	defer stop()
 	var fencing sync.WaitGroup
 	defer fencing.Wait()
-	switch e.(type) {
-	case settings.AddToken, settings.AddSecret:
-		return nil, nil // nothing is stopped
-	case settings.RevokeToken, settings.DropSecret: // no task is stopped
-	case settings.DropNamespace: // Configure has raised the fences
-	default:
+	if holds {
 		fencing.Go(func() { s.servers.Failures.Note("refuse claims by older settings", s.raiseFences(ctx)) })
 	}
 	version := s.settings.Load().version

@@ -18,7 +18,7 @@ var pauseDefault = settings.PauseQueue{Namespace: "default", Name: "default", Pa
 
 func confirmed(t *testing.T, s *Store, e settings.Edit) []string {
 	t.Helper()
-	left, err := s.Confirm(t.Context(), e)
+	left, err := s.confirm(t.Context(), []settings.Edit{e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestConfirmNamesTheNodesThatCannotReadTheSettings(t *testing.T) {
 		t.Errorf("all nodes work, and %q have not confirmed", left)
 	}
 	for _, s := range []*Store{a, b, c} {
-		if !s.Settings().Queue("default", "default").Paused {
+		if !s.Standing().Settings.Queue("default", "default").Paused {
 			t.Errorf("%s has not read what it confirmed", s.config.Node)
 		}
 	}
@@ -81,7 +81,7 @@ func TestANodeWithSettingsFromBeforeAPauseClaimsNothing(t *testing.T) {
 	b.configuring.Lock()
 	b.settings.Store(stale)
 	b.configuring.Unlock()
-	if b.claimAll(t, tasks); !b.Settings().Queue("default", "default").Paused {
+	if b.claimAll(t, tasks); !b.Standing().Settings.Queue("default", "default").Paused {
 		t.Error("it has claimed tasks with the settings from before the pause")
 	}
 }

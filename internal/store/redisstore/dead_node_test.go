@@ -45,7 +45,7 @@ func TestTheListOfDeadNodesIsBounded(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	s := openNode(t, "b", server.Addr)
-	s.Watch(func([]task.Entry) {}) // it sends heartbeats from now on
+	s.Watch(store.Watcher{Tasks: func([]task.Entry) {}}) // it sends heartbeats from now on
 	at := time.Now().Add(-time.Minute).UnixMilli()
 	for i := range 300 {
 		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("old", i), fmt.Sprintf("%d/N/1.0/%d/0//10.0.0.9:1", at+int64(i), at))

@@ -48,6 +48,7 @@
 //	foliot:nodes               HASH    node → its last heartbeat, its process and a description
 //	                                   (package registry); twin/<node> → the same for a process
 //	                                   that found its name taken; drain/<node> → the drained process
+//	foliot:{foliot:nodes}:sums HASH    node → the counts of its shards for namespaces with quotas
 //	foliot:nodes               channel on which nodes announce that they joined, left, released
 //	                                   shards, or are drained
 //	foliot:{settings}:all      HASH    settings, and their version

@@ -91,8 +91,8 @@ func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 		t.Run(string(c.level), func(t *testing.T) {
 			p := newPair(t, "--appendfsync", "always")
 			s := openLevel(t, c.level, 0, p.master.Addr)
-			if s.Durability() != string(c.level) {
-				t.Error(s.Durability())
+			if s.Standing().Durability != string(c.level) {
+				t.Error(s.Standing().Durability)
 			}
 			s.servers.ReplicaTimeout = redistest.Patience
 			if p.between.Delay(50 * time.Millisecond); !c.replica {
@@ -147,7 +147,7 @@ func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	level := s.Durability()
+	level := s.Standing().Durability
 	for _, r := range replies {
 		if r.Err != nil {
 			t.Fatal(r.Err)

@@ -41,7 +41,7 @@ func TestManyNodesCreateOnlyOneFirstToken(t *testing.T) {
 		}
 	}
 	again := openNode(t, "d", r.Addr)
-	if kept := len(again.Settings().List(settings.TokenKind, "")); made != 1 || kept != 1 {
+	if kept := len(again.Standing().Settings.List(settings.TokenKind, "")); made != 1 || kept != 1 {
 		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
 	}
 }

@@ -37,10 +37,10 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 			k := fitNode(t, Config{Durability: c.level}, r.Addr)
 			due := soon(t, k.Store, "due", 1, -time.Minute)
 			redis(t, r, append([]string{"CONFIG", "SET"}, c.change...)...)
-			took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
-			t.Logf("noticed after %v: %v", took.Round(time.Millisecond), k.Err())
-			if !k.Standing().Unfit || !strings.Contains(k.Err().Error(), c.found) {
-				t.Errorf("%+v, %v", k.Standing(), k.Err())
+			took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Standing().Err, task.ErrStoreUnfit) })
+			t.Logf("noticed after %v: %v", took.Round(time.Millisecond), k.Standing().Err)
+			if !k.Standing().Unfit || !strings.Contains(k.Standing().Err.Error(), c.found) {
+				t.Errorf("%+v, %v", k.Standing(), k.Standing().Err)
 			}
 			if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrStoreUnfit) || !errors.Is(err, task.ErrFull) {
 				t.Errorf("create: %v", err)
@@ -53,7 +53,7 @@ func TestAnUnfitRedisTakesNoNewTasksAndIsNotReady(t *testing.T) {
 				t.Errorf("%d errors in its log:\n%s", n, k.log.b.String())
 			}
 			redis(t, r, append([]string{"CONFIG", "SET"}, c.undo...)...)
-			eventually(t, "it is ready again", func() bool { return k.Err() == nil && !k.Standing().Unfit })
+			eventually(t, "it is ready again", func() bool { return k.Standing().Err == nil && !k.Standing().Unfit })
 			if err := apply(t, k.Store, order("new")); err != nil || k.log.count("fit for tasks again") != 1 {
 				t.Errorf("create: %v; its log:\n%s", err, k.log.b.String())
 			}
@@ -70,12 +70,12 @@ func TestARedisRestartedWithoutAppendOnlyIsUnfitAfterTheReconnect(t *testing.T) 
 	k := fitNode(t, Config{}, r.Addr)
 	redis(t, r, "SAVE")
 	r.Kill()
-	eventually(t, "it knows that Redis is away", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) })
+	eventually(t, "it knows that Redis is away", func() bool { return errors.Is(k.Standing().Err, task.ErrUnavailable) })
 	if err := r.Restart("--appendonly", "no"); err != nil {
 		t.Fatal(err)
 	}
-	took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
-	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Err())
+	took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Standing().Err, task.ErrStoreUnfit) })
+	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Standing().Err)
 	if k.identity.Lost() != nil {
 		t.Error("the data is there:", k.identity.Lost())
 	}
@@ -91,8 +91,8 @@ func fitNode(t *testing.T, c Config, addr string) *known {
 	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
 	k.Store = openNodeWith(t, c, addr)
 	eventually(t, "it owns the shards", func() bool { return divided(k.Store) })
-	if k.Err() != nil {
-		t.Fatal(k.Err())
+	if k.Standing().Err != nil {
+		t.Fatal(k.Standing().Err)
 	}
 	return k
 }
@@ -111,8 +111,8 @@ func TestARedisWithoutMaxmemoryIsBoundedByItsMachine(t *testing.T) {
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
-	if s.Err() != nil || log.count("maxmemory is 0") != 1 || log.count("redis.conf") == 0 {
-		t.Errorf("%v; its log:\n%s", s.Err(), log.b.String())
+	if s.Standing().Err != nil || log.count("maxmemory is 0") != 1 || log.count("redis.conf") == 0 {
+		t.Errorf("%v; its log:\n%s", s.Standing().Err, log.b.String())
 	}
 }
 

@@ -142,7 +142,7 @@ type hints struct {
 
 func watch(s *Store) *hints {
 	w := &hints{at: map[string]time.Time{}}
-	s.Watch(func(entries []task.Entry) {
+	s.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, e := range entries {
@@ -150,7 +150,7 @@ func watch(s *Store) *hints {
 				w.at[e.Name] = time.Now()
 			}
 		}
-	})
+	}})
 	return w
 }
 

@@ -47,11 +47,11 @@ func knownNode(t *testing.T, c Config, addrs ...string) *known {
 	k.Store = openNodeWith(t, c, addrs...)
 	eventually(t, "it owns the shards", func() bool { return divided(k.Store) })
 	secure(t, k.Store)
-	k.WatchSettings(func(s *settings.Settings) {
+	k.Watch(store.Watcher{Settings: func(s *settings.Settings) {
 		if !s.Secured() {
 			k.unsecure.Add(1)
 		}
-	})
+	}})
 	k.due = soon(t, k.Store, "due", 20, -time.Minute)
 	return k
 }
@@ -100,10 +100,10 @@ func (k *known) refuses(t *testing.T, kind error) {
 // shows settings without tokens.
 func (k *known) closes(t *testing.T, kind error) {
 	t.Helper()
-	eventually(t, "it has noticed", func() bool { return errors.Is(k.Err(), kind) })
+	eventually(t, "it has noticed", func() bool { return errors.Is(k.Standing().Err, kind) })
 	k.refuses(t, kind)
 	eventually(t, "it owns nothing", func() bool { return k.Standing().Owned == 0 && k.Standing().Closed })
-	if !k.Settings().Secured() || k.unsecure.Load() > 0 {
+	if !k.Standing().Settings.Secured() || k.unsecure.Load() > 0 {
 		t.Error("it shows settings that let strangers in")
 	}
 	eventually(t, "the log says so", func() bool { return k.log.count("the store is closed") > 0 })
@@ -139,7 +139,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 				k.refuses(t, c.kind) // at once, even if it has not noticed yet
 			}
 			k.closes(t, c.kind)
-			eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), c.kind) })
+			eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Standing().Err, c.kind) })
 			if c.empty {
 				<-time.After(3 * k.config.Heartbeat) // long enough for many writes of the node
 				if n := redis(t, r, "DBSIZE"); n != ":0" {
@@ -184,7 +184,7 @@ func TestEachWriteThatWaitsForAReplicaNamesItsIdentity(t *testing.T) {
 	if err := s.drainNode(t, store.Drain{Node: "absent"}); !errors.As(err, &missing) {
 		t.Errorf("a drain of a node that does not exist: %v", err)
 	}
-	if err := s.Err(); err != nil {
+	if err := s.Standing().Err; err != nil {
 		t.Error("the store is closed:", err)
 	}
 }
@@ -231,7 +231,7 @@ func TestANodeClosesWhenAnEmptyReplicaIsPromoted(t *testing.T) {
 	}
 	s.Servers[0].Kill()
 	eventually(t, "one of them is the master", func() bool { return s.Master(t.Context()) > 0 })
-	eventually(t, "it has noticed", func() bool { return errors.Is(k.Err(), task.ErrStoreReplaced) })
+	eventually(t, "it has noticed", func() bool { return errors.Is(k.Standing().Err, task.ErrStoreReplaced) })
 	k.closes(t, task.ErrStoreReplaced)
 }
 
@@ -256,7 +256,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.closes(t, task.ErrStoreReplaced)
-	eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), task.ErrStoreReplaced) })
+	eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Standing().Err, task.ErrStoreReplaced) })
 
 	c := Config{Client: rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, UnsafePersistence: true, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
 	if _, err := Open(t.Context(), c); !errors.Is(err, task.ErrStoreReplaced) {
@@ -267,7 +267,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	redis(t, cluster.Servers[lost], "CONFIG", "SET", "appendonly", "yes") // it is unfit otherwise
-	eventually(t, "both go on with what is left", func() bool { return k.Err() == nil && other.Err() == nil && divided(k.Store, other) })
+	eventually(t, "both go on with what is left", func() bool { return k.Standing().Err == nil && other.Standing().Err == nil && divided(k.Store, other) })
 	soon(t, k.Store, "after", 20, time.Hour)
 	if found, err = AcceptLoss(t.Context(), c, nil); err != nil || !found.Whole() {
 		t.Errorf("%+v, %v", found, err)
@@ -280,9 +280,9 @@ func TestANodeContinuesWhenItsStoreIsBack(t *testing.T) {
 	k := knownNode(t, Config{Node: "k"}, r.Addr)
 	for _, key := range []string{storeKeys.Settings, storeKeys.Meta} {
 		redis(t, r, "RENAME", key, key+"kept")
-		eventually(t, "it has noticed", func() bool { return k.Err() != nil })
+		eventually(t, "it has noticed", func() bool { return k.Standing().Err != nil })
 		redis(t, r, "RENAME", key+"kept", key)
-		eventually(t, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
+		eventually(t, "it goes on", func() bool { return k.Standing().Err == nil && divided(k.Store) })
 	}
 	soon(t, k.Store, "after", 5, time.Hour)
 	if n := k.log.count("the store is open again"); n != 2 {
@@ -361,7 +361,7 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	}
 	unconfirmed(t, r, first)
 	eventually(t, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", storeKeys.Shards(16)[7].Own, "store") == ":1" })
-	eventually(t, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
+	eventually(t, "it goes on", func() bool { return k.Standing().Err == nil && divided(k.Store) })
 	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", storeKeys.Meta, "identity") != k.servers.Identity {
 		t.Errorf("it was closed, or has another identity")
 	}

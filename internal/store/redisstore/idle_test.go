@@ -76,7 +76,7 @@ func TestASweepReadsOnlyTheBeginningOfTheAuditLog(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)
 	now := task.FloorMillis(time.Now())
-	if err := s.Record(t.Context(), slices.Repeat([]settings.AuditEntry{{At: now, Action: settings.ActionBackup}}, 2000)); err != nil {
+	if _, err := s.Configure(t.Context(), now, []settings.Edit{settings.Note(slices.Repeat([]settings.AuditEntry{{At: now, Action: settings.ActionBackup}}, 2000))}); err != nil {
 		t.Fatal(err)
 	}
 	before := infoNumbers(t, server.Addr, "total_net_output_bytes")

@@ -116,15 +116,6 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 	return st.Reply.Err == nil && st.Reply.Effect != 0, nil
 }
 
-// Watch implements store.LeaseStore.
-func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
-
-// LaneNamespaces implements store.LeaseStore for the shards that this node
-// owns.
-func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
-	return call(ctx, s, func() ([]string, error) { return s.lanes.Namespaces(), nil })
-}
-
 // LanePages implements store.LeaseStore for the shards that this node owns. A
 // cursor consists of a shard's number and a place among the namespace's lanes
 // in that shard.

@@ -109,7 +109,10 @@ func TestALossOfSettingsIsNoticed(t *testing.T) {
 	r := redistest.New(t, "--dir", dir)
 	a := fitNode(t, Config{Node: "a"}, r.Addr)
 	for _, paused := range []bool{true, false, true} {
-		edit(t, a.Store, 1, settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused})
+		e := settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused}
+		if _, err := a.edit(t.Context(), 1, e); err != nil { // nothing is written after it
+			t.Fatal(err)
+		}
 	}
 	r.Kill()
 	loseEnd(t, dir, 600)

@@ -24,7 +24,6 @@ var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 // permits is the state that a store needs for permits.
 type permits struct {
 	asks atomic.Uint64 // numbers the asks: the server ignores an ask that arrives after a newer one for the same scope
-	hint atomic.Pointer[func([]store.PermitScope)]
 }
 
 // permitName encodes a scope as a string for keys. A destination can contain a
@@ -43,18 +42,6 @@ func parsePermitName(name string) (s store.PermitScope, ok bool) {
 	return store.PermitScope{Namespace: parts[0], Queue: parts[1], Destination: parts[2]}, parts[1] != ""
 }
 
-// Shared implements store.PermitStore.
-func (s *Store) Shared() bool { return !s.config.Alone }
-
-// WatchPermits implements store.PermitStore.
-func (s *Store) WatchPermits(hint func([]store.PermitScope)) {
-	if hint == nil {
-		s.permits.hint.Store(nil)
-		return
-	}
-	s.permits.hint.Store(&hint)
-}
-
 // listenForPermits receives the scopes to ask for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
 	s.own.Listen(ctx, s.servers.Keys.Asks(s.own.Process), s.permitted)
@@ -63,8 +50,8 @@ func (s *Store) listenForPermits(ctx context.Context) {
 // permitted calls the watcher with a scope that this process should ask for.
 func (s *Store) permitted(name string) {
 	scope, ok := parsePermitName(name)
-	if hint := s.permits.hint.Load(); ok && hint != nil {
-		(*hint)([]store.PermitScope{scope})
+	if ok {
+		s.Watchers.Permits([]store.PermitScope{scope})
 	}
 }
 

@@ -348,7 +348,7 @@ func TestPermitsInACluster(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
 	a, b := openNode(t, "a", c.Addrs()...), openNode(t, "b", c.Addrs()...)
 	told := make(chan []store.PermitScope, 100)
-	b.WatchPermits(func(scopes []store.PermitScope) { told <- scopes })
+	b.Watch(store.Watcher{Permits: func(scopes []store.PermitScope) { told <- scopes }})
 	var asks []store.PermitAsk
 	for i := range 20 {
 		scope := store.PermitScope{Namespace: "default", Queue: fmt.Sprint("q", i)}

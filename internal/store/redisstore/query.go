@@ -22,11 +22,6 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	return call(ctx, s, func() (task.Listing, error) { return kernel.List(ctx, query{s}, f, page) })
 }
 
-// ListEnded implements store.TaskStore.
-func (s *Store) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	return call(ctx, s, func() (task.Listing, error) { return kernel.ListEnded(ctx, query{s}, now, f, page) })
-}
-
 // Upcoming implements store.TaskStore.
 func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
 	return call(ctx, s, func() (task.Upcoming, error) { return kernel.Upcoming(ctx, query{s}, r) })

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,18 +11,23 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quotaFresh is the largest age of the counts that are used to check a
-// namespace's quotas. This node adds its own changes since then. A namespace
-// can exceed its quota by the changes of other nodes in that time. If this node
-// writes a change while it reads the counts, the change can be missing or count
-// twice until the next read. To make writes wait for the read would be exact,
-// but then each claim of the namespace could be late by the time of a read.
-const quotaFresh = time.Second
+// Counts that are used to check a namespace's quotas are at most two seconds old.
+// Owners of shards publish sums (membership.Member.Sums), which other nodes read after
+// quotaFresh. If sums of some shards are missing, they count all shards, at most once
+// in countFresh. This node adds its own changes since then. A namespace can exceed its
+// quota by the changes of other nodes in that time. If this node writes a change while
+// the counts are read, the change can be missing or count twice until the next read. To
+// make writes wait for the read would be exact, but then each claim of the namespace
+// could be late by the time of a read.
+const quotaFresh, countFresh = 500 * time.Millisecond, time.Second
 
 // quotas holds the usage of the namespaces that have quotas.
 type quotas struct {
-	free    func() (bytes int64, scarce bool) // see Servers.Free
-	reading sync.Mutex                        // held while counts are read: other callers wait for them
+	free     func() (bytes int64, scarce bool) // see Servers.Free
+	now      func() task.Millis
+	countAll func(context.Context) (map[task.QueueKey]task.Counts, error)
+	sums     func(context.Context) (map[string]task.Counts, task.Millis, bool) // see membership; nil: this node counts by itself
+	reading  sync.Mutex                                                        // held while counts are read: other callers wait for them
 
 	// deciding is held from reading the usage until the change is added to
 	// underWay. Steps in several shards decide at the same time, and must not
@@ -37,8 +43,18 @@ type quotas struct {
 // counts does not remove them.
 type usage struct {
 	counts, underWay task.Counts
-	read             time.Time
+	fresh            time.Time // the counts need not be read before
+	recent           []recentChanges
 }
+
+// recentChanges are changes that this node wrote within recentPart.
+type recentChanges struct {
+	since task.Millis
+	sum   task.Counts
+}
+
+// Older changes than recentKept are in all sums that are used.
+const recentPart, recentKept = 20 * time.Millisecond, 5 * time.Second
 
 // limits returns the quotas of a namespace, nil if it has none. If other
 // namespaces exist, a namespace without max_bytes gets a share of the servers:
@@ -66,7 +82,7 @@ func (q *quotas) limits(s *settings.Settings, namespace string) *settings.Namesp
 
 // refresh reads the counts if a step is in a namespace with quotas and with
 // counts that are too old.
-func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*step, read func(context.Context) (map[task.QueueKey]task.Counts, error)) error {
+func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*step) error {
 	if !q.anyStale(s, steps) {
 		return nil
 	}
@@ -75,25 +91,56 @@ func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*ste
 	if !q.anyStale(s, steps) { // another caller has read them
 		return nil
 	}
-	now := time.Now()
-	counts, err := read(ctx)
-	if err != nil {
-		return err
+	began, fresh := time.Now(), quotaFresh
+	all, at, published := q.published(ctx, s, steps)
+	if !published {
+		counts, err := q.countAll(ctx)
+		if err != nil {
+			return err
+		}
+		all, fresh = map[string]task.Counts{}, countFresh
+		for key, c := range counts {
+			have := all[key.Namespace]
+			have.Add(c)
+			all[key.Namespace] = have
+		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
 		q.usageLocked(st.Key.Namespace)
 	}
-	for _, u := range q.have {
-		u.counts, u.read = task.Counts{}, now
-	}
-	for key, c := range counts {
-		if u := q.have[key.Namespace]; u != nil {
-			u.counts.Add(c)
+	for name, u := range q.have {
+		c, counted := all[name]
+		if published && !counted {
+			continue
+		}
+		if u.counts, u.fresh = c, began.Add(fresh); published {
+			u.addSince(at)
 		}
 	}
 	return nil
+}
+
+// published returns the published counts of namespaces, and the time that they show. It
+// returns false if they lack a namespace of steps.
+func (q *quotas) published(ctx context.Context, s *settings.Settings, steps []*step) (all map[string]task.Counts, at task.Millis, ok bool) {
+	if q.sums == nil {
+		return nil, 0, false
+	}
+	all, at, ok = q.sums(ctx)
+	return all, at, ok && !slices.ContainsFunc(steps, func(st *step) bool {
+		_, counted := all[st.Key.Namespace]
+		return !counted && q.limits(s, st.Key.Namespace) != nil
+	})
+}
+
+// addSince adds the changes that this node wrote after the time at.
+func (u *usage) addSince(at task.Millis) {
+	u.recent = slices.DeleteFunc(u.recent, func(r recentChanges) bool { return r.since < at })
+	for _, r := range u.recent {
+		u.counts.Add(r.sum)
+	}
 }
 
 // anyStale reports whether a step needs counts that are missing or too old.
@@ -104,7 +151,7 @@ func (q *quotas) anyStale(s *settings.Settings, steps []*step) bool {
 		if st.Kind != store.Change && st.Kind != store.Fire || q.limits(s, st.Key.Namespace) == nil {
 			continue
 		}
-		if u := q.have[st.Key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
+		if u := q.have[st.Key.Namespace]; u == nil || time.Now().After(u.fresh) {
 			return true
 		}
 	}
@@ -160,4 +207,15 @@ func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 		u.underWay.Move(t, old)
 	}
 	u.counts.Move(old, t)
+	if q.sums == nil {
+		return
+	}
+	now := q.now()
+	if n := len(u.recent); n == 0 || now.Sub(u.recent[n-1].since) > recentPart {
+		u.recent = append(u.recent, recentChanges{since: now})
+	}
+	u.recent[len(u.recent)-1].sum.Move(old, t)
+	if u.recent[0].since.Add(recentKept) < now {
+		u.recent = u.recent[1:]
+	}
 }

@@ -87,7 +87,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 		}
 		if second == 0 { // counts that are read beside writes are inexact, so only the first second reads them
 			s.quotas.mu.Lock()
-			s.quotas.have[task.DefaultNamespace].read = time.Now().Add(time.Hour)
+			s.quotas.have[task.DefaultNamespace].fresh = time.Now().Add(time.Hour)
 			s.quotas.mu.Unlock()
 		}
 	}
@@ -138,4 +138,24 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 			t.Errorf("the only namespace: %v, want it to have the whole server", err)
 		}
 	})
+}
+
+func TestQuotasAreCheckedBySumsThatOwnersPublish(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, "both own shards", func() bool { return divided(a, b) })
+	edit(t, a, a.now(), settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 12}})
+	soon(t, b, "t", 10, time.Hour)
+	eventually(t, "the sums are published", func() bool {
+		all, _, whole := a.own.Sums(t.Context())
+		return whole && all[task.DefaultNamespace].States[task.Scheduled] == 10
+	})
+	a.quotas.countAll = nil // it must not be called
+	for i := range 4 {
+		err := apply(t, a, order(fmt.Sprint("more", i)))
+		if _, full := errors.AsType[*task.QuotaError](err); full != (i >= 2) || !full && err != nil {
+			t.Errorf("task %d: %v", 11+i, err)
+		}
+	}
 }

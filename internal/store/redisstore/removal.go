@@ -69,7 +69,7 @@ func (s *Store) count(ctx context.Context, d *settings.DropNamespace) error {
 // unmark removes the marks of namespaces in which steps may create tasks.
 func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) error {
 	for _, st := range steps {
-		if st.Kind != store.Change || st.Done || st.Old.Task != nil || !s.Settings().Closing(st.Key.Namespace) {
+		if st.Kind != store.Change || st.Done || st.Old.Task != nil || !s.settings.Load().settings.Closing(st.Key.Namespace) {
 			continue
 		}
 		if _, err := s.edit(ctx, now, settings.ReopenNamespace{Name: st.Key.Namespace}); err != nil {

@@ -85,14 +85,14 @@ func TestARemovalOfAnOldVersionIsRefused(t *testing.T) {
 	if err := decideOn(t, a, put); err != nil {
 		t.Fatal(err)
 	}
-	old := task.Precondition{IfMatch: []string{a.Settings().Namespace("acme").ETag()}}
+	old := task.Precondition{IfMatch: []string{a.Standing().Settings.Namespace("acme").ETag()}}
 	if err := decideOn(t, a, put); err != nil {
 		t.Fatal(err)
 	}
 	if err := decideOn(t, a, settings.DropNamespace{Name: "acme", If: old}); !errors.Is(err, task.ErrPrecondition) {
 		t.Errorf("the removal: %v", err)
 	}
-	if a.Settings().Closing("acme") {
+	if a.Standing().Settings.Closing("acme") {
 		t.Error("the namespace still has the mark of the removal")
 	}
 }

@@ -36,31 +36,36 @@ type configuration struct {
 	passed   fences // the fences that these settings have passed
 }
 
-// Settings implements store.SettingsStore.
-func (s *Store) Settings() *settings.Settings { return s.settings.Load().settings }
-
-// WatchSettings implements store.SettingsStore.
-func (s *Store) WatchSettings(notify func(*settings.Settings)) {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	s.notify = notify
-}
-
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	return call(ctx, s, func() (replies []settings.EditReply, err error) {
 		replies = make([]settings.EditReply, len(edits))
+		var accepted []settings.Edit
 		for i, e := range edits {
-			if drop, ok := e.(settings.DropNamespace); ok {
-				replies[i], err = s.dropNamespace(ctx, now, drop)
-			} else {
+			switch e := e.(type) {
+			case settings.Note:
+				if len(e) > 0 {
+					_, err = s.configure(ctx, s.configureRun("", e))
+				}
+			case settings.DropNamespace:
+				replies[i], err = s.dropNamespace(ctx, now, e)
+			default:
 				replies[i], err = s.edit(ctx, now, e)
 			}
 			if err != nil {
 				return nil, err
 			}
+			if replies[i].Err == nil {
+				accepted = append(accepted, e)
+			}
 		}
-		return replies, nil
+		left, err := s.confirm(ctx, accepted)
+		for i := range replies {
+			if replies[i].Err == nil {
+				replies[i].Unconfirmed = left
+			}
+		}
+		return replies, err
 	})
 }
 
@@ -216,9 +221,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 // which follows at once, confirms them.
 func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
-	if s.notify != nil {
-		s.notify(c.settings)
-	}
+	s.Watchers.Settings(c.settings)
 	s.applied.Store(&c.version)
 	s.own.WakeLoop()
 }
@@ -246,8 +249,38 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 }
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	return s.countShards(ctx, s.shards)
+}
+
+// countLimited counts the records in shards by the namespaces that have quotas. It
+// returns nil if none has.
+func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
+	of, all := s.settings.Load().settings, map[string]task.Counts{}
+	for _, n := range of.List(settings.NamespaceKind, "") {
+		if name := n.Key().Name; s.quotas.limits(of, name) != nil {
+			all[name] = task.Counts{}
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	read := make([]*keyspace.Shard, len(shards))
+	for i, n := range shards {
+		read[i] = s.shards[n]
+	}
+	counts, err := s.countShards(ctx, read)
+	for key, c := range counts {
+		if have, limited := all[key.Namespace]; limited {
+			have.Add(c)
+			all[key.Namespace] = have
+		}
+	}
+	return all, err
+}
+
+func (s *Store) countShards(ctx context.Context, shards []*keyspace.Shard) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	all, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsIntMap, redisconn.EachOf(s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	all, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsIntMap, redisconn.EachOf(shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Hgetall().Key(sh.Counts).Build()
 	})...)
 	if err != nil {

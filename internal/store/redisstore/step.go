@@ -65,7 +65,7 @@ func (r *request) Prepare(ctx context.Context, open []*step) error {
 	if err := r.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := r.quotas.refresh(ctx, r.Settings(), open, r.readCounts); err != nil {
+	if err := r.quotas.refresh(ctx, r.settings.Load().settings, open); err != nil {
 		return err
 	}
 	r.provisional, r.known = 0, r.settings.Load().passed // read before the settings, so the settings are not older
@@ -115,7 +115,7 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 
 // Decide implements kernel.Medium.
 func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{Store: r.Store, st: st, settings: r.Settings()}
+	f := facts{Store: r.Store, st: st, settings: r.settings.Load().settings}
 	if st.Kind == store.Change || st.Kind == store.Fire {
 		f.limits = r.quotas.limits(f.settings, st.Key.Namespace)
 	}

@@ -150,6 +150,8 @@ func (c Config) conn() redisconn.Config {
 
 // Store is a store.Store in Redis.
 type Store struct {
+	store.Watchers
+
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
@@ -165,10 +167,9 @@ type Store struct {
 	permits  permits
 	identity *identity.Watch
 
-	removing    sync.Mutex // held while a namespace is removed; taken before configuring
-	configuring sync.Mutex // held while settings are changed and the watcher is called
-	caughtUp    time.Time  // when the newest read of the settings by catchUp began; guarded by configuring
-	notify      func(*settings.Settings)
+	removing    sync.Mutex             // held while a namespace is removed; taken before configuring
+	configuring sync.Mutex             // held while settings are changed and the watcher is called
+	caughtUp    time.Time              // when the newest read of the settings by catchUp began; guarded by configuring
 	applied     atomic.Pointer[string] // the version of the settings with which the watcher has returned; written under configuring
 	edited      chan struct{}          // to followSettings: another node has changed the settings
 
@@ -217,7 +218,10 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		Owned: func() []*keyspace.Shard { return s.own.Shards() },
 	}, servers, s.shards)
 	s.own = registry.New(s.member(m), servers, s.shards)
-	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
+	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.own)
+	if s.quotas.now, s.quotas.countAll = s.now, s.readCounts; !c.Alone {
+		s.quotas.sums = s.own.Sums
+	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)
 	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
@@ -257,6 +261,8 @@ func (s *Store) member(m identity.Meta) registry.Config {
 		Config: membership.Config{
 			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 			Lease: c.ShardLease, Heartbeat: c.Heartbeat,
+			Now:     s.now,
+			Count:   s.countLimited,
 			Lag:     func() time.Duration { return s.trusted.Lag() },
 			Applied: func() string { return *s.applied.Load() },
 			Closed:  func() bool { return s.identity.Lost() != nil },
@@ -288,12 +294,9 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 // APIs of all nodes. It can contain a server several times. It costs no request.
 func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.own.APIs()...) }
 
-// Durability implements store.Store.
-func (s *Store) Durability() string { return string(s.config.Durability) }
-
-// Err implements store.Store. It costs no request. A server that goes away
-// shows here within a few seconds.
-func (s *Store) Err() error {
+// err returns why the store does not work. A server that goes away shows here within
+// a few seconds.
+func (s *Store) err() error {
 	s.calls.RLock()
 	defer s.calls.RUnlock()
 	if s.closed {

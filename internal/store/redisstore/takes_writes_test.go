@@ -42,7 +42,9 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := fitNode(t, Config{Node: "k"}, c.r.Addr)
 			c.refuse()
-			eventually(t, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) && strings.Contains(k.Err().Error(), name) })
+			eventually(t, "it is not ready", func() bool {
+				return errors.Is(k.Standing().Err, task.ErrUnavailable) && strings.Contains(k.Standing().Err.Error(), name)
+			})
 			if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrUnavailable) {
 				t.Errorf("create: %v", err)
 			}
@@ -58,7 +60,7 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 				_ = other.Close()
 			}
 			c.undo()
-			eventually(t, "it is ready again", func() bool { return k.Err() == nil })
+			eventually(t, "it is ready again", func() bool { return k.Standing().Err == nil })
 			if err := apply(t, k.Store, order("new")); err != nil {
 				t.Errorf("create: %v", err)
 			}

@@ -36,7 +36,7 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 		if err != nil || len(page.Tasks) != 50 || page.More {
 			t.Errorf("%d upcoming tasks, more %v, error %v", len(page.Tasks), page.More, err)
 		}
-		ended, err := s.ListEnded(t.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{Limit: 100})
+		ended, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{ByEnd: now, Limit: 100})
 		if err != nil || len(ended.Tasks) != 50 || ended.Next != "" {
 			t.Errorf("%d ended tasks, next %q, error %v", len(ended.Tasks), ended.Next, err)
 		}
@@ -88,7 +88,7 @@ func BenchmarkUpcoming(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("ended, lanes=%d", lanes), func(b *testing.B) {
 			for b.Loop() {
-				ended, err := s.ListEnded(b.Context(), now, task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{Limit: 100})
+				ended, err := s.List(b.Context(), task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{ByEnd: now, Limit: 100})
 				if err != nil || len(ended.Tasks) != 100 {
 					b.Fatal(len(ended.Tasks), err)
 				}

@@ -89,7 +89,7 @@ var auditCases = []testCase{
 			if got := f.log(settings.AuditFilter{}); len(got) != before {
 				f.Errorf("%d entries, want %d: %+v", len(got), before, got)
 			}
-			if got := f.store.Settings().List(settings.TokenKind, task.DefaultNamespace)[0].(*settings.AccessToken); got.LastUsedAt != start+5 {
+			if got := f.store.Standing().Settings.List(settings.TokenKind, task.DefaultNamespace)[0].(*settings.AccessToken); got.LastUsedAt != start+5 {
 				f.Errorf("the token was last used at %d", got.LastUsedAt)
 			}
 		},
@@ -119,7 +119,7 @@ var auditCases = []testCase{
 				{At: start + 2, Namespace: "acme", By: "token:y", Action: settings.ActionTokenRefused, Target: "y", Detail: "3 times"},
 				{At: start + 3, Action: settings.ActionBackup},
 			}
-			if err := f.store.Record(f.Context(), want); err != nil {
+			if _, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.Note(want)}); err != nil {
 				f.Fatal(err)
 			}
 			got := f.log(settings.AuditFilter{})
@@ -149,7 +149,7 @@ var auditCases = []testCase{
 				for i := range entries {
 					entries[i] = settings.AuditEntry{At: start, Action: "queue.pause", Version: uint64(from + i)}
 				}
-				if err := f.store.Record(f.Context(), entries); err != nil {
+				if _, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.Note(entries)}); err != nil {
 					f.Fatal(err)
 				}
 			}
@@ -170,7 +170,7 @@ var auditCases = []testCase{
 					Action: []string{"task.cancel", "queue.pause"}[i%7%2], Target: numbered(i % 5),
 				})
 			}
-			if err := f.store.Record(f.Context(), entries); err != nil {
+			if _, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.Note(entries)}); err != nil {
 				f.Fatal(err)
 			}
 			all := f.log(settings.AuditFilter{})
@@ -233,7 +233,7 @@ var auditCases = []testCase{
 		func(f *fixture) {
 			record := func(at task.Millis) {
 				f.Helper()
-				if err := f.store.Record(f.Context(), []settings.AuditEntry{{At: at, Action: settings.ActionBackup}}); err != nil {
+				if _, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.Note([]settings.AuditEntry{{At: at, Action: settings.ActionBackup}})}); err != nil {
 					f.Fatal(err)
 				}
 			}

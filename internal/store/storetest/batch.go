@@ -55,7 +55,7 @@ var batchCases = []testCase{
 			if r, err := f.store.Peek(f.Context(), nil); err != nil || len(r) != 0 {
 				f.Errorf("Peek: %v, %v", r, err)
 			}
-			if n, err := f.store.Reap(f.Context(), start, 10); err != nil || n != 0 {
+			if n, err := f.store.(store.Reaper).Reap(f.Context(), start, 10); err != nil || n != 0 {
 				f.Errorf("Reap: %v, %v", n, err)
 			}
 		},

@@ -16,7 +16,7 @@ var closeCases = []testCase{
 		"After Close every method returns ErrClosed; it neither panics nor answers from memory. Closing twice is fine.",
 		func(f *fixture) {
 			made := f.create("a")
-			if err := f.store.Err(); err != nil {
+			if err := f.store.Standing().Err; err != nil {
 				f.Fatalf("Err of a store that works: %v", err)
 			}
 			for range 2 {
@@ -30,11 +30,10 @@ var closeCases = []testCase{
 					_, err := s.Transit(ctx, start, store.Changes([]task.Change{task.Cancel{Key: made.Key()}}))
 					return err
 				},
-				"Get":            func() error { _, err := s.Get(ctx, made.Key()); return err },
-				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
-				"ListEnded":      func() error { _, err := s.ListEnded(ctx, start, ns(), task.Page{Limit: 1}); return err },
-				"Upcoming":       func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
-				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
+				"Get":         func() error { _, err := s.Get(ctx, made.Key()); return err },
+				"List":        func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
+				"List by end": func() error { _, err := s.List(ctx, ns(), task.Page{ByEnd: start, Limit: 1}); return err },
+				"Upcoming":    func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
 				"LanePages": func() error {
 					_, err := s.LanePages(ctx, forever, []store.LanePageRead{{Namespace: "n", Limit: 1}})
 					return err
@@ -55,7 +54,7 @@ var closeCases = []testCase{
 					_, err := s.Transit(ctx, start, store.Settlements([]task.Settlement{{Key: made.Key(), Token: "t"}}))
 					return err
 				},
-				"Reap": func() error { _, err := s.Reap(ctx, start, 1); return err },
+				"Reap": func() error { _, err := s.(store.Reaper).Reap(ctx, start, 1); return err },
 				"Configure": func() error {
 					_, err := s.Configure(ctx, start, []settings.Edit{settings.PutQueue{Queue: queueOf("q")}})
 					return err
@@ -70,10 +69,8 @@ var closeCases = []testCase{
 					f.Errorf("%s: %v", name, err)
 				}
 			}
-			s.Watch(func([]task.Entry) {})
-			s.Watch(nil)
-			s.WatchSettings(nil)
-			if s.Settings() == nil {
+			s.Watch(store.Watcher{Tasks: func([]task.Entry) {}})()
+			if s.Standing().Settings == nil {
 				f.Error("Settings is nil")
 			}
 		},
@@ -82,7 +79,7 @@ var closeCases = []testCase{
 		"a store names its durability",
 		"Durability is the word that replies show to clients: it is never empty.",
 		func(f *fixture) {
-			if f.store.Durability() == "" {
+			if f.store.Standing().Durability == "" {
 				f.Error("it is empty")
 			}
 		},

@@ -80,16 +80,16 @@ var endedCases = []testCase{
 			f.endMany(start+10_000, task.MaxPageExamined+500)
 			f.create("zz", rare)
 			now, filter := start+30_000, task.Filter{Namespace: task.DefaultNamespace, States: endedStates}
-			latest, err := f.store.ListEnded(f.Context(), now, filter, task.Page{Limit: 1})
+			latest, err := f.store.List(f.Context(), filter, task.Page{ByEnd: now, Limit: 1})
 			if err != nil || len(latest.Tasks) != 1 || latest.Tasks[0].Name != "t010000" || latest.Next == "" {
 				f.Fatalf("the latest: %q, next %q, error %v", names(latest.Tasks), latest.Next, err)
 			}
-			other, err := f.store.ListEnded(f.Context(), now, task.Filter{Namespace: "other", States: endedStates}, task.Page{Limit: 2})
+			other, err := f.store.List(f.Context(), task.Filter{Namespace: "other", States: endedStates}, task.Page{ByEnd: now, Limit: 2})
 			if err != nil || len(other.Tasks) != 1 || other.Next != "" {
 				f.Fatalf("the other namespace: %q, next %q, error %v", names(other.Tasks), other.Next, err)
 			}
 			filter.Labels = map[string]string{"rare": ""}
-			latest, err = f.store.ListEnded(f.Context(), now, filter, task.Page{Limit: 10})
+			latest, err = f.store.List(f.Context(), filter, task.Page{ByEnd: now, Limit: 10})
 			if err != nil || len(latest.Tasks) != 0 || latest.Next == "" {
 				f.Fatalf("the first page of a rare label: %q, next %q, error %v", names(latest.Tasks), latest.Next, err)
 			}
@@ -144,7 +144,7 @@ func (f *fixture) keep(now task.Millis, queue string, finished, dead time.Durati
 // drop removes the settings of a queue that has some.
 func (f *fixture) drop(now task.Millis, queue string) {
 	f.Helper()
-	if f.store.Settings().Queue(task.DefaultNamespace, queue).Version != 0 {
+	if f.store.Standing().Settings.Queue(task.DefaultNamespace, queue).Version != 0 {
 		f.editAt(now, settings.DropQueue{Namespace: task.DefaultNamespace, Name: queue})
 	}
 }
@@ -205,8 +205,8 @@ func compareEnded(ctx context.Context, s store.Store, now task.Millis, filter ta
 		return cmp.Or(cmp.Compare(b.FinishedAt, a.FinishedAt), cmp.Compare(a.Name, b.Name))
 	})
 	var got []*task.Task
-	for page := filter.NarrowEnded(task.Page{Limit: limit}); ; {
-		l, err := s.ListEnded(ctx, now, filter, page)
+	for page := filter.NarrowEnded(now, task.Page{Limit: limit}); ; {
+		l, err := s.List(ctx, filter, page)
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ var laneCases = []testCase{
 			for i := range 3 {
 				other = append(other, f.create(fmt.Sprintf("other%d", i), namespace("other"), queue(fmt.Sprintf("other%d", i)), at(start)))
 			}
-			names, err := f.store.LaneNamespaces(f.Context())
+			names, err := store.Namespaces(f.Context(), f.store, start)
 			if err != nil || !slices.Contains(names, "other") || !slices.Contains(names, stay[0].Namespace) {
 				f.Fatalf("namespaces %q, error %v", names, err)
 			}

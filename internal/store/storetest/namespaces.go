@@ -39,7 +39,7 @@ var namespaceCases = []testCase{
 				}
 				_, missing := errors.AsType[*settings.MissingError](made[0].Err)
 				_, busy := errors.AsType[*settings.BusyError](gone[0].Err)
-				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Settings().Namespace("other") == nil) != missing {
+				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Standing().Settings.Namespace("other") == nil) != missing {
 					f.Fatalf("round %d: the create: %v, the removal: %v, the record: %v", i, made[0].Err, gone[0].Err, err)
 				}
 				if !missing {
@@ -107,7 +107,7 @@ func scheduleIn(namespace string) func(*task.ScheduleSpec) {
 func (f *fixture) wantBusy(name string) {
 	f.Helper()
 	r := f.edits(settings.DropNamespace{Name: name})[0]
-	if _, ok := errors.AsType[*settings.BusyError](r.Err); !ok || f.store.Settings().Namespace(name) == nil {
+	if _, ok := errors.AsType[*settings.BusyError](r.Err); !ok || f.store.Standing().Settings.Namespace(name) == nil {
 		f.Fatalf("removing %q: %v", name, r.Err)
 	}
 }

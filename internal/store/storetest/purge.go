@@ -52,11 +52,11 @@ var purgeCases = []testCase{
 		func(f *fixture) {
 			purge := settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: "q"}
 			f.edit(purge)
-			first := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore
+			first := f.store.Standing().Settings.Queue(task.DefaultNamespace, "q").PurgeBefore
 			f.editAt(start-3_600_000, purge)
-			second := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore
+			second := f.store.Standing().Settings.Queue(task.DefaultNamespace, "q").PurgeBefore
 			f.edit(settings.EndPurge{Namespace: purge.Namespace, Name: "q", Before: first})
-			if got := f.store.Settings().Queue(task.DefaultNamespace, "q").PurgeBefore; got != second || second <= first {
+			if got := f.store.Standing().Settings.Queue(task.DefaultNamespace, "q").PurgeBefore; got != second || second <= first {
 				f.Errorf("the marks are %d and %d, and the first purge ended: the mark is %d", first, second, got)
 			}
 		},
@@ -66,5 +66,5 @@ var purgeCases = []testCase{
 // doomed returns the names of the tasks that the purge of a queue cancels.
 func (f *fixture) doomed(queue string) []string {
 	f.Helper()
-	return names(f.list(f.store.Settings().Queue(task.DefaultNamespace, queue).Doomed(), task.Page{Limit: 100}))
+	return names(f.list(f.store.Standing().Settings.Queue(task.DefaultNamespace, queue).Doomed(), task.Page{Limit: 100}))
 }

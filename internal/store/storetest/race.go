@@ -96,7 +96,7 @@ var raceCases = []testCase{
 					f.Errorf("AddToken: %v", replies[0].Err)
 				}
 			})
-			if n := len(f.store.Settings().List(settings.TokenKind, "")); made.Load() != 1 || n != 1 {
+			if n := len(f.store.Standing().Settings.List(settings.TokenKind, "")); made.Load() != 1 || n != 1 {
 				f.Errorf("%d first tokens were answered, %d are kept, want 1", made.Load(), n)
 			}
 		},

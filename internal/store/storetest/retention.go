@@ -105,7 +105,7 @@ var retentionCases = []testCase{
 				f.claims(start, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: start + 10})
 			}
 			for _, want := range []int{4, 4, 2, 0} {
-				if n, err := f.store.Reap(f.Context(), start+10, 4); err != nil || n != want {
+				if n, err := f.store.(store.Reaper).Reap(f.Context(), start+10, 4); err != nil || n != want {
 					f.Fatalf("Reap: %d, error %v, want %d", n, err, want)
 				}
 			}
@@ -185,7 +185,7 @@ var retentionCases = []testCase{
 // reap reaps until nothing is left and fails the case unless want leases were taken back.
 func (f *fixture) reap(now task.Millis, want int) {
 	f.Helper()
-	got, err := drainCount(func() (int, error) { return f.store.Reap(f.Context(), now, 100) })
+	got, err := drainCount(func() (int, error) { return f.store.(store.Reaper).Reap(f.Context(), now, 100) })
 	if err != nil || got != want {
 		f.Fatalf("Reap at start+%d took back %d leases, error %v, want %d", now-start, got, err, want)
 	}

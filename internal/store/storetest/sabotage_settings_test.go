@@ -15,7 +15,7 @@ var sabotagesOfSettings = map[string]func(*saboteur){
 		s.configure = func(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 			replies, err := s.Store.Configure(ctx, now, edits[:1])
 			for _, e := range edits[1:] {
-				changes, err := e.Apply(now, s.Settings())
+				changes, err := e.Apply(now, s.Standing().Settings)
 				replies = append(replies, settings.EditReply{Changes: changes, Err: err})
 			}
 			return replies, err

@@ -27,7 +27,6 @@ type saboteur struct {
 	reap   func(context.Context, task.Millis, int) (int, error)
 	sweep  func(context.Context, task.Millis, int) (int, error)
 
-	listEnded func(context.Context, task.Millis, task.Filter, task.Page) (task.Listing, error)
 	configure func(context.Context, task.Millis, []settings.Edit) ([]settings.EditReply, error)
 	counts    func(context.Context) (map[task.QueueKey]task.Counts, error)
 	audit     func(context.Context, settings.AuditFilter, uint64, int) (settings.AuditPage, error)
@@ -127,9 +126,9 @@ var sabotages = map[string]func(*saboteur){
 		}
 	},
 	"leaves out the task that ended last": func(s *saboteur) {
-		s.listEnded = func(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-			l, err := s.Store.ListEnded(ctx, now, f, page)
-			if page.After == "" && len(l.Tasks) > 1 {
+		s.list = func(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+			l, err := s.Store.List(ctx, f, page)
+			if page.ByEnd != 0 && page.After == "" && len(l.Tasks) > 1 {
 				l.Tasks = l.Tasks[1:]
 			}
 			return l, err
@@ -142,7 +141,7 @@ var sabotages = map[string]func(*saboteur){
 	},
 	"reaps more than it says": func(s *saboteur) {
 		s.reap = func(ctx context.Context, now task.Millis, limit int) (int, error) {
-			n, err := s.Store.Reap(ctx, now, limit+1)
+			n, err := s.Store.(store.Reaper).Reap(ctx, now, limit+1)
 			return min(n, limit), err
 		}
 	},
@@ -264,7 +263,7 @@ func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 		}
 		s.reap = func(ctx context.Context, now task.Millis, limit int) (int, error) {
 			kept = nil
-			return s.Store.Reap(ctx, now, limit)
+			return s.Store.(store.Reaper).Reap(ctx, now, limit)
 		}
 		s.sweep = func(ctx context.Context, now task.Millis, limit int) (int, error) {
 			kept = nil
@@ -328,13 +327,6 @@ func (s *saboteur) List(ctx context.Context, f task.Filter, page task.Page) (tas
 	return s.Store.List(ctx, f, page)
 }
 
-func (s *saboteur) ListEnded(ctx context.Context, now task.Millis, f task.Filter, page task.Page) (task.Listing, error) {
-	if s.listEnded != nil {
-		return s.listEnded(ctx, now, f, page)
-	}
-	return s.Store.ListEnded(ctx, now, f, page)
-}
-
 func (s *saboteur) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if s.lanes != nil {
 		return s.lanes(ctx, until, reads)
@@ -353,7 +345,7 @@ func (s *saboteur) Reap(ctx context.Context, now task.Millis, limit int) (int, e
 	if s.reap != nil {
 		return s.reap(ctx, now, limit)
 	}
-	return s.Store.Reap(ctx, now, limit)
+	return s.Store.(store.Reaper).Reap(ctx, now, limit)
 }
 
 func (s *saboteur) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {

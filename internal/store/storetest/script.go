@@ -114,7 +114,7 @@ func (c settle) run(ctx context.Context, s store.Store, now task.Millis) (any, e
 }
 
 func (c reap) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	return drainLimited(c.Limit, func() (int, error) { return s.Reap(ctx, now, c.Limit) })
+	return drainLimited(c.Limit, func() (int, error) { return s.(store.Reaper).Reap(ctx, now, c.Limit) })
 }
 
 func (c sweep) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {

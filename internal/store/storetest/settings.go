@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,19 +18,19 @@ var settingsCases = []testCase{
 		"an edit that was answered is shown",
 		"After a nil error Settings includes the edit. Earlier values of Settings do not change.",
 		func(f *fixture) {
-			before := f.store.Settings()
+			before := f.store.Standing().Settings
 			r := f.edit(settings.PutQueue{Queue: queueOf("mail", func(q *settings.QueueSettings) { q.Rate = 5 })})
 			if len(r.Changes) != 1 {
 				f.Fatalf("%d changes", len(r.Changes))
 			}
-			if got := f.store.Settings().Queue(task.DefaultNamespace, "mail"); got.Rate != 5 || got.Version != 1 || got.CreatedAt != start {
+			if got := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail"); got.Rate != 5 || got.Version != 1 || got.CreatedAt != start {
 				f.Errorf("the queue: %+v", got)
 			}
 			if got := before.Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
 				f.Errorf("settings from before: %+v", got)
 			}
 			f.edit(settings.DropQueue{Namespace: task.DefaultNamespace, Name: "mail"})
-			if got := f.store.Settings().Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
+			if got := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
 				f.Errorf("a queue that was dropped: %+v", got)
 			}
 		},
@@ -49,7 +50,7 @@ var settingsCases = []testCase{
 					f.Errorf("edit %d: %v", i, r.Err)
 				}
 			}
-			if q := f.store.Settings().Queue("acme", "q"); !q.Paused || q.Version != 2 {
+			if q := f.store.Standing().Settings.Queue("acme", "q"); !q.Paused || q.Version != 2 {
 				f.Errorf("the queue: %+v", q)
 			}
 		},
@@ -74,7 +75,7 @@ var settingsCases = []testCase{
 				settings.AddSecret{Namespace: "acme", ID: "s1", Secret: settings.MintSecret(), Overlap: 0},
 			)
 			q.Version, q.CreatedAt, n.Version, n.CreatedAt = 1, start, 1, start
-			s := f.store.Settings()
+			s := f.store.Standing().Settings
 			if d := diff(&q, s.Queue(task.DefaultNamespace, "q")) + diff(&n, s.Namespace("acme")); d != "" {
 				f.Error(d)
 			}
@@ -99,7 +100,7 @@ var settingsCases = []testCase{
 				settings.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: settings.MintSecret(), Overlap: 1000},
 			)
 			signing := func(queue string, now task.Millis) (ids string) {
-				for _, s := range f.store.Settings().Secrets("acme", queue, now) {
+				for _, s := range f.store.Standing().Settings.Secrets("acme", queue, now) {
 					ids += s.ID + " "
 				}
 				return ids
@@ -111,7 +112,7 @@ var settingsCases = []testCase{
 				f.Errorf("the log of the namespace: %+v", log)
 			}
 			f.edit(settings.DropNamespace{Name: "acme"})
-			if left := f.store.Settings().List(settings.SecretKind, ""); len(left) != 0 {
+			if left := f.store.Standing().Settings.List(settings.SecretKind, ""); len(left) != 0 {
 				f.Errorf("%d secrets are left", len(left))
 			}
 		},
@@ -128,7 +129,7 @@ var settingsCases = []testCase{
 			}
 			_, hash := settings.MintToken()
 			f.edits(append(edits, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, ExpiresAt: start + 2})...)
-			r, err := f.store.Configure(f.Context(), start+2, []settings.Edit{settings.ForgetTokens{Keys: f.store.Settings().OldTokens(start+2, start+1)}})
+			r, err := f.store.Configure(f.Context(), start+2, []settings.Edit{settings.ForgetTokens{Keys: f.store.Standing().Settings.OldTokens(start+2, start+1)}})
 			if err != nil || r[0].Err != nil || len(r[0].Changes) != many {
 				f.Fatalf("forgot %d: %v, %v", len(r[0].Changes), err, r[0].Err)
 			}
@@ -136,7 +137,7 @@ var settingsCases = []testCase{
 			if r, err := f.store.Configure(f.Context(), start+2, []settings.Edit{settings.ForgetTokens{Keys: last}}); err != nil || len(r[0].Changes) != 0 {
 				f.Errorf("forgot the last one: %+v, %v", r, err)
 			}
-			if s := f.store.Settings(); !s.Secured() || len(s.List(settings.TokenKind, "")) != 1 {
+			if s := f.store.Standing().Settings; !s.Secured() || len(s.List(settings.TokenKind, "")) != 1 {
 				f.Errorf("%d tokens are left, secured: %v", len(s.List(settings.TokenKind, "")), s.Secured())
 			}
 		},
@@ -146,7 +147,7 @@ var settingsCases = []testCase{
 		"A precondition is checked in the step that makes the edit: of many that name the same ETag one changes something.",
 		func(f *fixture) {
 			f.edit(settings.PutQueue{Queue: queueOf("mail")})
-			tag := f.store.Settings().Queue(task.DefaultNamespace, "mail").ETag()
+			tag := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail").ETag()
 			var won atomic.Int64
 			f.together(func(i int) {
 				replies, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.PutQueue{
@@ -161,7 +162,7 @@ var settingsCases = []testCase{
 					f.Errorf("edit: %v", replies[0].Err)
 				}
 			})
-			if q := f.store.Settings().Queue(task.DefaultNamespace, "mail"); won.Load() != 1 || q.Version != 2 {
+			if q := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail"); won.Load() != 1 || q.Version != 2 {
 				f.Errorf("%d succeeded, the version is %d", won.Load(), q.Version)
 			}
 		},
@@ -171,15 +172,15 @@ var settingsCases = []testCase{
 		"The watcher gets each new Settings after Settings returns it and before the call returns, and never an older one after a newer.",
 		func(f *fixture) {
 			var told atomic.Uint64
-			f.store.WatchSettings(func(s *settings.Settings) {
+			stop := f.store.Watch(store.Watcher{Settings: func(s *settings.Settings) {
 				v := s.Queue(task.DefaultNamespace, "mail").Version
 				if old := told.Swap(v); old >= v {
 					f.Errorf("version %d after %d", v, old)
 				}
-				if shown := f.store.Settings().Queue(task.DefaultNamespace, "mail").Version; shown < v {
+				if shown := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail").Version; shown < v {
 					f.Errorf("the watcher got version %d, Settings returned %d", v, shown)
 				}
-			})
+			}})
 			f.together(func(int) {
 				r, err := f.store.Configure(f.Context(), start, []settings.Edit{settings.PutQueue{Queue: queueOf("mail")}})
 				if err != nil || r[0].Err != nil {
@@ -190,7 +191,7 @@ var settingsCases = []testCase{
 					f.Errorf("the reply had version %d, the watcher got %d", v, told.Load())
 				}
 			})
-			f.store.WatchSettings(nil)
+			stop()
 			f.edit(settings.PutQueue{Queue: queueOf("mail")})
 			if told.Load() != uint64(crowd()) {
 				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd())

@@ -85,7 +85,7 @@ func (c testCase) check(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	}()
 	c.run(f)
-	if f.store.Err() == nil && !t.Failed() {
+	if f.store.Standing().Err == nil && !t.Failed() {
 		CheckInvariants(t, f.store, start, namespaces...)
 	}
 }
@@ -125,7 +125,7 @@ func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 	for _, edit := range edits {
 		edit(&s)
 	}
-	if f.store.Settings().Namespace(s.Namespace) == nil {
+	if f.store.Standing().Settings.Namespace(s.Namespace) == nil {
 		f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: s.Namespace}})
 	}
 	if err := s.Validate(start); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -124,7 +125,7 @@ var taskCases = []testCase{
 			both(false)
 			f.claim(start, f.get("a"), "token")
 			both(true)
-			if n, err := f.store.Reap(f.Context(), start+30_000, 9); err != nil || n != 1 {
+			if n, err := f.store.(store.Reaper).Reap(f.Context(), start+30_000, 9); err != nil || n != 1 {
 				f.Fatalf("Reap: %d, %v", n, err)
 			}
 			both(true)

@@ -54,7 +54,7 @@ func look(ctx context.Context, s store.Store) (view, error) {
 		}
 	}
 	for kind := settings.QueueKind; kind <= settings.SecretKind; kind++ {
-		v.Settings = append(v.Settings, s.Settings().List(kind, "")...)
+		v.Settings = append(v.Settings, s.Standing().Settings.List(kind, "")...)
 	}
 	if v.Counts, err = s.Counts(ctx); err != nil {
 		return view{}, fmt.Errorf("counts: %w", err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,11 +36,11 @@ var watchCases = []testCase{
 		"The task of a hint can be read at once: a watcher that peeks must find it, or it would sleep past it.",
 		func(f *fixture) {
 			hinted := make(chan task.Entry, 100) // room for all hints: a watcher must not block
-			f.store.Watch(func(entries []task.Entry) {
+			stop := f.store.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
 				for _, e := range entries {
 					hinted <- e
 				}
-			})
+			}})
 			for i := range 10 {
 				f.create(fmt.Sprintf("t%d", i))
 				select {
@@ -51,7 +52,7 @@ var watchCases = []testCase{
 					f.Fatal("no hint of a task created in a quiet store")
 				}
 			}
-			f.store.Watch(nil)
+			stop()
 		},
 	},
 	{
@@ -99,11 +100,11 @@ var watchCases = []testCase{
 	},
 	{
 		"a watcher can be removed",
-		"After Watch(nil) no watcher is called, and the store works on.",
+		"After stop no watcher is called, and the store works on.",
 		func(f *fixture) {
 			w := f.watch()
 			w.await(f.create("before").Entry())
-			f.store.Watch(nil)
+			w.stop()
 			f.create("after")
 			second := f.watch()
 			second.await(f.create("later").Entry())
@@ -116,7 +117,8 @@ var watchCases = []testCase{
 
 // watcher collects hints.
 type watcher struct {
-	f *fixture
+	f    *fixture
+	stop func()
 
 	mu   sync.Mutex // guards everything below
 	seen map[task.Entry]bool
@@ -126,7 +128,7 @@ type watcher struct {
 // watch makes a watcher the store's watcher.
 func (f *fixture) watch() *watcher {
 	w := &watcher{f: f, seen: map[task.Entry]bool{}, news: make(chan struct{})}
-	f.store.Watch(w.hint)
+	w.stop = f.store.Watch(store.Watcher{Tasks: w.hint})
 	return w
 }
 

@@ -40,9 +40,10 @@ type index struct {
 	reads   int
 }
 
-func (i *index) LaneNamespaces(context.Context) ([]string, error) { return []string{"all"}, i.err }
-
-func (i *index) LanePages(context.Context, task.Millis, []store.LanePageRead) ([]store.LanePage, error) {
+func (i *index) LanePages(_ context.Context, _ task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
+	if reads[0].Namespace == "" {
+		return []store.LanePage{store.NamespacePage([]string{"all"})}, i.err
+	}
 	return []store.LanePage{{Heads: i.heads, Last: true}}, nil
 }
 
@@ -83,8 +84,10 @@ func full(t *testing.T) *Metrics {
 		Connections: func() int { return 5 },
 		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
 		Breakers:    func() int { return 1 },
-		Standing:    func() store.Standing { return store.Standing{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1} },
-		Spans:       func() Spans { return Spans{Exported: 4} },
+		Standing: func() store.Membership {
+			return store.Membership{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1}
+		},
+		Spans: func() Spans { return Spans{Exported: 4} },
 	})
 	return m
 }

@@ -238,7 +238,7 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(skippedDesc, d.Skipped.Overlap, recurrence.SkippedOverlap)
 }
 
-func (c *collection) standing(s store.Standing) {
+func (c *collection) standing(s store.Membership) {
 	c.gauge(shardsDesc, float64(s.Shards))
 	c.gauge(ownedDesc, float64(s.Owned))
 	c.gauge(nodesDesc, float64(s.Nodes))

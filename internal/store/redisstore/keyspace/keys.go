@@ -37,6 +37,7 @@ type Keys struct {
 
 	Nodes   string // the hash of heartbeats and drains
 	NodesID string // holds the store's identity
+	Sums    string // the sums that the nodes publish
 
 	// Changes is the channel on which nodes announce that they joined, left,
 	// released shards, or are drained.
@@ -59,7 +60,7 @@ func NewKeys(prefix string, database int) *Keys {
 		prefix: p, database: end, Meta: p + "meta",
 		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsID: settings + "id",
 		Edits: settings + "edits" + end,
-		Nodes: p + "nodes", NodesID: nodes + "id",
+		Nodes: p + "nodes", NodesID: nodes + "id", Sums: nodes + "sums",
 		Changes: p + "nodes" + end,
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
@@ -47,7 +47,6 @@ type Index struct {
 	shards  []*keyspace.Shard
 	own     *registry.Member
 	bounds  bounds
-	watcher atomic.Pointer[func([]task.Entry)]
 }
 
 // Config connects an Index to its store.
@@ -55,21 +54,13 @@ type Config struct {
 	Poll   time.Duration      // the time between two reads of the index of lanes
 	Now    func() task.Millis // the time by which tasks are due
 	Logger *slog.Logger
+
+	Watchers *store.Watchers // get new entries in owned shards
 }
 
 // New returns an index of the lanes in the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member) *Index {
 	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}}
-}
-
-// Watch sets the function that is called with new entries in owned shards. nil
-// removes it.
-func (l *Index) Watch(hint func([]task.Entry)) {
-	if hint == nil {
-		l.watcher.Store(nil)
-		return
-	}
-	l.watcher.Store(&hint)
 }
 
 func (l *Index) shard(key task.Key) *keyspace.Shard {
@@ -93,7 +84,7 @@ func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	for _, h := range hs {
 		h.Ready.Store(true)
 	}
-	if l.watcher.Load() == nil {
+	if l.config.Watchers.Tasks() == nil {
 		return nil
 	}
 	return l.follow(ctx, leads, until)
@@ -246,8 +237,8 @@ func addMark(h *registry.OwnedShard, e task.Entry) {
 
 // hint calls the watcher.
 func (l *Index) hint(entries []task.Entry) {
-	if hint := l.watcher.Load(); hint != nil && len(entries) > 0 {
-		(*hint)(entries)
+	if hint := l.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
+		hint(entries)
 	}
 }
 

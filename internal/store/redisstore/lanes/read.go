@@ -15,8 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Namespaces returns the namespaces that have lanes in owned shards.
-func (l *Index) Namespaces() []string {
+// namespaces returns the namespaces that have lanes in owned shards.
+func (l *Index) namespaces() []string {
 	names := map[string]struct{}{}
 	for _, h := range l.own.Owned() {
 		for _, name := range h.Lowwater.Namespaces() {
@@ -31,7 +31,11 @@ func (l *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.Lan
 	owned := l.own.Owned()
 	pages := make([]store.LanePage, len(reads))
 	for i, r := range reads {
-		pages[i] = pageOf(owned, until, r)
+		if r.Namespace == "" {
+			pages[i] = store.NamespacePage(l.namespaces())
+		} else {
+			pages[i] = pageOf(owned, until, r)
+		}
 	}
 	return pages
 }

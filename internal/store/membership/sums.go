@@ -1,0 +1,104 @@
+package membership
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// sumsFresh is the largest age of published sums that are used. Owners publish with
+// each heartbeat, a second apart.
+const sumsFresh = 1500 * time.Millisecond
+
+// sums are the counts of the records in the shards of one node, as it publishes them.
+type sums struct {
+	At         task.Millis            `json:"at"` // when the node began to count
+	Shards     []byte                 `json:"shards"`
+	Namespaces map[string]task.Counts `json:"namespaces"`
+}
+
+// publishSums publishes the sums of this node's shards with each heartbeat, until ctx
+// ends. Quotas need them: each node that creates tasks reads the sums of the nodes, which
+// is one call, and not the counts of all shards.
+func (o *Member) publishSums(ctx context.Context) {
+	for {
+		pause := time.NewTimer(o.config.UntilNext(o.config.Heartbeat))
+		select {
+		case <-pause.C:
+			o.within(ctx, func(ctx context.Context) { o.config.Note("publish the counts of tasks", o.publish(ctx)) })
+		case <-ctx.Done():
+			pause.Stop()
+			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stepEnds)
+			defer stop()
+			_ = o.registry.Publish(ctx, o.self.Name, nil)
+			return
+		}
+	}
+}
+
+func (o *Member) publish(ctx context.Context) error {
+	own := sums{At: o.config.Now(), Shards: make([]byte, (len(o.owned)+7)/8)}
+	var shards []int
+	for _, h := range o.Owned() {
+		shards = append(shards, h.Shard)
+		own.Shards[h.Shard/8] |= 1 << (h.Shard % 8)
+	}
+	if len(shards) == 0 {
+		return nil
+	}
+	var err error
+	if own.Namespaces, err = o.config.Count(ctx, shards); err != nil || own.Namespaces == nil {
+		return err
+	}
+	data, err := json.Marshal(own)
+	if err != nil {
+		return err
+	}
+	return o.registry.Publish(ctx, o.self.Name, data)
+}
+
+// Sums returns the counts of the namespaces that Config.Count of every node counts, in
+// all shards, and the time that they show, at most sumsFresh ago. It returns false unless
+// exactly one node has published each shard since: after a node has died, some are
+// missing for a while, and after a move some are published twice.
+func (o *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.Millis, whole bool) {
+	published, err := o.registry.Published(ctx)
+	if err != nil {
+		return nil, 0, false
+	}
+	now := o.config.Now()
+	all, at = map[string]task.Counts{}, now
+	seen, n := make([]byte, (len(o.owned)+7)/8), 0
+	in, nodes := map[string]int{}, 0
+	for node, data := range published {
+		var one sums
+		if err := json.Unmarshal(data, &one); err != nil || len(one.Shards) != len(seen) || now.Sub(one.At).Abs() > sumsFresh {
+			if now.Sub(one.At) > time.Minute {
+				_ = o.registry.Publish(ctx, node, nil) // else the names of dead nodes would pile up
+			}
+			continue
+		}
+		for i := range len(o.owned) {
+			if bit := byte(1 << (i % 8)); one.Shards[i/8]&bit != 0 {
+				if seen[i/8]&bit != 0 {
+					return nil, 0, false
+				}
+				seen[i/8] |= bit
+				n++
+			}
+		}
+		for name, c := range one.Namespaces {
+			have := all[name]
+			have.Add(c)
+			all[name] = have
+			in[name]++
+		}
+		nodes++
+		at = min(at, one.At)
+	}
+	maps.DeleteFunc(all, func(name string, _ task.Counts) bool { return in[name] < nodes })
+	return all, at, n == len(o.owned)
+}

@@ -1,0 +1,38 @@
+package store
+
+import "github.com/foliot/foliot/internal/settings"
+
+// Standing is a process's view of a store.
+type Standing struct {
+	// Durability is the level that a nil error of a mutation means: "memory",
+	// "synced", .... A Reply reports if a change reached a lower level.
+	Durability string
+
+	// Err is nil while the store works, and otherwise the reason why it does not:
+	// ErrUnavailable if the failure may end by itself, ErrStoreUnfit if the store
+	// accepts no new tasks until its servers are configured as before. With any
+	// other error the store has stopped for good.
+	Err error
+
+	// Settings are all settings that are durable now; in a shared store they are
+	// at most a second old. Never nil.
+	Settings *settings.Settings
+
+	Shared bool // other processes can use the store
+
+	Membership
+}
+
+// Membership is a node's view of its part in a cluster.
+type Membership struct {
+	Node      string // the name of this node
+	Shards    int    // the number of shards
+	Owned     int    // owned by this node
+	Nodes     int    // live ones, as of the last heartbeat
+	Takeovers uint64 // shards that it took after the leases of other nodes had ended
+	Lost      uint64 // its own leases that ended before they could be renewed
+	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
+	Rollbacks uint64 // times that the store has older data than before: it lost the end of its file, was restored from an older copy, or failed over to a replica that was behind
+	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
+	Unfit     bool   // the store takes no new tasks, because it can lose them: ErrStoreUnfit
+}
