@@ -100,8 +100,7 @@ func (q query) Records(ctx context.Context, keys []task.Key, _ *task.Filter, bod
 
 // Lanes implements kernel.Reader.
 func (q query) Lanes(ctx context.Context, r kernel.LaneRead) (kernel.Lanes, error) {
-	even := r.Limit / len(q.shards)
-	most := even + 3*int(math.Sqrt(float64(even))) + 1 // most shards have fewer lanes, because lanes are spread at random
+	most := r.Limit*7/6/len(q.shards) + 1 // more than an even part, because lanes are spread at random
 	found, err := redisconn.Read(ctx, q.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(q.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Zrange().Key(sh.Lanes).Min("-inf").Max(redisconn.Score(r.Until)).Byscore().Limit(0, int64(most)).Withscores().Build()
 	})...)
