@@ -2,13 +2,11 @@ package identity
 
 import "time"
 
-// A Redis that was restored from an older copy, or lost the end of its file, has
-// the identity of the store but older data. Tasks accepted since then are gone,
-// and cancels and deliveries since then are undone. No clock is needed to notice
-// that: each process compares the counts of its own confirmed changes
-// (redisconn.Counters), which is exact. To notice lost changes of processes that
-// have ended, it compares the number of heartbeats of all nodes. A failover loses
-// some heartbeats too, because none waits for a replica.
+// A Redis that was restored from an older copy, or lost the end of its file, has the
+// identity of the store but older data. Each process compares the counts of its own
+// confirmed changes (redisconn.Counters), which is exact. To notice lost changes of
+// processes that have ended, it compares the number of heartbeats of all nodes. A
+// failover loses some heartbeats too, because none waits for a replica.
 
 // rollbackBeats is more heartbeats of each node than a failover can lose.
 const rollbackBeats = 10

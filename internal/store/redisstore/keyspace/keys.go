@@ -15,15 +15,13 @@ const DefaultPrefix = "foliot"
 // Keys names the keys and channels of a store. Stores with different prefixes
 // share nothing, so several can be in the same servers.
 type Keys struct {
-	// Meta is the hash of values that all nodes must share. The first node that
-	// opens a store writes it (identity/scripts/meta.lua), and the other nodes
-	// compare.
+	// Meta is the hash of values that all nodes must share. The first node writes it
+	// (identity/scripts/meta.lua).
 	//
 	//	format   of keys, values, scripts and messages: codec.Format
 	//	shards   the number of shards, which never changes
-	//	lease    Config.ShardLease in milliseconds. It must not change while any node
-	//	         is live. It decides when a node counts as dead. If nodes disagreed, they
-	//	         would repeatedly take shards from each other
+	//	lease    Config.ShardLease in milliseconds. If live nodes disagreed, they would
+	//	         repeatedly take shards from each other
 	//	identity the identity of the store (package identity)
 	//	whole    "1" if every part has the identity, confirmed by every replica that followed
 	Meta string

@@ -29,12 +29,9 @@ var (
 // value, so no two values of a record are equal.
 const stampLen = 8
 
-// inlineBody is the largest body that is stored in a record. A larger
-// body has its own hash entry, which a claim does not rewrite. An entry needs
-// about 80 bytes of memory more than a body in the record. It also needs a
-// command to write it and one to remove it. In the append-only file these
-// commands are as large as two copies of a body of about 128 bytes. A task that
-// is delivered at once writes its record twice with the body.
+// inlineBody is the largest body that is stored in a record. A larger body has its own
+// hash entry, which a claim does not rewrite, but which needs 80 bytes of memory, and
+// two commands: in the append-only file they are as large as two copies of this body.
 const inlineBody = 128
 
 // valueSpace is the space in which a value is encoded without an allocation.
@@ -79,10 +76,8 @@ func NewStamp() string {
 	return string(b[:])
 }
 
-// Replacement returns the item that replaces old with t, and t's body if t
-// carries one. If t is nil, the record is removed. Replacement also returns the
-// record as it is after the item is applied. Its Task is t, with a body that t
-// carries.
+// Replacement returns the item that replaces old with t, and t's body if t carries
+// one, and the record after the item is applied. If t is nil, the record is removed.
 func Replacement(s *keyspace.Shard, old Record, t *task.Task) (redisconn.Item, Record) {
 	it := redisconn.Item{Shard: s, Field: keyspace.Field(cmp.Or(t, old.Task).Key()), Expected: old.Stamp}
 	var after Record

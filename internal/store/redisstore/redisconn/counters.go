@@ -6,15 +6,13 @@ import (
 	"sync"
 )
 
-// A server that lost the end of its file, or a replica that was behind, has the
-// identity of the store but lacks confirmed changes. So each process counts its
-// changes in a field of the hash that holds the identity, in the script run that
-// makes them. A count that is lower than the highest confirmed one is a loss.
-// Claims and extensions are not counted, because a failover may lose them.
+// Each process counts its changes in a field of the hash that holds the identity, in
+// the run that makes them. A count that is lower than the highest confirmed one shows
+// that the server lost the end of its file, or was a replica that was behind. Claims
+// and extensions are not counted, because a failover may lose them.
 //
-// A process chooses its field at random from a fixed number, so that fields of
-// ended processes need no removal. If two processes have the same field, the
-// changes of one can hide a loss of the other.
+// The field is chosen at random, so that fields of ended processes need no removal. If
+// two processes have the same field, the changes of one can hide a loss of the other.
 const counterFields = 64
 
 // Counters holds the counts that the servers confirmed to this process.

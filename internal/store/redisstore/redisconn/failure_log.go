@@ -28,9 +28,8 @@ const (
 )
 
 // FailureLog logs failures of actions that are tried again and again: the first
-// failure, then one line a minute, and the end. Without it, a Redis that is
-// away would fill the log. While Redis is away, all actions count as one
-// failure.
+// failure, then one line a minute, and the end. While Redis is away, all actions count
+// as one failure.
 type FailureLog struct {
 	logger *slog.Logger
 

@@ -60,10 +60,9 @@ func (c Config) unlessEmbedded(words string) string {
 	return words
 }
 
-// refusals returns the reasons that make a server unfit under c. Each names the
-// setting, the remedy, and the flag that accepts the server, if the program has
-// flags. A setting that INFO does not contain is not a reason. The exception is
-// appendfsync at the level Strict, which guarantees synced writes.
+// refusals returns the reasons that make a server unfit under c, each with the remedy.
+// A setting that INFO does not contain is no reason, except for appendfsync at the
+// level Strict, which guarantees synced writes.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))

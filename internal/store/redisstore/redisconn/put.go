@@ -177,10 +177,9 @@ func readOutcome(m rueidis.RedisMessage) (Outcome, error) {
 	return Outcome{Status: status, Value: value}, err
 }
 
-// divide groups items into writes, and returns the indexes of the items of each
-// write. Items that create tasks go into writes of their own, because a full
-// server refuses a whole run. Items of one shard go into as few runs as
-// possible, because one command writes for all items of a shard.
+// divide groups items into writes, and returns the indexes of the items of each.
+// Items that create tasks go into writes of their own, because a full server refuses a
+// whole run. Items of one shard share runs, because one command writes for all of them.
 func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int) {
 	type kind struct {
 		slot uint16
