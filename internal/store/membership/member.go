@@ -177,9 +177,12 @@ func (o *Member) Owns(i int) *Owned {
 
 // Owned returns the shards that this process owns and that are Ready.
 func (o *Member) Owned() []*Owned {
-	all := make([]*Owned, 0, len(o.owned))
+	if o.config.Closed() {
+		return nil
+	}
+	all, now := make([]*Owned, 0, len(o.owned)), o.instant(time.Now())
 	for i := range o.owned {
-		if h := o.Owns(i); h != nil && h.Ready.Load() {
+		if h := o.owned[i].Load(); h != nil && h.Ready.Load() && h.holds(now) {
 			all = append(all, h)
 		}
 	}

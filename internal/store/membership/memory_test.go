@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 
 // memory is a registry for tests. Its clock can be set.
 type memory struct {
+	closed atomic.Bool // nodes own nothing, and do not divide the shards again
+
 	mu     sync.Mutex // guards everything below
 	ahead  time.Duration
 	peers  map[string]Peer // by name; a duplicate has the name with a slash
@@ -305,7 +308,7 @@ func start(m *memory, name string) *node {
 			return task.FloorMillis(m.nowLocked())
 		},
 		Count: n.link.count,
-		Lag:   func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: func() bool { return false },
+		Lag:   func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
 		Acquired: func(*Owned) func() { return func() {} },
 		Prepare: func(_ context.Context, owned []*Owned) error {
 			for _, h := range owned {

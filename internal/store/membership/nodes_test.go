@@ -170,7 +170,7 @@ func TestTheCallsOfANodeGrowWithItsOwnShards(t *testing.T) {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				shards, seconds := 4096, 60
+				shards, seconds := 4096, 12
 				if testing.Short() {
 					shards = 512
 				}
@@ -181,9 +181,9 @@ func TestTheCallsOfANodeGrowWithItsOwnShards(t *testing.T) {
 				}
 				time.Sleep(2 * lease)
 				before, calls := m.counted()
-				for range seconds { // each creates tasks in namespaces with quotas
+				for range seconds { // some create tasks in namespaces with quotas
 					time.Sleep(time.Second)
-					for _, n := range nodes {
+					for _, n := range nodes[:3] {
 						if all, _, whole := n.Sums(t.Context()); !whole || all["limited"].Bytes != int64(shards*(shards+1)/2) {
 							t.Fatal(all, whole)
 						}

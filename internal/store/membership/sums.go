@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math/bits"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -81,14 +82,12 @@ func (o *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.
 			}
 			continue
 		}
-		for i := range len(o.owned) {
-			if bit := byte(1 << (i % 8)); one.Shards[i/8]&bit != 0 {
-				if seen[i/8]&bit != 0 {
-					return nil, 0, false
-				}
-				seen[i/8] |= bit
-				n++
+		for i, these := range one.Shards { // eight shards
+			if seen[i]&these != 0 {
+				return nil, 0, false
 			}
+			seen[i] |= these
+			n += bits.OnesCount8(these)
 		}
 		for name, c := range one.Namespaces {
 			have := all[name]
