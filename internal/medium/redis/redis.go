@@ -18,7 +18,7 @@ const (
 	// leases. This interval uses half of the second, and the other half is for
 	// all other delays. With an interval of one second, 7 of 2,444 tasks
 	// started only a few milliseconds before the limit, or after it. Each run
-	// costs a master one ZRANGE per shard.
+	// costs a master one script with one ZRANGE per shard.
 	reapEvery = 500 * time.Millisecond
 	// gather is dispatch.Config.Gather. At a thousand tasks a second it adds
 	// 1.2 ms to the median lateness, and fewer calls reach Redis.

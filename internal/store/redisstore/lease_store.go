@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
@@ -81,13 +83,19 @@ func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, index func(*registry.OwnedShard) string) ([]task.Key, error) {
-	found, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(s.own.Owned(), func(b rueidis.Builder, h *registry.OwnedShard) rueidis.Completed {
-		return b.Zrange().Key(index(h)).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
-	})...)
+	parts, _ := redisconn.Group(s.servers.Cluster, s.own.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	runs := make([]redisconn.Run, len(parts))
+	for i, part := range parts { // one run reads many indexes for the cost of two commands
+		runs[i].Args = []string{redisconn.Score(now)}
+		for _, h := range part {
+			runs[i].Keys, runs[i].Args = append(runs[i].Keys, index(h)), append(runs[i].Args, "0", strconv.Itoa(limit))
+		}
+	}
+	found, err := redisconn.ReadRuns(ctx, s.servers, lanes.ScoreLists, lanes.Listing, runs...)
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(found...)
+	all := slices.Concat(slices.Concat(found...)...)
 	slices.SortFunc(all, func(a, b rueidis.ZScore) int {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Member, b.Member))
 	})

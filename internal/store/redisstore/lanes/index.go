@@ -22,7 +22,7 @@ var sources embed.FS
 
 // The scripts of this package. Each has the name of its file.
 var (
-	listing = redisconn.NewScript(sources, redisconn.Reads, "lanes")
+	Listing = redisconn.NewScript(sources, redisconn.Reads, "lanes")
 	peeking = redisconn.NewScript(sources, redisconn.Reads, "peek")
 	raise   = redisconn.NewScript(sources, redisconn.Writes, "raise")
 )
@@ -109,7 +109,7 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
-	results, err := redisconn.ReadRuns(ctx, l.servers, scoreLists, listing, runs...)
+	results, err := redisconn.ReadRuns(ctx, l.servers, ScoreLists, Listing, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
@@ -134,8 +134,8 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 	return nil
 }
 
-// scoreLists decodes the replies of scripts that read sorted sets.
-func scoreLists(r rueidis.RedisResult) ([][]rueidis.ZScore, error) {
+// ScoreLists decodes the replies of scripts that read sorted sets.
+func ScoreLists(r rueidis.RedisResult) ([][]rueidis.ZScore, error) {
 	lists, err := r.ToArray()
 	all := make([][]rueidis.ZScore, len(lists))
 	for i := 0; i < len(lists) && err == nil; i++ {

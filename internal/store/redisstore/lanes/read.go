@@ -224,7 +224,7 @@ func (l *Index) Read(ctx context.Context, reads []Read) ([][]task.Entry, error) 
 			runs[i].Args = append(runs[i].Args, redisconn.Score(r.After.Due), r.After.Name, redisconn.Score(r.Until), strconv.Itoa(r.Limit))
 		}
 	}
-	results, err := redisconn.ReadRuns(ctx, l.servers, scoreLists, peeking, runs...)
+	results, err := redisconn.ReadRuns(ctx, l.servers, ScoreLists, peeking, runs...)
 	if err != nil {
 		return nil, err
 	}
