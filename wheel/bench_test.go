@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// The benchmarks run package time and the wheel in one run, with the same
-// pending timers. Run them on one core (-cpu 1) to compare them with the
-// figures in the commit messages:
+// make bench measures package time and other timers beside the wheel. These
+// benchmarks compare the wheel with itself before a change, best on one core:
 //
 //	go test -run '^$' -bench . -cpu 1 ./wheel
 
@@ -45,23 +44,6 @@ func standing(n int) (*Wheel[int], []ID) {
 	return w, ids
 }
 
-func standingTime(n int) []*time.Timer {
-	r := newRand()
-	ts := make([]*time.Timer, n)
-	f := func() {}
-	for i := range ts {
-		ts[i] = time.AfterFunc(someDelay(r), f)
-	}
-	runtime.GC()
-	return ts
-}
-
-func stopAll(ts []*time.Timer) {
-	for _, t := range ts {
-		t.Stop()
-	}
-}
-
 // delays are random numbers drawn before the measurement.
 func delays() *[1 << 12]time.Duration {
 	r := newRand()
@@ -72,18 +54,10 @@ func delays() *[1 << 12]time.Duration {
 	return &ds
 }
 
-// timeToo reports whether package time is measured too. With 10^7 timers it
-// takes a minute to set up and stop.
-func timeToo(b *testing.B, n int) {
-	if n > 1_000_000 && testing.Short() {
-		b.Skip("slow")
-	}
-}
-
 func BenchmarkAddRemove(b *testing.B) {
 	ds := delays()
 	for _, n := range standings {
-		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			w, _ := standing(n)
 			defer w.Close()
 			b.ReportAllocs()
@@ -94,25 +68,12 @@ func BenchmarkAddRemove(b *testing.B) {
 				i++
 			}
 		})
-		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
-			timeToo(b, n)
-			ts := standingTime(n)
-			defer stopAll(ts)
-			b.ReportAllocs()
-			f := func() {}
-			defer reportCPU(b)()
-			i := 0
-			for b.Loop() {
-				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()
-				i++
-			}
-		})
 	}
 }
 
 func BenchmarkExtendRandom(b *testing.B) {
 	for _, n := range standings {
-		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			w, ids := standing(n)
 			defer w.Close()
 			r := newRand()
@@ -123,45 +84,23 @@ func BenchmarkExtendRandom(b *testing.B) {
 				w.Extend(ids[r.IntN(n)], d)
 			}
 		})
-		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
-			timeToo(b, n)
-			ts := standingTime(n)
-			defer stopAll(ts)
-			r := newRand()
-			b.ReportAllocs()
-			defer reportCPU(b)()
-			for b.Loop() {
-				ts[r.IntN(n)].Reset(time.Hour)
-			}
-		})
 	}
 }
 
 func BenchmarkExtendHot(b *testing.B) {
-	b.Run("wheel", func(b *testing.B) {
-		w, ids := standing(1000)
-		defer w.Close()
-		b.ReportAllocs()
-		defer reportCPU(b)()
-		for b.Loop() {
-			w.Extend(ids[0], time.Hour)
-		}
-	})
-	b.Run("time", func(b *testing.B) {
-		ts := standingTime(1000)
-		defer stopAll(ts)
-		b.ReportAllocs()
-		defer reportCPU(b)()
-		for b.Loop() {
-			ts[0].Reset(time.Hour)
-		}
-	})
+	w, ids := standing(1000)
+	defer w.Close()
+	b.ReportAllocs()
+	defer reportCPU(b)()
+	for b.Loop() {
+		w.Extend(ids[0], time.Hour)
+	}
 }
 
 func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 	ds := delays()
 	for _, n := range standings {
-		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			w, ids := standing(n)
 			defer w.Close()
 			r := newRand()
@@ -175,52 +114,21 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 				i++
 			}
 		})
-		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
-			timeToo(b, n)
-			ts := standingTime(n)
-			defer stopAll(ts)
-			r := newRand()
-			f := func() {}
-			b.ReportAllocs()
-			defer reportCPU(b)()
-			i := 0
-			for b.Loop() {
-				k := r.IntN(n)
-				ts[k].Stop()
-				ts[k] = time.AfterFunc(ds[i&(len(ds)-1)], f)
-				i++
-			}
-		})
 	}
 }
 
 // BenchmarkAddRemoveParallel is for -cpu 2 and more.
 func BenchmarkAddRemoveParallel(b *testing.B) {
 	ds := delays()
-	b.Run("wheel", func(b *testing.B) {
-		w, _ := standing(1_000_000)
-		defer w.Close()
-		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
-		b.ReportAllocs()
-		defer reportCPU(b)()
-		b.RunParallel(func(pb *testing.PB) {
-			for i := 0; pb.Next(); i++ {
-				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
-			}
-		})
-	})
-	b.Run("time", func(b *testing.B) {
-		ts := standingTime(1_000_000)
-		defer stopAll(ts)
-		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
-		f := func() {}
-		b.ReportAllocs()
-		defer reportCPU(b)()
-		b.RunParallel(func(pb *testing.PB) {
-			for i := 0; pb.Next(); i++ {
-				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()
-			}
-		})
+	w, _ := standing(1_000_000)
+	defer w.Close()
+	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+	b.ReportAllocs()
+	defer reportCPU(b)()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
+		}
 	})
 }
 
@@ -256,62 +164,36 @@ func BenchmarkFireMillion(b *testing.B) {
 			run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
 		})
 	}
-	b.Run("time", func(b *testing.B) {
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		var late lateness
-		run(b, func(d time.Duration) {
-			wg.Add(1)
-			due := time.Now().Add(d)
-			time.AfterFunc(d, func() {
-				l := time.Since(due)
-				mu.Lock()
-				late.record(l)
-				mu.Unlock()
-				wg.Done()
-			})
-		}, wg.Wait, func() Stats { return Stats{LateP50: late.percentile(50), LateP99: late.percentile(99)} })
-	})
 }
 
 // BenchmarkStanding measures the cost of a pending timer: its bytes, and the
 // time of a full collection.
 func BenchmarkStanding(b *testing.B) {
-	measure := func(b *testing.B, n int, fill func() (keep any), end func(keep any)) {
-		for b.Loop() {
-			before := heapInUse()
-			keep := fill()
-			b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/timer")
-			least := time.Hour // other programs may use the core during a collection
-			for range 5 {
-				start := time.Now()
-				runtime.GC()
-				least = min(least, time.Since(start))
-			}
-			b.ReportMetric(float64(least.Microseconds()), "GC-µs")
-			end(keep)
-		}
-	}
 	for _, n := range standings {
-		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
-			measure(b, n, func() any {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				before := heapInUse()
 				w := New(Config{}, func(int) {})
 				r := newRand()
 				for range n {
 					w.Add(someDelay(r), 1)
 				}
-				return w
-			}, func(keep any) { keep.(*Wheel[int]).Close() })
-		})
-		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
-			timeToo(b, n)
-			measure(b, n, func() any {
-				// The slice of timers counts: without it they could not be
-				// stopped.
-				return standingTime(n)
-			}, func(keep any) { stopAll(keep.([]*time.Timer)) })
+				reportStanding(b, before, n)
+				w.Close()
+			}
 		})
 	}
+}
+
+func reportStanding(b *testing.B, before uint64, n int) {
+	b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/timer")
+	least := time.Hour // other programs may use the core during a collection
+	for range 5 {
+		start := time.Now()
+		runtime.GC()
+		least = min(least, time.Since(start))
+	}
+	b.ReportMetric(float64(least.Microseconds()), "GC-µs")
 }
 
 func heapInUse() uint64 {

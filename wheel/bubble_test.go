@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,5 +70,28 @@ func TestTheFarthestDelaySaturates(t *testing.T) {
 		}
 		synctest.Wait()
 		w.Close()
+	})
+}
+
+// In a bubble, package time runs a timer that is due at once on the goroutine
+// that sets it. Under the race detector, two goroutines that do so at the same
+// time end the process (Go 1.26). So the driver must not leave such timers to
+// package time.
+func TestManyGoroutinesOfABubbleMayAddTimersDueAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const chains, links = 8, 3000
+		var fired atomic.Int64
+		for range chains {
+			var w *Wheel[int]
+			w = New(Config{Shards: 1}, func(v int) {
+				if fired.Add(1); v < links {
+					w.Add(0, v+1)
+				}
+			})
+			w.Add(0, 1)
+		}
+		if synctest.Wait(); fired.Load() != chains*links {
+			t.Errorf("%d of %d fired", fired.Load(), chains*links)
+		}
 	})
 }

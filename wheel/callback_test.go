@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,57 +67,6 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 			t.Error(err)
 		}
 		checkCounters(t, w)
-	})
-}
-
-// A callback that adds a timer due at once, which does the same, must not keep
-// other timers from firing.
-func TestAnEndlessChainStarvesNoTimer(t *testing.T) {
-	for _, run := range []Runner{Inline, Go} {
-		done := make(chan struct{})
-		var w *Wheel[int]
-		w = New(Config{Shards: 1, Run: run}, func(v int) {
-			if v == 0 {
-				w.Add(0, 0)
-				return
-			}
-			close(done)
-		})
-		w.Add(0, 0)
-		w.Add(20*time.Millisecond, 1)
-		select {
-		case <-done:
-		case <-time.After(time.Minute):
-			t.Error("starved")
-		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestTimersDueDuringAStallFireOnceInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
-			if r.fire(v); v == -1 {
-				time.Sleep(20 * time.Second) // the driver is blocked
-			}
-		})
-		w.Add(time.Millisecond, -1)
-		for i := range 1000 {
-			w.Add(time.Duration(i*7919%1000+2)*10*time.Millisecond, i*7919%1000)
-		}
-		time.Sleep(time.Minute)
-		got := r.values()
-		if len(got) != 1001 || !slices.IsSorted(got) {
-			t.Errorf("%d fired, in order: %v", len(got), slices.IsSorted(got))
-		}
-		for _, f := range r.firings()[1:] {
-			if f.at != 20*time.Second+time.Millisecond {
-				t.Fatalf("%d fired at %v, not at the end of the stall", f.v, f.at)
-			}
-		}
 	})
 }
 
@@ -273,23 +221,6 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 	})
 }
 
-func TestABlockedCallbackDelaysOnlyItsShard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		w := New(Config{Shards: 2, Run: Inline}, func(v int) {
-			r.fire(v)
-			time.Sleep(time.Hour)
-		})
-		addTo(w.shards[0], time.Second, 0)
-		addTo(w.shards[1], 2*time.Second, 1)
-		time.Sleep(3 * time.Second)
-		if got := r.values(); len(got) != 2 {
-			t.Errorf("fired %v", got)
-		}
-		time.Sleep(2 * time.Hour)
-	})
-}
-
 func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		var ended atomic.Int32
@@ -312,36 +243,5 @@ func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
 		if ended.Load() != 1 || w.Len() != 1 {
 			t.Error("a timer fired after Shutdown")
 		}
-	})
-}
-
-func TestCloseWaitsForTheHandOverUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		admitted := make(chan struct{})
-		var closed, late atomic.Bool
-		w := New(Config{Shards: 1, Run: runnerOf(func(f func()) {
-			<-admitted // as a full pool would
-			if closed.Load() {
-				late.Store(true)
-			}
-			go f()
-		})}, func(int) {})
-		w.Add(time.Second, 1)
-		w.Add(time.Second, 2)
-		time.Sleep(2 * time.Second)
-		go func() {
-			w.Close()
-			closed.Store(true)
-		}()
-		synctest.Wait()
-		if closed.Load() {
-			t.Error("Close did not wait for the hand-over")
-		}
-		close(admitted)
-		synctest.Wait()
-		if !closed.Load() || late.Load() || w.Len() != 1 {
-			t.Errorf("closed %v, handed over late %v, %d pending", closed.Load(), late.Load(), w.Len())
-		}
-		checkCounters(t, w)
 	})
 }

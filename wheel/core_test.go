@@ -1,10 +1,8 @@
 package wheel
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -305,41 +303,5 @@ func TestRemovedEntriesAreCompacted(t *testing.T) {
 	verify(t, &c.ticks)
 	if n := c.Advance(1<<22, 1<<30, func(ID, int) {}); n != len(ids) {
 		t.Errorf("%d fired, want %d", n, len(ids))
-	}
-}
-
-// picture draws the occupied slots.
-func picture(c *Core[int]) string {
-	h := &c.ticks
-	var b strings.Builder
-	fmt.Fprintf(&b, "cursor %d, %d pending\n", h.cursor, h.pending)
-	for slot := range uint(levels * slotCount) {
-		if l := &h.slots[slot]; l.n > 0 {
-			fmt.Fprintf(&b, "level %d slot %2d from %d: %d\n", slot>>slotBits, slot&slotMask, h.startOf(slot), l.n-l.stale)
-		}
-	}
-	return b.String()
-}
-
-func TestThePictureBeforeAndAfterAnAdvance(t *testing.T) {
-	c := NewCore[int](0)
-	for _, when := range []uint64{3, 64, 70, 5000} {
-		c.Add(when, 0)
-	}
-	before := `cursor 0, 4 pending
-level 0 slot  3 from 3: 1
-level 1 slot  1 from 64: 2
-level 2 slot  1 from 4096: 1
-`
-	after := `cursor 66, 2 pending
-level 0 slot  6 from 70: 1
-level 2 slot  1 from 4096: 1
-`
-	if got := picture(c); got != before {
-		t.Errorf("before:\n%swant:\n%s", got, before)
-	}
-	c.Advance(66, 10, func(ID, int) {})
-	if got := picture(c); got != after {
-		t.Errorf("after:\n%swant:\n%s", got, after)
 	}
 }

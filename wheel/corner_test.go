@@ -11,35 +11,6 @@ import (
 	"unsafe"
 )
 
-func TestStopWaitEndsAlthoughItsFunctionResetsTheTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var timers Timers
-		var runs atomic.Int64
-		made := make(chan *Timer, 1)
-		var timer atomic.Pointer[Timer]
-		again := func() {
-			if runs.Add(1) == 1 {
-				timer.Store(<-made)
-			}
-			time.Sleep(5 * time.Millisecond)
-			timer.Load().Reset(0)
-			time.Sleep(5 * time.Millisecond)
-		}
-		single := timers.AfterFunc(time.Millisecond, again)
-		made <- single
-		time.Sleep(3 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := single.StopWait(ctx); err != nil || runs.Load() != 1 {
-			t.Errorf("StopWait = %v after %d runs", err, runs.Load())
-		}
-		time.Sleep(time.Second)
-		if runs.Load() != 1 {
-			t.Errorf("%d runs in all", runs.Load())
-		}
-	})
-}
-
 func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := NewTimers(Config{MaxPending: 1})
@@ -123,21 +94,6 @@ func TestAScheduleThatExitsInARefusedRunCountsAsDropped(t *testing.T) {
 		}
 		if s := timers.Stats(); s.Fired != 1 || s.Dropped != 1 {
 			t.Errorf("fired %d, dropped %d", s.Fired, s.Dropped)
-		}
-	})
-}
-
-func TestATinyPeriodRunsOnceATick(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var timers Timers
-		var runs atomic.Int64
-		timer := timers.Every(1, func() { runs.Add(1) }, EveryOptions{})
-		time.Sleep(100 * time.Millisecond)
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if n := runs.Load(); n < 50 || n > 101 {
-			t.Errorf("%d runs in 100 ticks", n)
 		}
 	})
 }

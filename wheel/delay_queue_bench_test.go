@@ -21,7 +21,6 @@ func eachQueue(b *testing.B, f func(b *testing.B, q rivalQueue, tickets []ticket
 	for _, c := range rivalQueues {
 		b.Run(c.name, func(b *testing.B) {
 			q := c.open()
-			defer q.close()
 			tickets, r := make([]ticket, elements), newRand()
 			for i := range tickets {
 				tickets[i] = q.put(someDelay(r), i)
@@ -98,7 +97,6 @@ func BenchmarkDelayQueueMemory(b *testing.B) {
 	for _, c := range rivalQueues {
 		b.Run(c.name, func(b *testing.B) {
 			q := c.open()
-			defer q.close()
 			before, r := heapInUse(), newRand()
 			const n = 1_000_000
 			for i := range n {

@@ -12,7 +12,6 @@ type rivalQueue interface {
 	put(d time.Duration, v int) ticket
 	take(ctx context.Context) (int, error)
 	remove(t ticket) bool
-	close()
 }
 
 // A ticket removes an element. A queue uses one of the fields.
@@ -26,48 +25,16 @@ var rivalQueues = []struct {
 	open func() rivalQueue
 }{
 	{"DelayQueue", func() rivalQueue { return ownQueue{NewDelayQueue[int]()} }},
-	{"channel", func() rivalQueue { return newChannelQueue(0) }},
-	{"channel64", func() rivalQueue { return newChannelQueue(64) }},
 	{"heap", func() rivalQueue { return &heapQueue{start: time.Now(), look: make(chan struct{}, 1)} }},
-	{"loop", func() rivalQueue { return newLoopQueue() }},
 }
 
 type ownQueue struct{ *DelayQueue[int] }
 
 func (q ownQueue) put(d time.Duration, v int) ticket     { return ticket{id: q.Put(d, v)} }
 func (q ownQueue) take(ctx context.Context) (int, error) { return q.Take(ctx) }
-func (q ownQueue) close()                                {}
 func (q ownQueue) remove(t ticket) bool {
 	_, ok := q.Remove(t.id)
 	return ok
-}
-
-// channelQueue is a Wheel whose callback sends to a channel.
-type channelQueue struct {
-	wheel *Wheel[int]
-	due   chan int
-}
-
-func newChannelQueue(room int) *channelQueue {
-	due := make(chan int, room)
-	return &channelQueue{New(Config{Run: Inline, Shards: 1}, func(v int) { due <- v }), due}
-}
-
-func (q *channelQueue) put(d time.Duration, v int) ticket     { return ticket{id: q.wheel.Add(d, v)} }
-func (q *channelQueue) take(ctx context.Context) (int, error) { return receive(ctx, q.due) }
-func (q *channelQueue) close()                                { q.wheel.Close() }
-func (q *channelQueue) remove(t ticket) bool {
-	_, ok := q.wheel.Remove(t.id)
-	return ok
-}
-
-func receive(ctx context.Context, due <-chan int) (int, error) {
-	select {
-	case v := <-due:
-		return v, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
 }
 
 func wake(look chan<- struct{}) {
@@ -195,64 +162,4 @@ func (q *heapQueue) remove(t ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.items.remove(t.item)
-}
-
-func (q *heapQueue) close() {}
-
-// loopQueue is a heap that one goroutine owns. All calls go through channels.
-type loopQueue struct {
-	start time.Time
-	calls chan func(*itemHeap)
-	due   chan int
-	end   chan struct{}
-}
-
-func newLoopQueue() *loopQueue {
-	q := &loopQueue{time.Now(), make(chan func(*itemHeap)), make(chan int), make(chan struct{})}
-	go q.run()
-	return q
-}
-
-func (q *loopQueue) put(d time.Duration, v int) ticket {
-	item := &heapItem{when: time.Since(q.start) + d, value: v}
-	q.calls <- func(h *itemHeap) { heap.Push(h, item) }
-	return ticket{item: item}
-}
-
-func (q *loopQueue) take(ctx context.Context) (int, error) { return receive(ctx, q.due) }
-
-func (q *loopQueue) remove(t ticket) bool {
-	removed := make(chan bool, 1)
-	q.calls <- func(h *itemHeap) { removed <- h.remove(t.item) }
-	return <-removed
-}
-
-func (q *loopQueue) close() { close(q.end) }
-
-func (q *loopQueue) run() {
-	var items itemHeap
-	alarm := time.NewTimer(time.Hour)
-	defer alarm.Stop()
-	for {
-		var due chan<- int // nil unless an element is due
-		var first int
-		var rings <-chan time.Time
-		if len(items) > 0 {
-			if left := items[0].when - time.Since(q.start); left <= 0 {
-				due, first = q.due, items[0].value
-			} else {
-				alarm.Reset(left)
-				rings = alarm.C
-			}
-		}
-		select {
-		case call := <-q.calls:
-			call(&items)
-		case due <- first:
-			heap.Pop(&items)
-		case <-rings:
-		case <-q.end:
-			return
-		}
-	}
 }

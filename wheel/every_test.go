@@ -452,28 +452,6 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	}
 }
 
-func TestOptionsOfEveryWorkTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var timers Timers
-		start := time.Now()
-		var mu sync.Mutex
-		var began []time.Duration
-		timer := timers.Every(time.Second, func() {
-			mu.Lock()
-			began = append(began, time.Since(start))
-			mu.Unlock()
-			time.Sleep(time.Second / 2)
-		}, EveryOptions{Missed: FixedDelay, Immediately: true})
-		time.Sleep(4 * time.Second)
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		if want := []time.Duration{0, 1500 * time.Millisecond, 3 * time.Second}; !slices.Equal(began, want) {
-			t.Errorf("began at %v, want %v", began, want)
-		}
-	})
-}
-
 func TestAZeroPoolIsRefused(t *testing.T) {
 	defer func() {
 		if recover() == nil {

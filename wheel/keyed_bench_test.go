@@ -5,175 +5,81 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 )
 
-// The benchmarks compare Keyed with the code that it replaces: a map of package
-// time's timers behind a mutex.
-
-// keyedTimers is the interface that the benchmarks use for both.
-type keyedTimers[K comparable] interface {
-	set(key K, v int, d time.Duration)
-	move(key K, d time.Duration)
-	remove(key K)
-	end()
-}
-
-type byKeyed[K comparable] struct{ *Keyed[K, int] }
-
-func newByKeyed[K comparable]() keyedTimers[K] {
-	return byKeyed[K]{NewKeyed(Config{}, func(K, int) {})}
-}
-
-func (k byKeyed[K]) set(key K, v int, d time.Duration) { _, _ = k.Set(key, d, v) }
-func (k byKeyed[K]) move(key K, d time.Duration)       { k.Move(key, d) }
-func (k byKeyed[K]) remove(key K)                      { k.Remove(key) }
-func (k byKeyed[K]) end()                              { k.Close() }
-
-// byMap is the smallest correct solution: the callback removes its entry, if
-// the entry is still its own.
-type byMap[K comparable] struct {
-	mu     sync.Mutex // guards timers
-	timers map[K]*mapTimer
-}
-
-type mapTimer struct {
-	timer *time.Timer
-	v     int
-}
-
-func newByMap[K comparable]() keyedTimers[K] { return &byMap[K]{timers: make(map[K]*mapTimer)} }
-
-func (m *byMap[K]) set(key K, v int, d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t := m.timers[key]; t != nil && t.timer.Stop() {
-		t.v = v
-		t.timer.Reset(d)
-		return
-	}
-	t := &mapTimer{v: v}
-	t.timer = time.AfterFunc(d, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.timers[key] == t {
-			delete(m.timers, key)
-		}
-	})
-	m.timers[key] = t
-}
-
-func (m *byMap[K]) move(key K, d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t := m.timers[key]; t != nil && t.timer.Stop() {
-		t.timer.Reset(d)
-	}
-}
-
-func (m *byMap[K]) remove(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t := m.timers[key]; t != nil && t.timer.Stop() {
-		delete(m.timers, key)
-	}
-}
-
-func (m *byMap[K]) end() {
-	for key := range m.timers {
-		m.remove(key)
-	}
-}
-
 func intKey(i int) int       { return int(uint64(i) * 0x9E3779B97F4A7C15) }
 func stringKey(i int) string { return "user:" + strconv.Itoa(1_000_000+i) }
 
-// benchmarkKeyed runs one operation on random keys while n keys are pending.
-func benchmarkKeyed[K comparable](b *testing.B, key func(int) K, operate func(m keyedTimers[K], key, other K, d time.Duration)) {
-	ds := delays()
-	for _, n := range []int{1_000, 1_000_000} {
-		keys := make([]K, 2*n) // the second half are not pending
-		for i := range keys {
-			keys[i] = key(i)
-		}
-		for name, open := range map[string]func() keyedTimers[K]{"keyed": newByKeyed[K], "map": newByMap[K]} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				m := open()
-				defer m.end()
-				r := newRand()
-				for i := range n {
-					m.set(keys[i], 1, someDelay(r))
-				}
-				runtime.GC()
-				b.ReportAllocs()
-				defer reportCPU(b)()
-				i := 0
-				for b.Loop() {
-					k := r.IntN(n)
-					operate(m, keys[k], keys[n+k], ds[i&(len(ds)-1)])
-					i++
-				}
-			})
-		}
+// BenchmarkKeyed runs each operation on random keys while many are pending.
+func BenchmarkKeyed(b *testing.B) {
+	b.Run("string/Replace", func(b *testing.B) {
+		benchmarkKeyed(b, stringKey, func(k *Keyed[string, int], key, _ string, d time.Duration) { _, _ = k.Set(key, d, 2) })
+	})
+	for name, operate := range map[string]func(k *Keyed[int, int], key, other int, d time.Duration){
+		"Replace": func(k *Keyed[int, int], key, _ int, d time.Duration) { _, _ = k.Set(key, d, 2) },
+		"PutOff":  func(k *Keyed[int, int], key, _ int, _ time.Duration) { k.Move(key, time.Hour) },
+		"Move":    func(k *Keyed[int, int], key, _ int, d time.Duration) { k.Move(key, d) },
+		"SetRemove": func(k *Keyed[int, int], _, other int, d time.Duration) {
+			_, _ = k.Set(other, d, 2)
+			k.Remove(other)
+		},
+		"RemoveSet": func(k *Keyed[int, int], key, _ int, d time.Duration) {
+			k.Remove(key)
+			_, _ = k.Set(key, d, 2)
+		},
+	} {
+		b.Run("int/"+name, func(b *testing.B) { benchmarkKeyed(b, intKey, operate) })
 	}
 }
 
-func BenchmarkKeyedReplace(b *testing.B) {
-	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) { m.set(key, 2, d) })
-}
-
-func BenchmarkKeyedReplaceString(b *testing.B) {
-	benchmarkKeyed(b, stringKey, func(m keyedTimers[string], key, _ string, d time.Duration) { m.set(key, 2, d) })
-}
-
-func BenchmarkKeyedPutOff(b *testing.B) {
-	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, _ time.Duration) { m.move(key, time.Hour) })
-}
-
-func BenchmarkKeyedMove(b *testing.B) {
-	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) { m.move(key, d) })
-}
-
-func BenchmarkKeyedSetRemove(b *testing.B) {
-	benchmarkKeyed(b, intKey, func(m keyedTimers[int], _, other int, d time.Duration) {
-		m.set(other, 2, d)
-		m.remove(other)
-	})
-}
-
-func BenchmarkKeyedRemoveSet(b *testing.B) {
-	benchmarkKeyed(b, intKey, func(m keyedTimers[int], key, _ int, d time.Duration) {
-		m.remove(key)
-		m.set(key, 2, d)
-	})
-}
-
-func BenchmarkKeyedParallel(b *testing.B) {
-	const n = 1_000_000
-	for name, open := range map[string]func() keyedTimers[int]{"keyed": newByKeyed[int], "map": newByMap[int]} {
-		b.Run(name, func(b *testing.B) {
-			m := open()
-			defer m.end()
+func benchmarkKeyed[K comparable](b *testing.B, key func(int) K, operate func(k *Keyed[K, int], key, other K, d time.Duration)) {
+	ds := delays()
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			keys := make([]K, 2*n) // the second half are not pending
+			for i := range keys {
+				keys[i] = key(i)
+			}
+			k, r := NewKeyed(Config{}, func(K, int) {}), newRand()
+			defer k.Close()
 			for i := range n {
-				m.set(intKey(i), 1, time.Hour)
+				_, _ = k.Set(keys[i], someDelay(r), 1)
 			}
 			runtime.GC()
-			b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 			b.ReportAllocs()
 			defer reportCPU(b)()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					m.set(intKey(rand.IntN(n)), 2, time.Hour)
-				}
-			})
+			i := 0
+			for b.Loop() {
+				at := r.IntN(n)
+				operate(k, keys[at], keys[n+at], ds[i&(len(ds)-1)])
+				i++
+			}
 		})
 	}
 }
 
-// BenchmarkKeyedStanding measures the cost of a pending key: its bytes, and the
-// time of a full collection. The bytes of strings are not counted.
+func BenchmarkKeyedParallel(b *testing.B) {
+	const n = 1_000_000
+	k := NewKeyed(Config{}, func(int, int) {})
+	defer k.Close()
+	for i := range n {
+		_, _ = k.Set(intKey(i), time.Hour, 1)
+	}
+	runtime.GC()
+	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+	b.ReportAllocs()
+	defer reportCPU(b)()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_, _ = k.Set(intKey(rand.IntN(n)), time.Hour, 2)
+		}
+	})
+}
+
+// BenchmarkKeyedStanding measures the cost of a pending key, without the bytes
+// of strings.
 func BenchmarkKeyedStanding(b *testing.B) {
 	b.Run("int", func(b *testing.B) { benchmarkKeyedStanding(b, intKey) })
 	b.Run("string", func(b *testing.B) { benchmarkKeyedStanding(b, stringKey) })
@@ -181,31 +87,21 @@ func BenchmarkKeyedStanding(b *testing.B) {
 
 func benchmarkKeyedStanding[K comparable](b *testing.B, key func(int) K) {
 	for _, n := range []int{1_000_000, 1_500_000, 2_000_000} {
-		keys := make([]K, n)
-		for i := range keys {
-			keys[i] = key(i)
-		}
-		for name, open := range map[string]func() keyedTimers[K]{"keyed": newByKeyed[K], "map": newByMap[K]} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				for b.Loop() {
-					before := heapInUse()
-					m := open()
-					r := newRand()
-					for _, key := range keys {
-						m.set(key, 1, someDelay(r))
-					}
-					b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/key")
-					least := time.Hour
-					for range 5 {
-						start := time.Now()
-						runtime.GC()
-						least = min(least, time.Since(start))
-					}
-					b.ReportMetric(float64(least.Microseconds()), "GC-µs")
-					m.end()
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			keys := make([]K, n)
+			for i := range keys {
+				keys[i] = key(i)
+			}
+			for b.Loop() {
+				before := heapInUse()
+				k, r := NewKeyed(Config{}, func(K, int) {}), newRand()
+				for _, key := range keys {
+					_, _ = k.Set(key, someDelay(r), 1)
 				}
-			})
-		}
-		runtime.KeepAlive(keys)
+				reportStanding(b, before, n)
+				k.Close()
+			}
+			runtime.KeepAlive(keys)
+		})
 	}
 }

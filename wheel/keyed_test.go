@@ -42,82 +42,6 @@ func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Du
 	}
 }
 
-// ouqiang's wheel keeps both timers, and only one can be removed.
-func TestSetReplacesTheTimerOfItsKey(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		mustSet(t, k, 1, 5*time.Second, 10, false)
-		mustSet(t, k, 1, 2*time.Second, 11, true) // earlier
-		mustSet(t, k, 2, 1*time.Second, 20, false)
-		mustSet(t, k, 2, 4*time.Second, 21, true) // later
-		mustSet(t, k, 3, time.Second, 30, false)
-		mustSet(t, k, 3, time.Second, 31, true)
-		if v, ok := k.Remove(3); !ok || v != 31 || k.Len() != 2 {
-			t.Errorf("Remove = %v, %v, %d left", v, ok, k.Len())
-		}
-		if _, ok := k.Remove(3); ok {
-			t.Error("the replaced timer was still there")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		r.expect(t, "1=11 at 2s", "2=21 at 4s")
-		checkKeys(t, k)
-	})
-}
-
-func TestSetIfAbsentLeavesAPendingTimer(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		for v, want := range []bool{true, false, false} {
-			if set, err := k.SetIfAbsent(1, time.Duration(10-v)*time.Second, v); set != want || err != nil {
-				t.Errorf("SetIfAbsent = %v, %v, want %v", set, err, want)
-			}
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if set, err := k.SetIfAbsent(1, 0, 7); !set || err != nil {
-			t.Errorf("SetIfAbsent after it fired = %v, %v", set, err)
-		}
-		synctest.Wait()
-		r.expect(t, "1=0 at 10s", "1=7 at 1m0s")
-	})
-}
-
-// go-zero's wheel fires a moved timer a full turn early or late if its slot
-// wraps, and fires it twice if it is moved to less than a tick from now.
-func TestMoveFiresOnceAtTheNewDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tick := tickOf(cfg)
-		var spans []time.Duration
-		for _, n := range []time.Duration{1, 63, 64, 65, 100, 4095, 4096, 4097, 1 << 18} {
-			spans = append(spans, n*tick)
-		}
-		for _, from := range spans {
-			for _, to := range append(spans, 0, tick/2, -1) {
-				r := newKeyFirings()
-				k := NewKeyed(cfg, r.fire)
-				mustSet(t, k, 1, from, 1, false)
-				time.Sleep(from * 3 / 4 / tick * tick)
-				at := time.Since(r.start)
-				if !k.Move(1, to) {
-					t.Fatal("Move = false")
-				}
-				time.Sleep(1 << 19 * tick)
-				synctest.Wait()
-				got := r.firings()
-				if len(got) != 1 || got[0].at < at+to || got[0].at >= at+max(0, to)+tick {
-					t.Errorf("from %v to %v: fired %v, want at %v", from, to, got, at+to)
-				}
-				if k.Move(1, time.Second) {
-					t.Error("Move of a fired timer = true")
-				}
-			}
-		}
-	})
-}
-
 func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newKeyFirings()
@@ -216,26 +140,6 @@ func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
 		if s := checkKeys(t, k); s.Drained != 100 {
 			t.Errorf("%d drained", s.Drained)
 		}
-	})
-}
-
-// go-zero runs the callbacks of a tick one after the other.
-func TestABlockedCallbackDelaysNoOtherKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newKeyFirings()
-		k := NewKeyed(Config{Shards: 1}, func(key, v int) {
-			if key == 0 {
-				time.Sleep(time.Hour)
-			}
-			r.fire(key, v)
-		})
-		for key := range 3 {
-			mustSet(t, k, key, time.Second, 1, false)
-		}
-		time.Sleep(2 * time.Second)
-		mustSet(t, k, 0, time.Second, 2, false) // its key is free
-		time.Sleep(2 * time.Hour)
-		r.expect(t, "1=1 at 1s", "2=1 at 1s", "0=1 at 1h0m1s", "0=2 at 1h0m3s")
 	})
 }
 

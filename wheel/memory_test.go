@@ -49,28 +49,6 @@ func TestNoOperationAllocates(t *testing.T) {
 	}
 }
 
-func TestMemoryReturnsAfterAMillionRemovals(t *testing.T) {
-	n := 1_000_000
-	if raceEnabled {
-		n = 100_000
-	}
-	w := New(Config{Shards: 2}, func(int) {})
-	defer w.Close()
-	ids := make([]ID, n)
-	before := heapInUse()
-	for i := range ids {
-		ids[i] = w.Add(time.Duration(i)*time.Second+time.Minute, i)
-	}
-	for _, id := range ids {
-		w.Remove(id)
-	}
-	if after := heapInUse(); after > before+512<<10 {
-		t.Errorf("%d kB more than before", (after-before)>>10)
-	}
-	runtime.KeepAlive(w)
-	runtime.KeepAlive(ids)
-}
-
 func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 	gone := make(chan string, 3)
 	w := New(Config{Shards: 1, Run: Inline}, func(*[16]byte) {})
@@ -243,17 +221,6 @@ func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
 	})
 }
 
-func TestAnUnclosedWheelDoesNotHoldABubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for range 10 {
-			w := New(Config{}, func(int) {})
-			w.Add(time.Hour, 1)
-			w.Remove(w.Add(time.Hour, 1))
-		}
-	})
-	runtime.GC()
-}
-
 func TestTheFirstAddAfterLongIdlenessFires(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -268,17 +235,6 @@ func TestTheFirstAddAfterLongIdlenessFires(t *testing.T) {
 		}
 		if n := w.Stats().Wakeups; n > 8*uint64(len(w.shards)) {
 			t.Errorf("%d wake-ups", n)
-		}
-	})
-}
-
-func TestAnIdleWheelWakesOnlyForOccupiedSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := New(Config{Shards: 1}, func(int) {})
-		w.Add(100*time.Hour, 1)
-		time.Sleep(101 * time.Hour)
-		if n := w.Stats().Wakeups; n > levels {
-			t.Errorf("%d wake-ups for one timer", n)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package wheel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -365,27 +364,6 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 	})
 }
 
-func TestShutdownEndsWithItsContextWhileAPoolIsFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g gauge
-		p := NewPool(1, 1, Block)
-		w := New(Config{Shards: 1, Run: p}, func(int) { g.use(time.Hour) })
-		for i := range 10 {
-			w.Add(time.Second, i)
-		}
-		time.Sleep(time.Minute)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown = %v", err)
-		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		g.check(t, 1, 3) // one that ran, one in the queue, one that waited in Run
-	})
-}
-
 func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, full := range []Overflow{Block, Drop, Spill} {
@@ -430,29 +408,6 @@ func TestAWheelCountsTimersThatAClosedPoolRefuses(t *testing.T) {
 			if err := w.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-func TestOnePoolServesManyWheels(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g gauge
-		p := NewPool(3, 2, Block)
-		var wheels []*Wheel[int]
-		for range 5 {
-			w := New(Config{Shards: 2, Run: p}, func(int) { g.use(time.Second) })
-			wheels = append(wheels, w)
-			for i := range 30 {
-				w.Add(time.Second, i)
-			}
-		}
-		time.Sleep(time.Minute)
-		g.check(t, 3, 150)
-		for _, w := range wheels {
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
-			checkCounters(t, w)
 		}
 	})
 }

@@ -96,47 +96,6 @@ func TestSlackDelaysByNoMoreThanItself(t *testing.T) {
 	}
 }
 
-// From the last slot of a level, every delay within the level's span crosses
-// into the next level.
-func TestTheWholeSpanOfALevelIsPunctualFromItsLastSlot(t *testing.T) {
-	for level := range 4 {
-		synctest.Test(t, func(t *testing.T) {
-			const tick = time.Millisecond
-			r := newRecorder()
-			w := New(Config{Shards: 1, Run: Inline}, r.fire)
-			w.Remove(w.Add(tick, 0))
-			span := time.Duration(1) << (slotBits * (level + 1))
-			time.Sleep((span - 1) * tick)
-			step := max(1, span/8192) // every tick, or 8,192 steps
-			var ds []time.Duration
-			for n := time.Duration(0); n <= span+1; n += step {
-				ds = append(ds, n*tick, min(n+step-1, span+1)*tick+tick/2)
-			}
-			checkPunctual(t, w, r, ds, 0, tick)
-		})
-	}
-}
-
-// glommio#44 shows all three faults: the fraction of a tick must not move a
-// timer into a slot of a higher level.
-func TestASubTickFractionDoesNotWaitForACascade(t *testing.T) {
-	const tick = 10 * time.Millisecond
-	for level := range 6 {
-		for _, fraction := range []time.Duration{1, tick / 2, tick - 1} {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRecorder()
-				w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
-				d := tick<<(slotBits*level) - tick + fraction // its last tick ends at the start of a wider slot
-				w.Add(d, 1)
-				time.Sleep(d + tick)
-				if got := r.firings(); len(got) != 1 || got[0].at < d || got[0].at >= d+tick {
-					t.Errorf("a timer of %v fired %v", d, got)
-				}
-			})
-		}
-	}
-}
-
 func TestAMovedTimerIsAsPunctualAsANewOne(t *testing.T) {
 	const tick = time.Millisecond
 	rnd := rand.New(rand.NewPCG(1, 1))

@@ -83,43 +83,6 @@ func checkCounters[T any](t *testing.T, w *Wheel[T]) Stats {
 	return s
 }
 
-func TestFiresOnceNeverEarlyAtMostATickLate(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tick := tickOf(cfg)
-		var ds []time.Duration
-		for k := uint(0); k < 5; k++ {
-			for _, off := range []int64{-1, 0, 1} {
-				n := int64(1)<<(6*k) + off
-				ds = append(ds, time.Duration(n)*tick, time.Duration(n)*tick+1, time.Duration(n)*tick-1)
-			}
-		}
-		for _, phase := range []time.Duration{0, 1, tick / 2, 63 * tick, 64*tick - 1, 4095*tick + 17} {
-			w := New(cfg, func(int) {})
-			w.Add(0, 0) // sets the base
-			synctest.Wait()
-			time.Sleep(phase)
-			r := newRecorder()
-			w.settings.fire = func(_ ID, v int) { r.fire(v) }
-			for i, d := range ds {
-				w.Add(d, i)
-			}
-			time.Sleep(1 << 24 * tick)
-			time.Sleep(1 << 8 * tick)
-			synctest.Wait()
-			got := r.firings()
-			if len(got) != len(ds) {
-				t.Fatalf("%d of %d fired", len(got), len(ds))
-			}
-			for _, f := range got {
-				if d := max(0, ds[f.v]); f.at < d || f.at >= d+tick {
-					t.Errorf("phase %v: timer of %v fired after %v", phase, ds[f.v], f.at)
-				}
-			}
-			checkCounters(t, w)
-		}
-	})
-}
-
 func TestNonPositiveDelayFiresPromptlyAndOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -176,62 +139,6 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 	})
 }
 
-func TestRemovedDoesNotFireAndHandsItsValueBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		var ids []ID
-		for i := range 1000 {
-			ids = append(ids, w.Add(time.Duration(i)*time.Millisecond, i))
-		}
-		for i := 1; i < 1000; i += 2 {
-			if v, ok := w.Remove(ids[i]); !ok || v != i {
-				t.Fatalf("Remove = %d, %v, want %d", v, ok, i)
-			}
-			if _, ok := w.Remove(ids[i]); ok {
-				t.Fatal("removed twice")
-			}
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := r.values(); len(got) != 500 {
-			t.Errorf("%d fired", len(got))
-		}
-		for _, f := range r.firings() {
-			if f.v%2 == 1 {
-				t.Errorf("%d fired, but was removed", f.v)
-			}
-		}
-		for _, id := range ids {
-			if _, ok := w.Remove(id); ok || w.Reset(id, time.Second) || w.Extend(id, time.Second) {
-				t.Fatalf("stale ID %x is not inert", id)
-			}
-		}
-		checkCounters(t, w)
-	})
-}
-
-func TestResetMovesBothWaysAndExtendOnlyLater(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		second := time.Second
-		later, earlier, extended, kept, both := w.Add(second, 0), w.Add(10*second, 1), w.Add(second, 2), w.Add(5*second, 3), w.Add(second, 4)
-		ok := w.Reset(later, 7*second) && w.Reset(earlier, 2*second) && w.Extend(extended, 9*second) && w.Extend(kept, second)
-		ok = ok && w.Extend(both, 20*second) && w.Reset(both, 3*second)
-		if !ok {
-			t.Fatal("a pending timer was not moved")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		want := []firing{{1, 2 * second}, {4, 3 * second}, {3, 5 * second}, {0, 7 * second}, {2, 9 * second}}
-		if got := r.firings(); !slices.Equal(got, want) {
-			t.Errorf("fired %v, want %v", got, want)
-		}
-		checkCounters(t, w)
-	})
-}
-
 func TestExtendAcrossAnEpochMovesTheTimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -263,35 +170,6 @@ func TestExtendAcrossAnEpochIsPunctual(t *testing.T) {
 		time.Sleep(18 * span)
 		if got := r.firings(); len(got) != 1 || got[0].at != 17*span {
 			t.Errorf("fired %v, want at %v", got, 17*span)
-		}
-	})
-}
-
-func TestSlackRoundsUpAndCoalesces(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		w.Add(0, 0)
-		time.Sleep(time.Second)
-		before := w.Stats().Wakeups
-		const slack = 700 * time.Millisecond
-		begun := time.Since(r.start)
-		for i := range 100 {
-			w.AddSlack(time.Duration(1000+i)*time.Millisecond, slack, 1000+i)
-		}
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if n := len(r.values()); n != 101 {
-			t.Fatalf("%d fired", n)
-		}
-		for _, f := range r.firings()[1:] {
-			d := time.Duration(f.v) * time.Millisecond
-			if late := f.at - begun - d; late < 0 || late > slack+tickOf(cfg) {
-				t.Errorf("%v with slack %v fired %v late", d, slack, late)
-			}
-		}
-		if n := w.Stats().Wakeups - before; n > 4*uint64(cfg.Shards) {
-			t.Errorf("%d wake-ups", n)
 		}
 	})
 }

@@ -1,59 +1,23 @@
 package wheel
 
 import (
-	"runtime"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// Package time's own tests of tickers and channels (tick_test.go of Go 1.26), and the tests for them here.
+// Timers replaces package time, so these tests state what package time's own
+// tests of Stop, Reset and C state. There are two exceptions, which the
+// documentation of NewTimer and NewTicker states:
 //
-//	TestTicker                            TestStdTicker
-//	TestTickerStopWithDirectInitialization, TestManualTicker
-//	                                      TestStdAZeroTickerMayBeStopped
-//	TestTeardown                          TestStdTickersComeAndGo
-//	TestTick                              there is no Tick: NewTicker(d).C, which panics if d ≤ 0
-//	TestNewTickerLtZeroDuration, TestTickerResetLtZeroDuration
-//	                                      TestStdPeriodsMustBePositive
-//	TestLongAdjustTimers                  TestStdManySleepersDelayNoReceiver
-//	TestChan                              TestStdNothingStaleIsReceived
-//	TestAfterTimes, TestTickTimes         TestStdTheTimeSentIsThatOfSending
-//	TestTimerGC                           the second exception
+// C has a buffer of one: len and cap show it. A time that was sent is still not
+// received after Stop or Reset, because these remove it.
 //
-// The two exceptions, both stated in the documentation of NewTimer and NewTicker:
-//
-//	C has a buffer of one: len and cap show it; those of package time's channels are always 0. A time that was sent
-//	is still not received after Stop or Reset, because these remove it.
-//
-//	A pending timer or ticker without a reference is kept until it fires, or forever: only the runtime
-//	can detect that no goroutine can receive from a channel any more. A stopped one is collected
-//	(TestDataOfAStoppedTimerIsCollected).
-
-func TestStdTicker(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		const n, d = 10, 20 * time.Millisecond
-		start := time.Now()
-		ticker := tm.NewTicker(d)
-		for range n / 2 {
-			<-ticker.C
-		}
-		ticker.Reset(2 * d)
-		for range n / 2 {
-			<-ticker.C
-		}
-		ticker.Stop()
-		if took, want := time.Since(start), 3*d*n/2; took < want || took > want+2*tickOf(cfg) {
-			t.Errorf("%d ticks took %v, want %v", n, took, want)
-		}
-		if time.Sleep(4 * d); isReady(ticker.C) {
-			t.Error("a tick after Stop")
-		}
-	})
-}
+// A pending timer or ticker without a reference is kept until it fires, or
+// forever, because only the runtime can detect that no goroutine can receive
+// from a channel any more.
 
 func TestStdAZeroTickerMayBeStopped(t *testing.T) {
 	ticker := &Ticker{C: make(chan time.Time)}
@@ -64,15 +28,6 @@ func TestStdAZeroTickerMayBeStopped(t *testing.T) {
 		}
 	}()
 	ticker.Reset(1)
-}
-
-func TestStdTickersComeAndGo(t *testing.T) {
-	var tm Timers
-	for range 3 {
-		ticker := tm.NewTicker(5 * time.Millisecond)
-		<-ticker.C
-		ticker.Stop()
-	}
 }
 
 func TestStdPeriodsMustBePositive(t *testing.T) {
@@ -94,71 +49,6 @@ func TestStdPeriodsMustBePositive(t *testing.T) {
 			wrong()
 		}()
 	}
-}
-
-// collect collects garbage until stop is set, so that timers fire at bad
-// moments.
-func collect(wg *sync.WaitGroup, stop *atomic.Bool) {
-	wg.Go(func() {
-		for !stop.Load() {
-			runtime.GC()
-			runtime.Gosched()
-		}
-	})
-}
-
-func TestStdTickerTicksDuringCollections(t *testing.T) {
-	var tm Timers
-	var stop atomic.Bool
-	var collector, receivers sync.WaitGroup
-	collect(&collector, &stop)
-	ticker := tm.NewTicker(1)
-	for range 10 {
-		receivers.Go(func() {
-			for range 10 {
-				<-ticker.C
-			}
-		})
-	}
-	receivers.Wait()
-	ticker.Stop()
-	stop.Store(true)
-	collector.Wait()
-}
-
-func TestStdManySleepersDelayNoReceiver(t *testing.T) {
-	var tm Timers
-	var sleepers sync.WaitGroup
-	for range 5000 {
-		sleepers.Go(func() { _ = tm.Sleep(t.Context(), 10*time.Microsecond) })
-	}
-	n := 2000
-	if testing.Short() {
-		n = 200
-	}
-	in, out := make(chan int), make(chan int, 20)
-	go func() { // work that ping-pongs through the scheduler
-		for v := range in {
-			out <- v
-		}
-		close(out)
-	}()
-	for i := range n {
-		for range 20 {
-			in <- i
-		}
-		for range 20 {
-			patience := tm.NewTimer(5 * time.Second)
-			select {
-			case <-out:
-			case <-patience.C:
-				t.Fatal("work does not come through")
-			}
-			patience.Stop()
-		}
-	}
-	close(in)
-	sleepers.Wait()
 }
 
 // stdTimer is the common interface of timers and tickers, with the results of
@@ -318,17 +208,65 @@ func (t chanTrial) results(far time.Duration) {
 	t.none("far off again")
 }
 
-func TestStdTheTimeSentIsThatOfSending(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		start := time.Now()
-		c, ticker := tm.After(10*time.Millisecond), tm.NewTicker(10*time.Millisecond)
-		time.Sleep(500 * time.Millisecond)
-		for _, at := range []time.Time{<-c, <-ticker.C} {
-			if after := at.Sub(start); after != 10*time.Millisecond {
-				t.Errorf("received the time after %v, want 10ms", after)
+func isReady(c <-chan time.Time) bool {
+	synctest.Wait()
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestStdAnUninitializedTimerPanics(t *testing.T) {
+	for name, use := range map[string]func(*Timer){
+		"Stop":     func(timer *Timer) { timer.Stop() },
+		"Reset":    func(timer *Timer) { timer.Reset(1) },
+		"Kill":     func(timer *Timer) { timer.Kill() },
+		"StopWait": func(timer *Timer) { _ = timer.StopWait(t.Context()) },
+	} {
+		func() {
+			defer func() {
+				if s, _ := recover().(string); !strings.Contains(s, name+" called on uninitialized Timer") {
+					t.Errorf("%s panics with %q", name, s)
+				}
+			}()
+			use(new(Timer))
+		}()
+	}
+}
+
+// Two timers have the same deadline. When the test receives from one, it stops
+// or resets the other: if that reports false, there must be a time to receive.
+func TestStdResultsSayWhetherThereIsATimeToReceive(t *testing.T) {
+	for name, end := range map[string]func(*Timer) bool{
+		"Stop":  (*Timer).Stop,
+		"Reset": func(timer *Timer) bool { return timer.Reset(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tm Timers
+			defer tm.Close()
+			n := 300
+			if testing.Short() {
+				n = 100
 			}
-		}
-		ticker.Stop()
-	})
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() {
+					for range 20 {
+						a, b := tm.NewTimer(time.Millisecond), tm.NewTimer(time.Millisecond)
+						select {
+						case <-a.C:
+						case <-b.C:
+							a, b = b, a
+						}
+						if !end(b) {
+							<-b.C // or the test hangs
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
 }

@@ -1,16 +1,14 @@
 package wheel
 
 import (
-	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// Other libraries keep memory of ended timers, let a timer wait for its
-// neighbour, search for a timer, or share data without a lock.
+// Other libraries keep the memory of ended timers, or wake
+// while nothing is due. A comment names the library and the fault.
 
 // memoryCount is enough operations to see the memory that one of them leaks.
 func memoryCount() int {
@@ -114,61 +112,6 @@ func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// go-zero: all callbacks of a tick ran one after the other, on one goroutine. A
-// timer of 100 ms fired after 2.1 s because its neighbour slept.
-func TestACallbackThatSleepsDelaysNoOtherTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		w := New(Config{Shards: 1}, func(v int) {
-			if v == 0 {
-				time.Sleep(2 * time.Second)
-			}
-			r.fire(v)
-		})
-		for range 10 {
-			w.Add(100*time.Millisecond, 0)
-			w.Add(100*time.Millisecond, 1)
-			w.Add(101*time.Millisecond, 1)
-		}
-		time.Sleep(time.Minute)
-		for _, f := range r.firings() {
-			if f.v == 1 && f.at > 101*time.Millisecond {
-				t.Errorf("fired at %v", f.at)
-			}
-		}
-		if n := len(r.firings()); n != 30 {
-			t.Errorf("%d fired", n)
-		}
-	})
-}
-
-// ouqiang/timewheel: remove searched the slot, which took 63 µs with a million
-// timers.
-func TestTheCostOfARemoveDoesNotGrowWithItsSlot(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector costs more than the operation")
-	}
-	cost := func(n int) time.Duration { // of one removal, with all timers in one slot
-		w := New(Config{Shards: 1}, func(int) {})
-		defer w.Close()
-		ids := make([]ID, n)
-		for i := range ids {
-			ids[i] = w.Add(time.Hour, i)
-		}
-		rand.Shuffle(n, func(i, k int) { ids[i], ids[k] = ids[k], ids[i] })
-		begun := time.Now()
-		for _, id := range ids {
-			w.Remove(id)
-		}
-		return time.Since(begun) / time.Duration(n)
-	}
-	least := func(n int) time.Duration { return min(cost(n), cost(n), cost(n)) }
-	few, many := least(1000), least(200_000) // searching the slot would cost 200 times as much
-	if t.Logf("of 1,000: %v, of 200,000: %v", few, many); many > 30*max(few, 50) {
-		t.Errorf("a removal from a slot of 1,000 takes %v, from one of 200,000 %v", few, many)
-	}
-}
-
 // package time starts the callbacks of all expired timers before any of them
 // runs: of a million that were due within a second, half fired 2.7 to 9.2 s
 // late. Here the driver lets callbacks run in between.
@@ -191,35 +134,24 @@ func TestCallbacksRunBetweenTheStartsOfDueTimers(t *testing.T) {
 	w.Close()
 }
 
-// rfyiamcool/go-timewheel, under -race: Reset and Stop wrote fields that the
-// tick read. xiaoxuxiansheng/timewheel: an add read the current slot while the
-// tick changed it. This test is for the race detector.
-func TestAddsMovesAndRemovalsDoNotRaceWithTheTick(t *testing.T) {
-	w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
-	var wg sync.WaitGroup
-	for k := range 4 {
-		wg.Go(func() {
-			for i := range raceOperations() / 40 {
-				id := w.Add(time.Duration(i%4)*minTick, k)
-				switch i % 5 {
-				case 0:
-					w.Reset(id, minTick)
-				case 1:
-					w.Extend(id, minTick)
-				case 2:
-					w.Remove(id)
-				case 3:
-					w.AddAt(time.Now(), k)
-				case 4:
-					w.Stats()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	waitQuiet(t, w)
-	if err := w.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	checkCounters(t, w)
+// apache/pulsar#6414, netty#1246: a wheel with a short tick kept a core busy
+// while nothing was due.
+func TestStandingTimersCauseNoWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
+		for i := range 100_000 {
+			w.Add(time.Hour+time.Duration(i)*time.Millisecond, i)
+		}
+		time.Sleep(time.Hour - time.Second)
+		if n := w.Stats().Wakeups; n > 2*slotCount { // the wide slots in which they are placed first
+			t.Errorf("%d wake-ups within an hour in which nothing was due", n)
+		}
+		for range w.Drain() {
+		}
+		before := w.Stats().Wakeups
+		time.Sleep(1000 * time.Hour)
+		if n := w.Stats().Wakeups - before; n > 1 {
+			t.Errorf("%d wake-ups of an empty wheel", n)
+		}
+	})
 }
