@@ -49,46 +49,6 @@ func TestAConnectionIsIdleAtItsTimeoutOrSoonAfter(t *testing.T) {
 	}
 }
 
-func TestAPunctualDriverIsAtMostTwoResolutionsLate(t *testing.T) {
-	for timeout := 5 * time.Second; timeout < 7*time.Second; timeout += 70 * time.Millisecond {
-		for touch := time.Duration(0); touch < time.Second; touch += 100 * time.Millisecond {
-			g := grid{step: time.Second / 2}
-			g.advance(touch)
-			due := g.place(g.idleAt(uint32(g.now), timeout)) - touch
-			if due < timeout || due > timeout+2*time.Second {
-				t.Errorf("touched at %v: idle after %v of %v", touch, due, timeout)
-			}
-		}
-	}
-}
-
-func TestAStallGivesEachConnectionAFullTimeout(t *testing.T) {
-	g := grid{step: time.Second} // the resolution is 2 s
-	for _, step := range []struct {
-		elapsed time.Duration
-		stalled bool
-		now     uint64
-		idle    bool // touched in step 0, with a timeout of 5 s
-	}{
-		{time.Second, false, 1, false},
-		{4 * time.Second, false, 4, false}, // exactly a resolution late
-		{8 * time.Second, true, 8, false},
-		{time.Hour, true, 3600, false},
-		{time.Hour + time.Second, false, 3601, false},
-		{time.Hour + 3*time.Second, false, 3603, false},
-		{time.Hour + 5*time.Second, false, 3605, false},
-		{time.Hour + 7*time.Second, false, 3607, false},
-		{time.Hour + 8*time.Second, false, 3608, true},
-	} {
-		if got := g.advance(step.elapsed); got != step.stalled || g.now != step.now {
-			t.Errorf("at %v: stalled %v, step %d", step.elapsed, got, g.now)
-		}
-		if got := g.now >= g.idleAt(0, 5*time.Second); got != step.idle {
-			t.Errorf("at %v: idle %v", step.elapsed, got)
-		}
-	}
-}
-
 func TestTheGridNeverGoesBack(t *testing.T) {
 	g := grid{step: time.Second, now: 10, floor: 3}
 	if g.advance(9*time.Second) || g.now != 10 || g.floor != 3 {

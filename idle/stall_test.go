@@ -138,22 +138,6 @@ func TestNothingWakesUpWhileTheGroupIsEmpty(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatComesAfterALongPauseHasItsFullTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{ReadIdle: time.Second, Resolution: 100 * time.Millisecond}, closing)
-		for range 3 {
-			time.Sleep(time.Hour + 33*time.Millisecond)
-			c := newConn()
-			track(t, g, c, &c.Entry)
-			start := time.Now()
-			<-c.closed
-			if took := time.Since(start); took < time.Second || took > 1200*time.Millisecond {
-				t.Errorf("closed after %v", took)
-			}
-		}
-	})
-}
-
 func TestAConnectionRightAfterAStallHasItsWholeAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{MaxAge: 10 * time.Second, Jitter: -1}, closing)
