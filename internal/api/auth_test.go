@@ -152,40 +152,42 @@ func TestEveryRouteHasAScope(t *testing.T) {
 
 // Each kind of caller calls each route.
 func TestEveryRouteRequiresAToken(t *testing.T) {
-	s := serve(t)
-	s.namespace("acme")
-	s.namespace("other")
-	callers := map[string]string{"no token": ""}
-	for _, namespace := range []string{"acme", "*"} {
-		for scope := settings.ScopeRead; scope <= settings.ScopeAdmin; scope++ {
-			callers[namespace+" "+scope.String()] = s.token(namespace, scope)
-		}
-	}
-	for _, route := range slices.Sorted(maps.Keys(access)) {
-		wants, operator := strings.CutSuffix(access[route], " operator")
-		method, path, _ := strings.Cut(route, " ")
-		for caller, header := range callers {
-			namespace, has, _ := strings.Cut(caller, " ")
-			want := "let in"
-			switch {
-			case wants == "":
-			case caller == "no token":
-				want = "token_required"
-			case operator && namespace != "*":
-				want = "operator_only"
-			case order(has) < order(wants):
-				want = "insufficient_scope"
-			}
-			s.expect(want, method, path, header)
-			if namespace != "acme" || want != "let in" || wants == "" {
-				continue
-			}
-			s.expect("let in", method, path, header, "Foliot-Namespace: acme")
-			for _, foreign := range []string{"other", "default", "none", "*", ""} {
-				s.expect("wrong_namespace", method, path, header, "Foliot-Namespace: "+foreign)
+	synctest.Test(t, func(t *testing.T) { // some requests wait
+		s := serve(t)
+		s.namespace("acme")
+		s.namespace("other")
+		callers := map[string]string{"no token": ""}
+		for _, namespace := range []string{"acme", "*"} {
+			for scope := settings.ScopeRead; scope <= settings.ScopeAdmin; scope++ {
+				callers[namespace+" "+scope.String()] = s.token(namespace, scope)
 			}
 		}
-	}
+		for _, route := range slices.Sorted(maps.Keys(access)) {
+			wants, operator := strings.CutSuffix(access[route], " operator")
+			method, path, _ := strings.Cut(route, " ")
+			for caller, header := range callers {
+				namespace, has, _ := strings.Cut(caller, " ")
+				want := "let in"
+				switch {
+				case wants == "":
+				case caller == "no token":
+					want = "token_required"
+				case operator && namespace != "*":
+					want = "operator_only"
+				case order(has) < order(wants):
+					want = "insufficient_scope"
+				}
+				s.expect(want, method, path, header)
+				if namespace != "acme" || want != "let in" || wants == "" {
+					continue
+				}
+				s.expect("let in", method, path, header, "Foliot-Namespace: acme")
+				for _, foreign := range []string{"other", "default", "none", "*", ""} {
+					s.expect("wrong_namespace", method, path, header, "Foliot-Namespace: "+foreign)
+				}
+			}
+		}
+	})
 }
 
 func order(scope string) int { return slices.Index([]string{"read", "write", "admin"}, scope) }
@@ -211,12 +213,14 @@ func (s *service) expect(want, method, path string, headers ...string) {
 }
 
 func TestNoRequestNeedsATokenBeforeTheFirstExists(t *testing.T) {
-	s := serve(t)
-	for route := range access {
-		method, path, _ := strings.Cut(route, " ")
-		s.expect("let in", method, path)
-		s.expect("let in", method, path, "Authorization: Bearer anything")
-	}
+	synctest.Test(t, func(t *testing.T) { // some requests wait
+		s := serve(t)
+		for route := range access {
+			method, path, _ := strings.Cut(route, " ")
+			s.expect("let in", method, path)
+			s.expect("let in", method, path, "Authorization: Bearer anything")
+		}
+	})
 }
 
 func TestAnInvalidTokenIsRefused(t *testing.T) {

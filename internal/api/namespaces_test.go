@@ -141,38 +141,40 @@ func (v *town) furnish() {
 // The content of one namespace changes no reply to another, for any name, id,
 // cursor, idempotency key, wait, filter or count in the request.
 func TestANamespaceIsInvisibleToAnother(t *testing.T) {
-	full, empty := settle(t, true), settle(t, false)
-	before := full.holdings("alice")
-	covered := map[string]bool{}
-	for _, ask := range asks(full) {
-		method, target, _ := strings.Cut(ask.target, " ")
-		covered[method+" "+ask.path] = true
-		full.spy.asked = map[string]bool{}
-		headers := append(slices.Clone(ask.headers), full.bob)
-		began := time.Now()
-		got := full.do(method, target, ask.body, headers...)
-		if d := time.Since(began); d > 30*time.Second {
-			t.Errorf("%s took %v", ask.target, d)
-		}
-		for namespace := range full.spy.asked {
-			if namespace != "bob" {
-				t.Errorf("%s made the server look into namespace %q", ask.target, namespace)
+	synctest.Test(t, func(t *testing.T) { // some requests wait
+		full, empty := settle(t, true), settle(t, false)
+		before := full.holdings("alice")
+		covered := map[string]bool{}
+		for _, ask := range asks(full) {
+			method, target, _ := strings.Cut(ask.target, " ")
+			covered[method+" "+ask.path] = true
+			full.spy.asked = map[string]bool{}
+			headers := append(slices.Clone(ask.headers), full.bob)
+			began := time.Now()
+			got := full.do(method, target, ask.body, headers...)
+			if d := time.Since(began); d > 30*time.Second {
+				t.Errorf("%s took %v", ask.target, d)
+			}
+			for namespace := range full.spy.asked {
+				if namespace != "bob" {
+					t.Errorf("%s made the server look into namespace %q", ask.target, namespace)
+				}
+			}
+			headers[len(headers)-1] = empty.bob
+			want := empty.do(method, target, ask.body, headers...)
+			if a, b := plain(got), plain(want); a != b {
+				t.Errorf("%s %s\nwith a neighbour:    %s\nwithout a neighbour: %s", ask.target, ask.body, a, b)
 			}
 		}
-		headers[len(headers)-1] = empty.bob
-		want := empty.do(method, target, ask.body, headers...)
-		if a, b := plain(got), plain(want); a != b {
-			t.Errorf("%s %s\nwith a neighbour:    %s\nwithout a neighbour: %s", ask.target, ask.body, a, b)
+		if after := full.holdings("alice"); after != before {
+			t.Errorf("the neighbour changed:\n%s\nwas\n%s", after, before)
 		}
-	}
-	if after := full.holdings("alice"); after != before {
-		t.Errorf("the neighbour changed:\n%s\nwas\n%s", after, before)
-	}
-	for route, takes := range access {
-		if takes != "" && !strings.HasSuffix(takes, "operator") && !covered[route] {
-			t.Errorf("%s was not asked", route)
+		for route, takes := range access {
+			if takes != "" && !strings.HasSuffix(takes, "operator") && !covered[route] {
+				t.Errorf("%s was not asked", route)
+			}
 		}
-	}
+	})
 }
 
 type ask struct {

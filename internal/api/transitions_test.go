@@ -134,43 +134,6 @@ func TestEveryCallInEveryState(t *testing.T) {
 	}
 }
 
-func TestAReplacedTaskHasItsTurnWhenTheRunningAttemptEnds(t *testing.T) {
-	s := serve(t)
-	settle := s.reach("running")
-	old := s.record("a").Lease.TaskID
-	got := s.do("PUT", "/v1/tasks/a", `{"delay": "2h", "http": {"url": "http://example.com/"}}`).task(200)
-	settle(task.Success)
-	after := s.do("GET", "/v1/tasks/a", "").task(200)
-	if after.State != "scheduled" || after.ID != got.ID || after.ID == old {
-		t.Errorf("after the old one's attempt: %+v", after)
-	}
-}
-
-func TestACancelledRunningTaskIsNotRetried(t *testing.T) {
-	s := serve(t)
-	settle := s.reach("running")
-	if got := s.do("DELETE", "/v1/tasks/a", "").task(202); !got.CancelRequested {
-		t.Errorf("got %+v", got)
-	}
-	settle(task.Failure)
-	got := s.do("GET", "/v1/tasks/a", "").task(200)
-	if got.State != "cancelled" || got.Reason != "cancelled" || got.FinishedAt == "" || len(got.Attempts) != 1 {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestARetryKeepsTheID(t *testing.T) {
-	s := serve(t)
-	s.reach("dead")
-	dead := s.do("GET", "/v1/tasks/a", "").task(200)
-	if dead.Reason != "gone" || len(dead.Attempts) != 1 || dead.Attempts[0].Number != 1 {
-		t.Errorf("dead: %+v", dead)
-	}
-	if got := s.do("POST", "/v1/tasks/a/retry", "{}").task(200); got.ID != dead.ID || got.Version != dead.Version+1 || got.FinishedAt != "" {
-		t.Errorf("retried: %+v", got)
-	}
-}
-
 func TestARepeatedCancelReturnsTheCancelledTask(t *testing.T) {
 	s := serve(t)
 	s.do("POST", "/v1/tasks", hour).want(201, nil)

@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,55 +203,4 @@ func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
 	s.do("GET", "/v1/upcoming?from=2s&until=1s", "", own).problem(400, "out_of_range", "from")
 	s.do("GET", "/v1/upcoming?queue=@", "", own).problem(400, "bad_name", "queue")
 	s.do("GET", "/v1/upcoming?limit=1001", "", own).problem(400, "bad_parameter", "limit")
-}
-
-// A list of any limit is the beginning of all tasks and instants, sorted.
-func TestUpcomingEqualsAllItemsSortedAndCut(t *testing.T) {
-	s := serveUpcoming(t)
-	r := rand.New(rand.NewPCG(1, 9))
-	var all []string
-	add := func(after time.Duration, name string) {
-		all = append(all, fmt.Sprintf("%06d %s", int(after.Seconds()), name))
-	}
-	for i := range 60 {
-		name, delay := fmt.Sprint("t", i), time.Duration(1+2*r.IntN(1800))*time.Second
-		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": %q, "delay": %q, "queue": "q%d", "http": {"url": "http://h%d.example/"}}`, name, delay, r.IntN(3), r.IntN(9))).want(201, nil)
-		add(delay, name)
-	}
-	for i := range 12 {
-		name, every := fmt.Sprint("s", i), time.Duration(2+2*r.IntN(600))*time.Second
-		s.do("PUT", "/v1/schedules/"+name, fmt.Sprintf(`{"every": %q, "task": {"http": {"url": "http://example.com/"}}}`, every)).want(201, nil)
-		for at := every; at <= time.Hour; at += every {
-			add(at, name)
-		}
-	}
-	slices.Sort(all)
-	everything := all
-	for _, limit := range []int{1, 2, 10, 50, 100, 300, 1000} {
-		from := r.IntN(2) * r.IntN(1800)
-		first, _ := slices.BinarySearch(everything, fmt.Sprintf("%06d", from))
-		all = everything[first:]
-		list := s.upcoming(fmt.Sprintf("?limit=%d&from=%ds", limit, from))
-		n := min(limit, len(all))
-		if len(list.Items) != n || list.More != (len(all) > n) {
-			t.Fatalf("limit %d: %d items of %d, more %v", limit, len(list.Items), len(all), list.More)
-		}
-		got := make([]string, n)
-		for i, item := range list.Items {
-			due, _ := time.Parse(time.RFC3339Nano, item.Due)
-			name := item.Name
-			if item.Instant {
-				name = item.Schedule
-			}
-			got[i] = fmt.Sprintf("%06d %s", int(due.Sub(upcomingNow).Seconds()), name)
-		}
-		for i := range got {
-			if got[i][:6] != all[i][:6] || !slices.Contains(all, got[i]) {
-				t.Fatalf("limit %d: item %d is %s, want %s", limit, i, got[i], all[i])
-			}
-		}
-		if last := list.Items[n-1].Due; list.More && list.Until != last {
-			t.Errorf("limit %d: until %s, and the last item is due at %s", limit, list.Until, last)
-		}
-	}
 }
