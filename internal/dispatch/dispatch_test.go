@@ -30,22 +30,6 @@ func TestATaskIsDeliveredWhenItIsDue(t *testing.T) {
 	})
 }
 
-func TestALaneIsServedInTheOrderOfDueTimes(t *testing.T) {
-	inBubble(t, Config{Slots: 1}, nil, accept, func(b *bed) {
-		var all []task.Change
-		for i := range 100 {
-			due := at(task.CeilMillis(time.Now()) - task.Millis((i*37)%100))
-			all = append(all, task.Create{Spec: spec(t, fmt.Sprintf("t%02d", i), 0, due)})
-		}
-		b.apply(all...) // in one call: they come in one hint
-		b.pass(time.Second)
-		b.wantCalls(100)
-		if !slices.IsSortedFunc(b.seen(), func(a, b call) int { return int(b.late - a.late) }) {
-			t.Errorf("the order was %s", short(b.names()))
-		}
-	})
-}
-
 func TestACancelledTaskIsNotSent(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
 		b.create("t", time.Second)

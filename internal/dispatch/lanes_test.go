@@ -47,35 +47,6 @@ func crowd(t *testing.T, prefix string, n int, edits ...edit) []task.Change {
 	return all
 }
 
-func TestAHangingDestinationDelaysNoOther(t *testing.T) {
-	inBubble(t, Config{Grace: -1}, nil, hangs, func(b *bed) {
-		b.apply(crowd(b.t, "dead", 3000, to("dead"), patient)...)
-		for i := range 200 {
-			b.create(fmt.Sprint("ok", i), 100*time.Millisecond, to("healthy"))
-			b.pass(5 * time.Millisecond)
-		}
-		b.pass(time.Second)
-		b.wantAliveOnTime(200)
-		if s := b.Stats(); s.Running < 45 || s.Running > 55 {
-			t.Errorf("%d attempts hang, want its allowance and half of the slots that may be lent", s.Running)
-		}
-	})
-}
-
-func TestManyHangingDestinationsLeaveRoomForTheOthers(t *testing.T) {
-	inBubble(t, Config{Slots: 256, WindowTasks: 1000, Grace: -1}, nil, hangs, func(b *bed) {
-		for i := range 100 {
-			b.apply(crowd(b.t, fmt.Sprint("dead", i), 20, to(fmt.Sprint("dead", i)), patient)...)
-		}
-		for i := range 200 {
-			b.create(fmt.Sprint("ok", i), 100*time.Millisecond, to("healthy"))
-			b.pass(5 * time.Millisecond)
-		}
-		b.pass(time.Second)
-		b.wantAliveOnTime(200)
-	})
-}
-
 func TestALaneThatDoesNotFitIntoTheWindowIsServedInOrder(t *testing.T) {
 	inBubble(t, Config{Slots: 2, WindowTasks: 64}, nil, accept, func(b *bed) {
 		var all []task.Change

@@ -159,31 +159,3 @@ func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) 
 		}
 	})
 }
-
-func TestNewSharedLimitsTakeEffectAtOnce(t *testing.T) {
-	withRemotePermits(t, time.Millisecond, after(time.Minute), func(b *bed, _ *remotePermits) {
-		steps := []struct {
-			q    settings.QueueSettings
-			want int
-		}{
-			{settings.QueueSettings{Concurrency: 3}, 3},
-			{settings.QueueSettings{Concurrency: 5}, 5},
-			{settings.QueueSettings{Concurrency: 2}, 5},
-			{settings.QueueSettings{PerDestination: 4}, 5},
-			{settings.QueueSettings{PerDestination: 9}, 9},
-			{settings.QueueSettings{Rate: 0.001, Burst: 4}, 13},
-			{settings.QueueSettings{Rate: 0.001, Burst: 9}, 18},
-			{settings.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
-			{settings.QueueSettings{Concurrency: 20}, 20},
-		}
-		b.Configure(limit("default", steps[0].q))
-		b.apply(crowd(t, "t", 300, patient)...)
-		for _, s := range steps {
-			b.Configure(limit("default", s.q))
-			b.pass(200 * time.Millisecond)
-			if n := len(b.seen()); n != s.want {
-				t.Fatalf("with %+v %d have started, want %d", s.q, n, s.want)
-			}
-		}
-	})
-}

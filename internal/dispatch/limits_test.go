@@ -246,32 +246,38 @@ func TestATaskRunByHandIgnoresPauseAndRateButNotConcurrency(t *testing.T) {
 	})
 }
 
+// startsWithNewLimits changes the limits of a queue with a backlog, and checks
+// how many tasks have started soon after each change.
+func startsWithNewLimits(b *bed, soon time.Duration) {
+	b.t.Helper()
+	for i, s := range []struct {
+		q    settings.QueueSettings
+		want int
+	}{
+		{settings.QueueSettings{Concurrency: 3}, 3},
+		{settings.QueueSettings{Concurrency: 5}, 5},
+		{settings.QueueSettings{Concurrency: 2}, 5},
+		{settings.QueueSettings{PerDestination: 4}, 5},
+		{settings.QueueSettings{PerDestination: 9}, 9},
+		{settings.QueueSettings{Rate: 0.001, Burst: 4}, 13},
+		{settings.QueueSettings{Rate: 0.001, Burst: 9}, 18},
+		{settings.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
+		{settings.QueueSettings{Concurrency: 20}, 20},
+	} {
+		b.Configure(limit("default", s.q))
+		if i == 0 {
+			b.apply(crowd(b.t, "t", 300, patient)...)
+		}
+		b.pass(soon)
+		if n := len(b.seen()); n != s.want {
+			b.t.Fatalf("with %+v %d have started, want %d", s.q, n, s.want)
+		}
+	}
+}
+
 func TestNewLimitsTakeEffectAtOnce(t *testing.T) {
-	inBubble(t, Config{Poll: time.Hour}, nil, after(time.Minute), func(b *bed) {
-		steps := []struct {
-			q    settings.QueueSettings
-			want int
-		}{
-			{settings.QueueSettings{Concurrency: 3}, 3},
-			{settings.QueueSettings{Concurrency: 5}, 5},
-			{settings.QueueSettings{Concurrency: 2}, 5},
-			{settings.QueueSettings{PerDestination: 4}, 5},
-			{settings.QueueSettings{PerDestination: 9}, 9},
-			{settings.QueueSettings{Rate: 0.001, Burst: 4}, 13},
-			{settings.QueueSettings{Rate: 0.001, Burst: 9}, 18},
-			{settings.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
-			{settings.QueueSettings{Concurrency: 20}, 20},
-		}
-		b.Configure(limit("default", steps[0].q))
-		b.apply(crowd(t, "t", 300, patient)...)
-		for _, s := range steps {
-			b.Configure(limit("default", s.q))
-			b.pass(tick)
-			if n := len(b.seen()); n != s.want {
-				t.Fatalf("with %+v %d have started, want %d", s.q, n, s.want)
-			}
-		}
-	})
+	inBubble(t, Config{Poll: time.Hour}, nil, after(time.Minute), func(b *bed) { startsWithNewLimits(b, tick) })
+	withRemotePermits(t, time.Millisecond, after(time.Minute), func(b *bed, _ *remotePermits) { startsWithNewLimits(b, 200*time.Millisecond) })
 }
 
 func TestAQueueReportsItsLimit(t *testing.T) {
