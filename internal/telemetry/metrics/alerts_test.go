@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -141,26 +140,6 @@ func TestEachAlertHasARunbookAndEachRunbookAnAlert(t *testing.T) {
 	}
 }
 
-// An operator finds each part at the same place.
-func TestEachRunbookHasTheSameParts(t *testing.T) {
-	heading := regexp.MustCompile(`(?m)^##? .*$`)
-	severity := regexp.MustCompile(`labels: \{severity: (\w+)\}`)
-	for name, rule := range alertRules(t) {
-		page := runbooks(t)[name]
-		want := []string{"# " + name, "## Effect", "## First check", "## Causes", "## Do not", "## When it is over", "## Related"}
-		code := regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(page, "")
-		if got := heading.FindAllString(code, -1); !slices.Equal(got, want) {
-			t.Errorf("%s has the headings %q, want %q", name, got, want)
-		}
-		if m := severity.FindStringSubmatch(rule); m == nil || !strings.HasPrefix(strings.ToLower(page), "# "+strings.ToLower(name)+"\n\n"+m[1]+". ") {
-			t.Errorf("%s does not begin with the severity of its rule", name)
-		}
-		if n := strings.Count(page, "\n"); n > 60 {
-			t.Errorf("%s has %d lines, and an operator in a hurry reads at most 60", name, n)
-		}
-	}
-}
-
 // inNamespace matches a command that acts in one namespace. Without a flag, an
 // operator's token acts in the namespace default. A bare name, as in "do not
 // run foliot dead rm", is no such command.
@@ -177,14 +156,6 @@ func TestTheCommandsOfTheRunbooksNameTheNamespace(t *testing.T) {
 	}
 	if found < 20 {
 		t.Errorf("only %d commands were found", found)
-	}
-}
-
-func TestARunbookThatStopsTheServerStartsItAgain(t *testing.T) {
-	for name, page := range runbooks(t) {
-		if _, after, stops := strings.Cut(page, "systemctl stop foliot"); stops && !strings.Contains(after, "systemctl start foliot") {
-			t.Errorf("%s stops the server and does not start it again", name)
-		}
 	}
 }
 
