@@ -102,62 +102,6 @@ func TestAServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
 	}
 }
 
-// With a real network, both sources, splice and Multipath TCP.
-func TestARealServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
-	t.Parallel()
-	const timeout, resolution = 400 * time.Millisecond, 20 * time.Millisecond
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, activity := range []Source{Touch, Kernel} {
-		for _, multipath := range []bool{false, true} {
-			var config net.ListenConfig
-			config.SetMultipathTCP(multipath)
-			l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := New(Config{AllIdle: timeout, Resolution: resolution, Activity: activity}, closingConns)
-			var server sync.WaitGroup
-			server.Go(func() { echo(NewListener(l, g)) })
-			var d net.Dialer
-			d.SetMultipathTCP(multipath)
-			talking, err := d.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			silent, err := d.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			wg.Go(func() {
-				_, _ = silent.Read(make([]byte, 1))
-				if took := time.Since(start); took < timeout || took > time.Minute {
-					t.Errorf("activity %d, multipath %v: the silent one went after %v", activity, multipath, took)
-				}
-				silent.Close()
-			})
-			wg.Go(func() {
-				tick := time.NewTicker(timeout / 6)
-				defer tick.Stop()
-				for range 15 {
-					<-tick.C
-					if err := exchange(talking); err != nil {
-						t.Errorf("activity %d, multipath %v: the talking one: %v", activity, multipath, err)
-						break
-					}
-				}
-				talking.Close()
-				l.Close()
-				server.Wait()
-				if g.Len() != 0 {
-					t.Errorf("activity %d, multipath %v: %d are tracked at the end", activity, multipath, g.Len())
-				}
-			})
-		}
-	}
-}
-
 func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, closingConns)
