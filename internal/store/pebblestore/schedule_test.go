@@ -12,7 +12,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -64,28 +63,6 @@ func all(t *testing.T, s *Store) []*task.Task {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func TestSchedulesAndTheirUnfinishedCountsOutliveARestart(t *testing.T) {
-	disk := vfs.NewMem()
-	s := open(t, disk, Config{Now: clock})
-	withSchedule(t, s)
-	mustApply(t, s, []task.Change{task.PauseSchedule{Key: scheduleKey("nightly")}})
-	want := all(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, disk, Config{Now: clock})
-	if d := cmp.Diff(want, all(t, s)); d != "" {
-		t.Error(d)
-	}
-	if _, err := fireOne(t.Context(), s, benchStart+60_000, "nightly"); !errors.Is(err, task.ErrNotDue) {
-		t.Errorf("paused, and fired: %v", err)
-	}
-	if n := s.counts.m[scheduleKey("nightly").UnfinishedCounter()]; n != (task.Counts{}) {
-		t.Errorf("unfinished occurrences are listed as a queue: %+v", n)
-	}
-	wantHealthy(t, s)
 }
 
 func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {

@@ -379,41 +379,6 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	eventually(t, "it says so", func() bool { return strings.Contains(laters.String(), "can use the node name again") })
 }
 
-func TestOneOfThreeProcessesWithTheSameNameOwnsAllShards(t *testing.T) {
-	t.Parallel()
-	server := redistest.New(t)
-	all := []*Store{openNode(t, "a", server.Addr), openNode(t, "a", server.Addr), openNode(t, "a", server.Addr)}
-	eventually(t, "two know that their name is taken", func() bool { return all[1].Standing().NameTaken && all[2].Standing().NameTaken })
-	if err := all[0].Close(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "one of them owns all, and is ready", func() bool {
-		b, c := all[1].Standing(), all[2].Standing()
-		return b.Owned+c.Owned == 16 && (b.Owned == 0) == b.NameTaken && (c.Owned == 0) == c.NameTaken && b.NameTaken != c.NameTaken
-	})
-}
-
-// While Redis is away, neither process can send heartbeats.
-func TestANodeKeepsItsNameDuringAnOutage(t *testing.T) {
-	quick.Leave(t, "waits for an outage")
-	t.Parallel()
-	server := redistest.New(t)
-	proxy := redistest.NewProxy(t, server.Addr)
-	var firsts lockedBuffer
-	first := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}, proxy.Addr)
-	later := openNode(t, "a", server.Addr)
-	eventually(t, "the later knows it", func() bool { return later.Standing().NameTaken && strings.Contains(firsts.String(), "owns no shards") })
-	server.Pause()
-	time.Sleep(later.config.ShardLease) // no event to wait for
-	proxy.Delay(20 * time.Millisecond)  // the later one answers first
-	server.Resume()
-	eventually(t, "the first owns all again", func() bool { return divided(first) })
-	time.Sleep(2 * first.config.Heartbeat) // no event to wait for
-	if !later.Standing().NameTaken || first.Standing().NameTaken || strings.Contains(firsts.String(), "can use the node name again") {
-		t.Errorf("%+v, and later %+v:\n%s", first.Standing(), later.Standing(), firsts.String())
-	}
-}
-
 // A Redis that was away for long has forgotten the nodes. When it is back,
 // other nodes send messages first.
 func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {

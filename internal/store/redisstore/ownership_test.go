@@ -1,9 +1,7 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -62,43 +59,6 @@ func TestARestartedNodeWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 		return divided(again)
 	})
 	endsWithTheLease(t, again, beats(t, server)-before)
-}
-
-func TestEachShardHasOneOwnerWhileNodesJoinAndLeave(t *testing.T) {
-	server := redistest.New(t)
-	a := openNodeWith(t, messagesAlone("a"), server.Addr)
-	b := openNodeWith(t, messagesAlone("b"), server.Addr)
-	came := eventually(t, "two nodes share the shards", func() bool { return divided(a, b) })
-	c := openNodeWith(t, messagesAlone("c"), server.Addr)
-	came = max(came, eventually(t, "three nodes share the shards", func() bool { return divided(a, b, c) }))
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	went := eventually(t, "two nodes share the shards again", func() bool { return divided(a, c) })
-	t.Logf("settled within %v of a node's coming, %v of its going", came, went)
-}
-
-func TestShardsOfADisconnectedNodeAreTakenAfterTheirLeases(t *testing.T) {
-	quick.Leave(t, "waits for leases")
-	server := redistest.New(t)
-	proxy := redistest.NewProxy(t, server.Addr)
-	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
-	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	others := b.own.Owned()
-	heard, tasks := watch(a), soon(t, b, "t", 40, 0)
-	proxy.Refuse(true)
-	proxy.Cut()
-	before := beats(t, server)
-	if took := eventually(t, "the other owns all", func() bool { return divided(a) }); took < a.config.ShardLease/2 {
-		t.Errorf("it owned all after %v, before the leases' end", took)
-	}
-	endsWithTheLease(t, a, beats(t, server)-before)
-	heard.await(t, a, tasks)
-	if n := len(b.own.Owned()); n != 0 {
-		t.Errorf("who was cut off still counts %d of %d shards as its own", n, len(others))
-	}
-	proxy.Refuse(false)
-	eventually(t, "they share the shards again", func() bool { return divided(a, b) })
 }
 
 // A node that was stopped does not know that its leases have ended. The server
@@ -161,53 +121,6 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		if r.Err != nil {
 			t.Errorf("settle %d: %v", i, r.Err)
 		}
-	}
-}
-
-func TestNoTaskIsClaimedTwiceWhileNodesJoinAndLeave(t *testing.T) {
-	server := redistest.New(t)
-	a := openNode(t, "a", server.Addr)
-	var mu sync.Mutex
-	claimed := map[task.Key]string{}
-	tasks := soon(t, a, "t", 400, 0)
-	claimAll := func(s *Store, name byte) int {
-		n := 0
-		for i := 0; i < len(tasks); i += 10 {
-			replies, err := s.Transit(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), store.Claims(claimsOf(name, tasks[i:i+10])))
-			if err != nil {
-				t.Error(err)
-				return n
-			}
-			for _, r := range replies {
-				if r.Err != nil {
-					continue
-				}
-				n++
-				mu.Lock()
-				if by, ok := claimed[r.Task.Key()]; ok && by != string(name) { // the same claim gets the same reply again
-					t.Errorf("%s was claimed by %s and by %c", r.Task.Name, by, name)
-				}
-				claimed[r.Task.Key()] = string(name)
-				mu.Unlock()
-			}
-		}
-		return n
-	}
-	b := openNode(t, "b", server.Addr)
-	var both sync.WaitGroup
-	for name, s := range map[byte]*Store{'a': a, 'b': b} {
-		both.Go(func() {
-			for range 3 {
-				claimAll(s, name)
-			}
-		})
-	}
-	both.Wait()
-	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	claimAll(a, 'a')
-	claimAll(b, 'b')
-	if len(claimed) != len(tasks) {
-		t.Errorf("%d of %d tasks were claimed", len(claimed), len(tasks))
 	}
 }
 
@@ -283,25 +196,4 @@ func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-}
-
-func TestNodesShareACluster(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.NewCluster(t, 3, 0)
-	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
-	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	heard := watch(b)
-	tasks := soon(t, a, "t", 40, 300*time.Millisecond)
-	heard.await(t, b, tasks)
-	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "one owns all", func() bool { return divided(a) })
-	if page, err := a.Audit(t.Context(), settings.AuditFilter{Action: "node.drain"}, 0, 10); err != nil || len(page.Entries) != 1 {
-		t.Error(page, err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the other owns all", func() bool { return divided(b) })
 }
