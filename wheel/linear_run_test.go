@@ -42,24 +42,32 @@ func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 // A checker that finds no faults may be wrong. Each of these wheels breaks one
 // promise now and then.
 func TestTheCheckOfHistoriesFindsEachWrongResult(t *testing.T) {
-	for name, lie := range map[string]func(operations) operations{
-		"Remove removes nothing":       func(w operations) operations { return emptyRemove{w} },
-		"Remove denies":                func(w operations) operations { return deniedRemove{w} },
-		"Reset leaves the deadline":    func(w operations) operations { return emptyReset{w} },
-		"Reset denies":                 func(w operations) operations { return deniedReset{w} },
-		"Reset revives":                func(w operations) operations { return revivingReset{w} },
-		"Extend leaves the deadline":   func(w operations) operations { return emptyExtend{w} },
-		"Extend makes a timer earlier": func(w operations) operations { return hastyExtend{w} },
-		"a timer fires twice":          func(w operations) operations { return doubledAdd{w} },
-		"a timer fires early":          func(w operations) operations { return hastyAdd{w} },
-		"a timer fires late":           func(w operations) operations { return slowAdd{w} },
-		"a timer is lost":              func(w operations) operations { return lostAdd{w} },
-		"Get tells of another time":    func(w operations) operations { return wrongGet{w} },
-		"Drain removes nothing":        func(w operations) operations { return emptyDrain{w} },
+	is := func(w operations, id ID) bool { _, _, ok := w.Get(id); return ok }
+	for name, l := range map[string]liar{
+		"Remove removes nothing":       {remove: func(w operations, id ID) (int, bool) { v, _, ok := w.Get(id); return v, ok }},
+		"Remove denies":                {remove: func(w operations, id ID) (int, bool) { v, _ := w.Remove(id); return v, false }},
+		"Reset leaves the deadline":    {reset: func(w operations, id ID, _ time.Duration) bool { return is(w, id) }},
+		"Reset denies":                 {reset: func(w operations, id ID, d time.Duration) bool { w.Reset(id, d); return false }},
+		"Reset revives":                {reset: func(w operations, id ID, d time.Duration) bool { w.Reset(id, d); return true }},
+		"Extend leaves the deadline":   {extend: func(w operations, id ID, _ time.Duration) bool { return is(w, id) }},
+		"Extend makes a timer earlier": {extend: func(w operations, id ID, d time.Duration) bool { return w.Reset(id, d) }},
+		"a timer fires twice":          {add: func(w operations, d time.Duration, timer int) ID { w.Add(d, timer); return w.Add(d, timer) }},
+		"a timer fires early":          {add: func(w operations, d time.Duration, timer int) ID { return w.Add(d-2*minTick, timer) }},
+		"a timer fires late":           {add: func(w operations, d time.Duration, timer int) ID { return w.Add(d+50*minTick, timer) }},
+		"a timer is lost":              {add: func(w operations, d time.Duration, timer int) ID { id := w.Add(d, timer); w.Remove(id); return id }},
+		"Get tells of another time": {get: func(w operations, id ID) (int, time.Duration, bool) {
+			v, left, ok := w.Get(id)
+			return v, left + 50*minTick, ok
+		}},
+		"Drain removes nothing": {drain: operations.All},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(500) {
-				history := record(t, Config{Shards: 1, Tick: minTick, Run: Inline}, 4, 2000, seed, lie)
+				history := record(t, Config{Shards: 1, Tick: minTick, Run: Inline}, 4, 2000, seed, func(w operations) operations {
+					l := l
+					l.operations = w
+					return l
+				})
 				if checkLinear(history) != nil {
 					return
 				}
@@ -69,113 +77,57 @@ func TestTheCheckOfHistoriesFindsEachWrongResult(t *testing.T) {
 	}
 }
 
+// liar is a wheel that seldom does something else in place of one operation.
+type liar struct {
+	operations
+	add    func(w operations, d time.Duration, timer int) ID
+	reset  func(w operations, id ID, d time.Duration) bool
+	extend func(w operations, id ID, d time.Duration) bool
+	remove func(w operations, id ID) (int, bool)
+	get    func(w operations, id ID) (int, time.Duration, bool)
+	drain  func(w operations) iter.Seq2[ID, int]
+}
+
 func seldom() bool { return rand.IntN(20) == 0 }
 
-type emptyRemove struct{ operations }
-
-func (l emptyRemove) Remove(id ID) (int, bool) {
-	if seldom() {
-		v, _, ok := l.Get(id)
-		return v, ok
+func (l liar) Add(d time.Duration, timer int) ID {
+	if l.add != nil && seldom() {
+		return l.add(l.operations, d, timer)
 	}
-	return l.operations.Remove(id)
+	return l.operations.Add(d, timer)
 }
 
-type deniedRemove struct{ operations }
-
-func (l deniedRemove) Remove(id ID) (int, bool) {
-	v, ok := l.operations.Remove(id)
-	return v, ok && !seldom()
-}
-
-type emptyReset struct{ operations }
-
-func (l emptyReset) Reset(id ID, d time.Duration) bool {
-	if seldom() {
-		_, _, ok := l.Get(id)
-		return ok
+func (l liar) Reset(id ID, d time.Duration) bool {
+	if l.reset != nil && seldom() {
+		return l.reset(l.operations, id, d)
 	}
 	return l.operations.Reset(id, d)
 }
 
-type deniedReset struct{ operations }
-
-func (l deniedReset) Reset(id ID, d time.Duration) bool {
-	return l.operations.Reset(id, d) && !seldom()
-}
-
-type revivingReset struct{ operations }
-
-func (l revivingReset) Reset(id ID, d time.Duration) bool {
-	return l.operations.Reset(id, d) || seldom()
-}
-
-type emptyExtend struct{ operations }
-
-func (l emptyExtend) Extend(id ID, d time.Duration) bool {
-	if seldom() {
-		_, _, ok := l.Get(id)
-		return ok
+func (l liar) Extend(id ID, d time.Duration) bool {
+	if l.extend != nil && seldom() {
+		return l.extend(l.operations, id, d)
 	}
 	return l.operations.Extend(id, d)
 }
 
-type hastyExtend struct{ operations }
-
-func (l hastyExtend) Extend(id ID, d time.Duration) bool {
-	if seldom() {
-		return l.operations.Reset(id, d)
+func (l liar) Remove(id ID) (int, bool) {
+	if l.remove != nil && seldom() {
+		return l.remove(l.operations, id)
 	}
-	return l.operations.Extend(id, d)
+	return l.operations.Remove(id)
 }
 
-type doubledAdd struct{ operations }
-
-func (l doubledAdd) Add(d time.Duration, timer int) ID {
-	if seldom() {
-		l.operations.Add(d, timer)
+func (l liar) Get(id ID) (int, time.Duration, bool) {
+	if l.get != nil && seldom() {
+		return l.get(l.operations, id)
 	}
-	return l.operations.Add(d, timer)
+	return l.operations.Get(id)
 }
 
-type hastyAdd struct{ operations }
-
-func (l hastyAdd) Add(d time.Duration, timer int) ID {
-	if seldom() {
-		d -= 2 * minTick
+func (l liar) Drain() iter.Seq2[ID, int] {
+	if l.drain != nil {
+		return l.drain(l.operations)
 	}
-	return l.operations.Add(d, timer)
+	return l.operations.Drain()
 }
-
-type slowAdd struct{ operations }
-
-func (l slowAdd) Add(d time.Duration, timer int) ID {
-	if seldom() {
-		d += 50 * minTick
-	}
-	return l.operations.Add(d, timer)
-}
-
-type lostAdd struct{ operations }
-
-func (l lostAdd) Add(d time.Duration, timer int) ID {
-	id := l.operations.Add(d, timer)
-	if seldom() {
-		l.operations.Remove(id)
-	}
-	return id
-}
-
-type wrongGet struct{ operations }
-
-func (l wrongGet) Get(id ID) (int, time.Duration, bool) {
-	v, left, ok := l.operations.Get(id)
-	if seldom() {
-		left += 50 * minTick
-	}
-	return v, left, ok
-}
-
-type emptyDrain struct{ operations }
-
-func (l emptyDrain) Drain() iter.Seq2[ID, int] { return l.All() }
