@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Other libraries keep the memory of ended timers, or wake
-// while nothing is due. A comment names the library and the fault.
+// Other libraries keep the memory of ended timers, or wake while nothing is due.
+// A comment names the library and the fault.
 
 // memoryCount is enough operations to see the memory that one of them leaks.
 func memoryCount() int {

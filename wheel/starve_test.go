@@ -33,8 +33,8 @@ func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 	}
 }
 
-// As TestAnEndlessChainStarvesNoTimer, with many chains, in batches, and on the
-// wall clock.
+// Callbacks that add a timer due at once, which do the same, must not keep other
+// timers from firing.
 func TestEndlessChainsOfAnyKindStarveNoTimer(t *testing.T) {
 	const chains = 100
 	for name, again := range map[string]func(*Wheel[int]){
