@@ -495,7 +495,7 @@ var layers = []layer{
 		path: "internal/cli/cron",
 		may: []string{
 			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags",
-			"internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact", "internal/task",
+			"internal/cli/manifest", "internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact", "internal/task",
 			"internal/task/recurrence", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong"},

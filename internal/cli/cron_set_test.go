@@ -97,19 +97,6 @@ func TestCronSetChangesTheKindAndItsArguments(t *testing.T) {
 	}
 }
 
-func TestALineOfACrontabReplacesAKind(t *testing.T) {
-	s := newSession(t)
-	const line = "CRON_TZ=UTC\n@daily curl http://127.0.0.1:9/report\n"
-	s.must(line, "cron import -")
-	name := strings.Fields(s.must("", "cron ls"))[0]
-	before := scheduleOf(s, name)
-	s.must("", "cron set "+name+" --kind report --args 1")
-	s.must(line, "cron import -")
-	if after := scheduleOf(s, name); after != before {
-		t.Errorf("the import left\n%s want\n%s", after, before)
-	}
-}
-
 func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add n @daily http://127.0.0.1:9/ --queue q")

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,47 +139,17 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	}
 }
 
-// An import keeps the fields that the line of a crontab cannot set.
-func TestACrontabImportKeepsFieldsThatItsLinesDoNotSet(t *testing.T) {
+func TestARepeatedCrontabImportKeepsSchedulesUnlessItReplacesThem(t *testing.T) {
 	s := newSession(t)
-	s.must("@daily http://127.0.0.1:9/a\n", "cron import - --timezone UTC")
-	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
-	s.must("", "cron pause 127.0.0.1-9-a")
-	for stdin, want := range map[string]string{
-		"@daily http://127.0.0.1:9/a\n":      "created 0, changed 0, unchanged 1, refused 0\n",
-		"@every 60s http://127.0.0.1:9/a#\n": "changed 127.0.0.1-9-a: every minute, next paused\ncreated 0, changed 1, unchanged 0, refused 0\n",
+	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
+	for _, step := range []struct{ text, flags, want, queue string }{
+		{text, " --queue slow", "created 2, replaced 0, skipped 0 existing, refused 0\n", "slow"},
+		{text + "@daily http://127.0.0.1:9/c\n", "", "created 1, replaced 0, skipped 2 existing, refused 0\n", "slow"},
+		{text, " --replace", "created 0, replaced 2, skipped 0 existing, refused 0\n", "default"},
 	} {
-		s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
-		if got := s.must(stdin, "cron import - --timezone UTC"); got != want {
-			t.Errorf("got\n%swant\n%s", got, want)
-		}
-		shown := s.must("", "cron get 127.0.0.1-9-a")
-		for _, row := range []string{"state\tpaused\n", "queue\tslow\n", "overlap\tskip\n", "retry\tat most 2 attempts"} {
-			if !strings.Contains(shown, row) {
-				t.Errorf("%q is missing in\n%s", row, shown)
-			}
-		}
-	}
-}
-
-// Without a time zone in its line or in a flag, a schedule keeps its zone. Its
-// calls would otherwise move by hours.
-func TestACrontabImportKeepsTheTimeZoneOfASchedule(t *testing.T) {
-	s := newSession(t)
-	s.must("", "cron add nightly '0 21 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin")
-	zone := func() string {
-		t.Helper()
-		return regexp.MustCompile(`"timezone":"[^"]*"`).FindString(s.must("", "cron get nightly -o json"))
-	}
-	const line = "# name: nightly\n0 21 * * * http://127.0.0.1:9/a"
-	for _, step := range []struct{ crontab, flags, zone, want string }{
-		{line, "", "Europe/Berlin", "unchanged 1"},
-		{line + "b", "", "Europe/Berlin", "Europe/Berlin, next"},
-		{line + "b", " --timezone Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo, next"},
-		{"CRON_TZ=UTC\n" + line + "b", "", "UTC", "UTC, next"},
-	} {
-		if got := s.must(step.crontab+"\n", "cron import -"+step.flags); !strings.Contains(got, step.want) || zone() != `"timezone":"`+step.zone+`"` {
-			t.Errorf("%q%s: %s%s", step.crontab, step.flags, got, zone())
+		got := s.must(step.text, "cron import - --timezone UTC"+step.flags)
+		if shown := s.must("", "cron get 127.0.0.1-9-a"); !strings.HasSuffix(got, step.want) || !strings.Contains(shown, "queue\t"+step.queue+"\n") {
+			t.Errorf("%q%s: %s%s", step.text, step.flags, got, shown)
 		}
 	}
 }
@@ -204,23 +173,6 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 			}
 		}
 	}
-	for _, again := range []struct{ line, want string }{
-		{line, "created 0, changed 0, unchanged 2, refused 0\n"},
-		{"cron import - --timezone UTC", "created 0, changed 0, unchanged 2, refused 0\n"},
-		{"cron import - --timezone UTC --timeout 9m", "created 0, changed 1, unchanged 1, refused 0\n"},
-		{"cron import - --timezone UTC --label more=1", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --label from=web1 --label more=1", "created 0, changed 0, unchanged 2, refused 0\n"},
-		{"cron import - --timezone UTC --overlap allow", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --misfire fire_once", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --queue default", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --expire-after 0s", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --on-dead=", "created 0, changed 2, unchanged 0, refused 0\n"},
-		{"cron import - --timezone UTC --overlap allow --misfire fire_once --queue default --expire-after 0s --on-dead=", "created 0, changed 0, unchanged 2, refused 0\n"},
-	} {
-		if got := s.must(text, again.line); !strings.HasSuffix(got, again.want) {
-			t.Errorf("%s: got\n%swant\n%s", again.line, got, again.want)
-		}
-	}
 }
 
 func TestAnImportWarnsOfCallsWithoutATimeLimit(t *testing.T) {
@@ -241,7 +193,7 @@ func TestImportReadsTheOutputOfADryRun(t *testing.T) {
 	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedule,") {
 		t.Errorf("got %q", got)
 	}
-	if got := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo"); got != "created 0, changed 0, unchanged 1, refused 0\n" {
+	if got := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo"); got != "created 0, replaced 0, skipped 1 existing, refused 0\n" {
 		t.Errorf("got %q", got)
 	}
 }

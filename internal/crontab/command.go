@@ -1,9 +1,11 @@
 package crontab
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,34 +13,33 @@ import (
 // parseCommand returns the request of a command, and warnings about the command.
 func parseCommand(command string) (Request, []string, error) {
 	word, rest := cutField(command)
-	switch {
-	case command == "":
-		return Request{}, nil, fmt.Errorf("there is no command after the time: %s", commandForm)
-	case !calls(word):
+	if !calls(word) {
 		return Request{}, nil, noProgram(word, rest)
 	}
-	command, err := percent(command)
+	if newline.MatchString(command) {
+		return Request{}, nil, errors.New(`in a crontab, % is a newline, and the text after the first % is the input of a program: write \% for a %, and pass a body with -d`)
+	}
+	command = strings.ReplaceAll(command, `\%`, `%`)
+	if isURL(word) { // it is not split as in a shell
+		if rest, _ = cutField(rest); rest != "" { // the next words may contain a secret
+			return Request{}, nil, fmt.Errorf("%s follows the URL, and nothing may: to set headers and a body, use curl: curl -d BODY %s", quote(rest), word)
+		}
+		return Request{URL: command}, nil, checkURL(command)
+	}
+	words, files, err := split(command)
 	if err != nil {
 		return Request{}, nil, err
 	}
-	if isURL(word) {
-		r, err := bareURL(command)
-		return r, nil, err
-	}
-	words, files, err := split(command)
-	switch {
-	case err != nil:
-		return Request{}, nil, err
-	case len(words) == 0 || program(words[0]) == "":
-		return Request{}, nil, noProgram(word, rest)
-	}
-	b := builder{program: program(words[0])}
+	b := builder{program: path.Base(words[0])}
 	for _, f := range files {
 		_ = b.toFile(f)
 	}
 	err = b.build(words[1:])
 	return b.request, b.warnings, err
 }
+
+// newline matches a %, except \%.
+var newline = regexp.MustCompile(`(^|[^\\])%`)
 
 // noProgram returns the error for a command that runs another program. It names
 // only the program, because its arguments may contain a secret.
@@ -50,35 +51,21 @@ func noProgram(word, rest string) error {
 	if slices.ContainsFunc(strings.Fields(rest), calls) {
 		hint = "omit the words before the URL, curl or wget: --max-time and --overlap skip replace timeout and flock; if it is the user in a system crontab, pass --system"
 	}
-	return fmt.Errorf("%s: foliot calls URLs and runs no programs: %s; %s", quote(word), commandForm, hint)
+	return fmt.Errorf("%s: foliot calls URLs and runs no programs: a command must be a URL that begins with http:// or https://, or curl or wget with one; %s", quote(word), hint)
 }
 
-// commandForm describes the valid commands, for errors.
-const commandForm = "a command must be a URL that begins with http:// or https://, or curl or wget with one"
+// isWord matches a word that needs no quotes in a shell.
+var isWord = regexp.MustCompile(`^[\w./+-]+$`)
 
-// program returns "curl" or "wget" if a word names that program, and otherwise "".
-func program(word string) string {
-	if name := path.Base(word); !isURL(word) && !strings.Contains(word, "=") && (name == "curl" || name == "wget") {
-		return name
-	}
-	return ""
+// calls reports whether a word begins a valid command: a URL, curl or wget.
+func calls(word string) bool {
+	name := path.Base(word)
+	return isURL(word) || isWord.MatchString(word) && (name == "curl" || name == "wget")
 }
-
-// calls reports whether a word begins a valid command.
-func calls(word string) bool { return isURL(word) || program(word) != "" }
 
 func isURL(s string) bool {
 	scheme, _, ok := strings.Cut(s, "://")
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
-}
-
-// bareURL parses a command that is only a URL. The URL is not split as in a shell.
-func bareURL(command string) (Request, error) {
-	if word, rest := cutField(command); rest != "" {
-		rest, _ = cutField(rest) // the next words may contain a secret
-		return Request{}, fmt.Errorf("%s follows the URL, and nothing may: to set headers and a body, use curl: curl -d BODY %s", quote(rest), word)
-	}
-	return Request{URL: command}, checkURL(command)
 }
 
 func checkURL(s string) error {
@@ -87,4 +74,59 @@ func checkURL(s string) error {
 		return fmt.Errorf("%s is not a valid URL: it must begin with http:// or https:// and a host", quote(s))
 	}
 	return nil
+}
+
+// redirection matches a redirection of the output, and the file.
+var redirection = regexp.MustCompile(`^(?:[12]?>&[12]|[12&]?>>?[ \t]*([\w./@:+-]+))(?:[ \t]+|$)`)
+
+// split splits a command into words as a POSIX shell does. It returns the files to
+// which the output is redirected apart from them.
+func split(text string) (words, files []string, err error) {
+	for text = strings.TrimLeft(text, " \t"); text != "" && text[0] != '#'; text = strings.TrimLeft(text, " \t") {
+		if m := redirection.FindStringSubmatch(text); m != nil {
+			files, text = append(files, m[1]), text[len(m[0]):]
+			continue
+		}
+		var word string
+		if word, text, err = cutWord(text); err != nil {
+			return nil, nil, err
+		}
+		words = append(words, word)
+	}
+	return words, files, nil
+}
+
+// cutWord cuts the first word from a command, without its quotes. It refuses
+// characters that a shell interprets.
+func cutWord(text string) (word, rest string, err error) {
+	special := "|&;()<>{}*?[]~"
+	if isURL(text) {
+		special = "|&;()<>{}*" // no file has such a name, so a shell leaves the rest unchanged
+	}
+	var b []byte
+	var quote byte // around the present character; 0 for none
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0 && c == quote:
+			quote = 0
+			continue
+		case quote == '\'':
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+			continue
+		case quote == 0 && (c == ' ' || c == '\t'):
+			return string(b), text[i:], nil
+		case c == '\\' && i+1 < len(text):
+			if quote == 0 || strings.IndexByte("$`\"\\", text[i+1]) >= 0 {
+				i++
+			}
+		case c == '\\' || c == '$' || c == '`' || quote == 0 && strings.IndexByte(special, c) >= 0:
+			return "", "", fmt.Errorf("a shell would interpret %q, and Foliot runs none: write a URL, or a plain curl or wget; if the character is meant as it is, put the word in single quotes", string(c))
+		}
+		b = append(b, text[i])
+	}
+	if quote != 0 {
+		return "", "", fmt.Errorf("a closing %c is missing", quote)
+	}
+	return string(b), "", nil
 }

@@ -1,9 +1,24 @@
+// Package crontab parses crontabs. It returns the URLs that their lines call, and
+// the times. The package is pure: it runs no program, and reads no file except the
+// time zone database.
+//
+// A line has five fields of time, or a word such as @daily (see package cron), and
+// a command: a URL, or curl or wget with one. A system crontab has a user between
+// them. The comment "# name: nightly" names the schedule of the next line, and
+// CRON_TZ=Europe/Berlin sets the time zone of the lines below it.
+//
+// Each line that means something else in Foliot, or nothing, gets an error or a
+// warning. A character that a shell interprets is an error: the request must be
+// the one that the line says.
 package crontab
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +43,7 @@ type Entry struct {
 	Line int
 	Name string // unique in the table: from a comment, or from the host and path of the URL
 	When string // an expression of package cron
-	Zone string // a valid zone from CRON_TZ= or TZ=; "" if the crontab sets none
+	Zone string // of CRON_TZ=, and perhaps unknown; "" if the crontab sets none, or When needs none
 
 	Request Request
 }
@@ -49,26 +64,12 @@ type Note struct {
 	Text string
 }
 
-// maxLine is the longest line that is parsed. Cron programs accept about a
-// thousand bytes.
-const maxLine = 64 << 10
-
 // Parse parses a crontab.
 func Parse(text string, c Config) Table {
 	p := parser{config: c, named: map[string]int{}}
-	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		number++
-		p.line = number
-		if len(line) > maxLine {
-			p.wrong("the line is longer than %d bytes", maxLine)
-			continue
-		}
-		p.read(strings.TrimRight(line, "\r\n"))
-	}
-	if p.name != "" {
-		p.line = p.nameLine
-		p.warn("the name %s belongs to no line: a name must be above its line", quote(p.name))
+		p.line++
+		p.read(strings.Trim(line, " \t\f\v\r\n"))
 	}
 	nameAll(p.table.Entries, c.Prefix)
 	return p.table
@@ -79,13 +80,10 @@ type parser struct {
 	config Config
 	table  Table
 
-	line     int
-	name     string // for the next entry
-	nameLine int
-	named    map[string]int // the lines of the entries with a name
-	zone     string         // the present time zone
-	cronTZ   bool           // the zone was set by CRON_TZ=
-	badZone  int            // the line that set an unknown zone; 0 if the present zone is known
+	line  int
+	name  string         // for the next entry
+	named map[string]int // the lines of the entries with a name
+	zone  string         // the present time zone
 }
 
 func (p *parser) wrong(format string, args ...any) {
@@ -100,65 +98,48 @@ var (
 	nameComment = regexp.MustCompile(`(?i)^#+[ \t]*name[ \t]*:[ \t]*(.*)$`)
 	// whenAndCommand matches a time, which may lack fields, and the rest of its line.
 	whenAndCommand = regexp.MustCompile(`^((?i:@every)[ \t]+[^ \t]+|@[^ \t]+|[^ \t]+(?:[ \t]+[^ \t]+){0,4})[ \t]*(.*)$`)
-	assignment     = regexp.MustCompile(`^(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(?:"(.*)"|'(.*)'|(.*))$`)
+	assignment     = regexp.MustCompile(`^["']?([A-Za-z_][A-Za-z0-9_]*)["']?[ \t]*=[ \t]*(.*)$`)
 )
 
 // read parses a line.
 func (p *parser) read(line string) {
-	line = strings.Trim(line, " \t\f\v")
 	if m := nameComment.FindStringSubmatch(line); m != nil {
-		p.name, p.nameLine = strings.TrimSpace(m[1]), p.line
+		p.name = strings.TrimSpace(m[1])
 		return
 	}
 	if line == "" || line[0] == '#' {
 		return
 	}
 	if m := assignment.FindStringSubmatch(line); m != nil {
-		p.assign(m[1]+m[2]+m[3], m[4]+m[5]+m[6])
+		p.assign(m[1], strings.Trim(m[2], `"'`))
 		return
 	}
-	name := p.name
-	p.name = ""
 	entry, err := p.entry(line)
+	entry.Name, p.name = p.name, ""
 	if err != nil {
 		p.wrong("%s", err)
 		return
 	}
-	if name != "" {
-		if line, twice := p.named[name]; twice {
-			p.wrong("the name %s is already used in line %d: choose another name", quote(p.config.Prefix+name), line)
-			return
-		}
-		p.named[name] = p.line
+	if first, twice := p.named[entry.Name]; twice && entry.Name != "" {
+		p.wrong("the name %s is already used in line %d: choose another name", quote(p.config.Prefix+entry.Name), first)
+		return
 	}
-	entry.Name = name
+	p.named[entry.Name] = p.line
 	p.table.Entries = append(p.table.Entries, entry)
 }
 
 // assign handles NAME=VALUE.
 func (p *parser) assign(name, value string) {
 	switch {
+	case name == "CRON_TZ":
+		p.zone = value
+	case name == "TZ" && value != "":
+		p.warn("TZ= is ignored, as by most crons: to set the time zone of the lines below, write CRON_TZ=%s", value)
 	case name == "MAILTO" && value != "":
 		p.warn("Foliot sends no mail to %s: pass --on-dead URL to call a URL when a task dies", quote(value))
-		return
-	case name != "CRON_TZ" && name != "TZ":
+	default:
 		p.warn("%s is ignored: it is meant for programs, and Foliot runs none", quote(name))
-		return
-	case name == "TZ" && p.cronTZ:
-		return
 	}
-	p.badZone, p.cronTZ = 0, name == "CRON_TZ" && value != ""
-	if value != "" {
-		if _, err := cron.LoadZone(value); err != nil {
-			p.wrong("%s=: %s", name, err)
-			p.badZone = p.line
-			return
-		}
-	}
-	if name == "TZ" && value != "" {
-		p.warn("TZ=%s is used as the time zone of the lines below; most crons use only CRON_TZ for it, and otherwise the zone of the machine", value)
-	}
-	p.zone = value
 }
 
 // entry parses a line with a time and a command.
@@ -171,10 +152,6 @@ func (p *parser) entry(line string) (Entry, error) {
 	expr, err := cron.Parse(strings.Join(words, " "))
 	if err != nil {
 		return Entry{}, err
-	}
-	_, every := expr.Every()
-	if p.badZone != 0 && !every {
-		return Entry{}, fmt.Errorf("its time zone is set in line %d, and is unknown: correct that line", p.badZone)
 	}
 	if p.config.System {
 		user, rest := cutField(command)
@@ -191,7 +168,7 @@ func (p *parser) entry(line string) (Entry, error) {
 		p.warn("%s", w)
 	}
 	e := Entry{Line: p.line, When: expr.String(), Zone: p.zone, Request: r}
-	if every {
+	if _, every := expr.Every(); every {
 		e.Zone = ""
 	}
 	return e, nil
@@ -215,4 +192,40 @@ func quote(s string) string {
 		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// nameAll gives each entry its full name. The names are the same each time the
+// same crontab is parsed.
+func nameAll(entries []Entry, prefix string) {
+	taken := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		taken[e.Name] = true
+	}
+	for i := range entries {
+		e := &entries[i]
+		made := nameOf(e.Request.URL)
+		for n, name := 2, made; e.Name == ""; n, name = n+1, made+"-"+strconv.Itoa(n) {
+			if !taken[name] {
+				taken[name], e.Name = true, name
+			}
+		}
+		e.Name = prefix + e.Name
+	}
+}
+
+// longestMade bounds a name that is made from a URL.
+const longestMade = 100
+
+// notName matches the characters that a name may not have.
+var notName = regexp.MustCompile(`[^0-9A-Za-z._]+`)
+
+// nameOf returns a name for a URL, made from its host and path.
+func nameOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "schedule"
+	}
+	name := notName.ReplaceAllString(u.Host+"/"+u.Path, "-")
+	name = strings.TrimRight(name[:min(len(name), longestMade)], "-")
+	return cmp.Or(strings.TrimLeft(name, "._-"), "schedule")
 }

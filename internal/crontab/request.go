@@ -18,7 +18,7 @@ type builder struct {
 	request  Request
 	urls     []string
 	head     bool
-	hasBody  bool
+	parts    []string // of the body; nil if there is none
 	isJSON   bool
 	warnings []string
 }
@@ -32,10 +32,10 @@ func (b *builder) build(args []string) error {
 	switch {
 	case len(b.urls) != 1:
 		return fmt.Errorf("%s needs exactly one URL, and has %d: write a line for each URL, and quote values with spaces", b.program, len(b.urls))
-	case b.head && b.hasBody:
+	case b.head && b.parts != nil:
 		return errors.New("HEAD has no body: omit the data, or the option for HEAD")
 	case altered.MatchString(b.urls[0]):
-		return errors.New(`curl expands {} and [] to several URLs, and .. to a shorter path: write a line for each URL that is called, with a space as \%20 and {}[] as \%7B \%7D \%5B \%5D`)
+		return errors.New(`curl expands {} and [] to several URLs: write a line for each URL that is called, with a space as \%20 and {}[] as \%7B \%7D \%5B \%5D`)
 	}
 	b.request.URL = b.urls[0]
 	method := http.MethodGet
@@ -45,17 +45,18 @@ func (b *builder) build(args []string) error {
 	if b.isJSON { // a header that the command sets stays
 		_, _ = b.setHeader("Content-Type", "application/json"), b.setHeader("Accept", "application/json")
 	}
-	if b.hasBody {
+	if b.parts != nil {
 		method = http.MethodPost
+		b.request.Body = strings.Join(b.parts, "&")
 		_ = b.setHeader("Content-Type", "application/x-www-form-urlencoded")
 	}
 	b.request.Method = cmp.Or(b.request.Method, method)
 	return checkURL(b.request.URL)
 }
 
-// altered matches URLs that curl or wget would change: lists of URLs, spaces, and
-// paths with the segments . and .., but not the brackets of an IPv6 address.
-var altered = regexp.MustCompile(`://[^/?#]*[/?#].*[{}\[\]\s\\]|://[^?#]*/(?:\.|%2[eE]){1,2}(?:[/?#]|$)`)
+// altered matches URLs that curl would change: lists of URLs and spaces, but not
+// the brackets of an IPv6 address.
+var altered = regexp.MustCompile(`://[^/?#]*[/?#].*[{}\[\]\s\\]`)
 
 // read parses the options and URLs. As in curl and wget, options of one letter can
 // be written together, and the value of the last one can follow in the same word.
@@ -132,17 +133,15 @@ var programs = map[string]map[string]option{
 	"curl": options(map[string]func(*builder, string) error{
 		"-X= --request=": (*builder).setMethod,
 		"-I --head":      (*builder).setHead,
-		"-d= --data= --data-ascii= --data-binary=": adder("&", true),
-		"--data-raw=":       adder("&", false),
-		"--json=":           adder("", true),
+		"-d= --data= --data-ascii= --data-binary=": (*builder).addData,
+		"--data-raw=":       (*builder).addBody,
+		"--json=":           (*builder).addJSON,
 		"-H= --header=":     (*builder).addHeader,
 		"-A= --user-agent=": (*builder).setUserAgent,
 		"-m= --max-time=":   (*builder).setTimeout,
-		"--url=":            func(b *builder, value string) error { b.urls = append(b.urls, value); return nil },
+		"--url=":            (*builder).addURL,
 		"-o= --output=":     (*builder).toFile,
-		"-L --location": func(b *builder, _ string) error {
-			return b.warn("redirects are not followed, and count as failures: give the URL to which it redirects")
-		},
+		"-L --location":     (*builder).follow,
 	}, "-s --silent -S --show-error -f --fail --fail-with-body -v --verbose -i --include -q --disable -# --progress-bar "+
 		"--no-progress-meter -N --no-buffer --compressed -O --remote-name --create-dirs -w= --write-out= --stderr= -D= --dump-header= "+
 		"--retry= --retry-delay= --retry-max-time= --retry-all-errors --retry-connrefused --connect-timeout= --max-redirs= "+
@@ -160,49 +159,42 @@ var programs = map[string]map[string]option{
 		"-nc --no-clobber -nd --no-directories -P= --directory-prefix= --delete-after --no-cache --no-cookies --no-hsts -4 --inet4-only -6 --inet6-only"),
 }
 
-func (b *builder) warn(format string, args ...any) error {
-	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+// toFile warns that a file is not written.
+func (b *builder) toFile(name string) error {
+	if name != "" && name != "/dev/null" && name != "-" {
+		b.warnings = append(b.warnings, fmt.Sprintf("the reply is not written to %s: `foliot get` shows its beginning", quote(name)))
+	}
 	return nil
 }
 
-// toFile warns that a file is not written.
-func (b *builder) toFile(name string) error {
-	if name == "" || name == "/dev/null" || name == "-" {
-		return nil
-	}
-	return b.warn("the reply is not written to %s: `foliot get` shows its beginning", quote(name))
+func (b *builder) follow(string) error {
+	b.warnings = append(b.warnings, "redirects are not followed, and count as failures: give the URL to which it redirects")
+	return nil
 }
+
+func (b *builder) addURL(value string) error { b.urls = append(b.urls, value); return nil }
 
 func (b *builder) setHead(string) error { b.head = true; return nil }
 
-func (b *builder) setMethod(value string) error {
-	if value == "" {
-		return errors.New("the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+func (b *builder) setMethod(value string) error { b.request.Method = value; return nil }
+
+func (b *builder) setBody(value string) error { b.parts = []string{value}; return nil }
+
+func (b *builder) addBody(value string) error { b.parts = append(b.parts, value); return nil }
+
+func (b *builder) addData(value string) error {
+	if strings.HasPrefix(value, "@") {
+		return fmt.Errorf("%s is a file of this machine, which the server cannot read: write its content", quote(value))
 	}
-	b.request.Method = value
-	return nil
+	return b.addBody(value)
 }
 
-func (b *builder) setBody(value string) error {
-	b.request.Body, b.hasBody = value, true
-	return nil
-}
-
-// adder returns the action of an option that adds a part to the body, as curl does.
-// glue joins the parts. If the option reads files, a file is refused.
-func adder(glue string, readsFiles bool) func(*builder, string) error {
-	return func(b *builder, value string) error {
-		switch {
-		case b.hasBody && b.request.Body == "":
-			return errors.New("versions of curl join an empty part of the body in different ways: omit it")
-		case readsFiles && strings.HasPrefix(value, "@"):
-			return fmt.Errorf("%s is a file of this machine, which the server cannot read: write its content", quote(value))
-		case b.hasBody:
-			value = b.request.Body + glue + value
-		}
-		b.isJSON = b.isJSON || glue == ""
-		return b.setBody(value)
+func (b *builder) addJSON(value string) error {
+	if b.isJSON || b.parts != nil {
+		return errors.New("write the whole body as one value")
 	}
+	b.isJSON = true
+	return b.addData(value)
 }
 
 func (b *builder) setUserAgent(value string) error { return b.setHeader("User-Agent", value) }
@@ -217,26 +209,19 @@ func (b *builder) setHeader(name, value string) error {
 		name, _ = cutField(name) // the rest may contain a secret
 		return fmt.Errorf("%s is not a header with a value: write 'Name: value'", quote(name))
 	}
-	if b.given(name) {
-		return fmt.Errorf("the header %s is given twice", quote(name))
+	for given := range b.request.Headers {
+		if strings.EqualFold(given, name) {
+			return fmt.Errorf("the header %s is given twice", quote(name))
+		}
 	}
 	b.request.Headers[name] = value
 	return nil
 }
 
-func (b *builder) given(header string) bool {
-	for name := range b.request.Headers {
-		if strings.EqualFold(name, header) {
-			return true
-		}
-	}
-	return false
-}
-
 // setTimeout parses a number of seconds. 0 means no limit, as if it was not set.
 func (b *builder) setTimeout(value string) error {
 	seconds, err := strconv.ParseFloat(value, 64)
-	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > 1e6 {
+	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // NaN too
 		return fmt.Errorf("%s is not a number of seconds, such as 30 or 2.5", quote(value))
 	}
 	b.request.Timeout = time.Duration(math.Round(seconds*1e3)) * time.Millisecond

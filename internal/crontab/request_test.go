@@ -22,7 +22,6 @@ func TestALineBecomesItsRequest(t *testing.T) {
 		{`/opt/curl -so/dev/null 'http://a.example/\%7B1\%7D'`, Request{Method: "GET", URL: "http://a.example/%7B1%7D", Headers: h{}}, ""},
 		{"curl http://a.example/~me/cron.php?key=x # why", Request{Method: "GET", URL: "http://a.example/~me/cron.php?key=x", Headers: h{}}, ""},
 		{"wget -q http://a.example/ &>/dev/null", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
-		{"curl --json a -d b --json c http://a.example/", Request{Method: "POST", URL: "http://a.example/", Body: "a&bc", Headers: h{"Content-Type": "application/json", "Accept": "application/json"}}, ""},
 		{"curl http://[::1]:80/", Request{Method: "GET", URL: "http://[::1]:80/", Headers: h{}}, ""},
 		{"curl -XPUT --url http://a.example/", Request{Method: "PUT", URL: "http://a.example/", Headers: h{}}, ""},
 		{"curl -I http://a.example/", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, ""},
@@ -30,7 +29,7 @@ func TestALineBecomesItsRequest(t *testing.T) {
 		{"curl -d a=1 --data-raw @b -X PATCH http://a.example/", Request{Method: "PATCH", URL: "http://a.example/", Body: "a=1&@b", Headers: h{"Content-Type": form}}, ""},
 		{"curl -X POST -d '' http://a.example/", Request{Method: "POST", URL: "http://a.example/", Headers: h{"Content-Type": form}}, ""},
 		{
-			`curl --json '{"a":' --json '1}' http://a.example/`,
+			`curl --json '{"a":1}' http://a.example/`,
 			Request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}},
 			"",
 		},

@@ -2,12 +2,14 @@ package cron
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -15,24 +17,33 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/manifest"
 	"github.com/foliot/foliot/internal/cli/transfer"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 type importCmd struct {
 	File       string `arg:"" help:"The crontab to read; - means standard input."`
-	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: the zone of an existing schedule, or UTC)."`
+	Timezone   string `placeholder:"ZONE" help:"The time zone of lines without a CRON_TZ= above them. Give the zone of the crontab's machine (default: UTC)."`
 	Prefix     string `placeholder:"PREFIX" help:"Begin the name of each schedule with this prefix."`
 	System     bool   `help:"Read a system crontab such as /etc/crontab, which has a user before each command."`
 	DryRun     bool   `help:"Only show the schedules; send no request to a server. With -o json, foliot import can read the output."`
 	SkipErrors bool   `help:"Create schedules from the valid lines even if other lines have errors."`
+	Replace    bool   `help:"Replace schedules with the same names. Fields that neither the line nor a flag sets get their defaults."`
 
-	lineFlags
+	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time (default: the queue's, or 15s)."`
+	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
+	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
+	Queue       string   `placeholder:"NAME" complete:"queue" help:"The queue of the tasks (default: default)."`
+	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
+	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
 // Help shows examples below the usage line.
@@ -58,9 +69,8 @@ drops late calls.
 CRON_TZ= sets the time zone of the lines below it. A comment "# name: …" before a line names its schedule. Otherwise the name
 is made from the host and path of the URL.
 
-An import can be repeated: a schedule that is the same already is not changed, and a different schedule with the same name is
-updated. Fields that neither the line nor a flag sets keep their values. Schedules of removed lines stay: remove them with
-foliot cron rm. After the import, remove the lines from the crontab of the machine, or both will call.
+Lines whose schedule exists are skipped, so an interrupted import can be repeated. With --replace, their schedules are replaced, as
+with foliot cron add --replace. After the import, remove the lines from the crontab of the machine, or both will call.
 
 Examples:
 
@@ -75,28 +85,29 @@ const maxCrontab = 1 << 20
 
 // importReply is the output of -o json, printed at the end.
 type importReply struct {
-	Created   int                `json:"created"`
-	Changed   int                `json:"changed"`
-	Unchanged int                `json:"unchanged"`
-	Refused   int                `json:"refused"`
-	Errors    []transfer.BadLine `json:"errors,omitempty"`
-	Warnings  []transfer.BadLine `json:"warnings,omitempty"`
+	Created  int                `json:"created"`
+	Replaced int                `json:"replaced"`
+	Skipped  int                `json:"skipped"` // the name is taken
+	Refused  int                `json:"refused"`
+	Errors   []transfer.BadLine `json:"errors,omitempty"`
+	Warnings []transfer.BadLine `json:"warnings,omitempty"`
+}
+
+// planned is the schedule that a line of a crontab becomes.
+type planned struct {
+	line int
+	transfer.ScheduleLine
 }
 
 // Run imports.
 func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
-	if c.Timezone != "" {
-		if _, err := cron.LoadZone(c.Timezone); err != nil {
-			return usage.Errorf("--timezone", "%s", err)
-		}
-	}
 	if c.Prefix != "" {
 		if err := flags.CheckName("--prefix", "prefix", c.Prefix); err != nil {
 			return err
 		}
 	}
 	now := time.Now()
-	flags, err := c.spec(now)
+	given, err := c.spec(task.CeilMillis(now))
 	if err != nil {
 		return err
 	}
@@ -105,15 +116,11 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 		return err
 	}
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
-	planned, errs := plan(table, c.Timezone, flags, now)
+	list, errs := c.plan(table, given, now)
 	if c.DryRun || !con.JSON {
 		printNotes(con, table.Warnings, errs)
 	}
-	if len(planned) == 0 && len(errs) == 0 {
-		con.Notef("no line calls a URL")
-	}
-	c.noteZone(con, planned)
-	noteTimeLimit(con, planned)
+	c.note(con, table, list, errs)
 	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
@@ -123,14 +130,48 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 		}
 		return err
 	case c.DryRun:
-		err = showPlanned(con, planned, now)
+		err = showPlanned(con, list, now)
 	default:
-		err = createAll(ctx, con, dial, planned, &reply)
+		err = c.createAll(ctx, con, dial, list, &reply)
 	}
 	if err == nil && len(errs) > 0 {
 		err = exit.With(exit.Failure, fmt.Errorf("refused lines: %d", len(errs)))
 	}
 	return err
+}
+
+// spec returns a schedule with only the fields that the flags set.
+func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
+	if _, err := cron.LoadZone(cmp.Or(c.Timezone, recurrence.DefaultZone)); err != nil {
+		return s, usage.Errorf("--timezone", "%s", err)
+	}
+	if _, ok := recurrence.ParseMisfire(c.Misfire); !ok && c.Misfire != "" {
+		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", c.Misfire)
+	}
+	if _, ok := recurrence.ParseOverlap(c.Overlap); !ok && c.Overlap != "" {
+		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", c.Overlap)
+	}
+	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(c.Misfire), client.Overlap(c.Overlap), c.Queue
+	if c.OnDead != nil {
+		s.Task.OnDead = cmp.Or(client.NotifyURL(*c.OnDead), client.NoDeadNotice)
+	}
+	if err := (&flags.Task{Timeout: c.Timeout, ExpireAfter: c.ExpireAfter}).Durations(&s.Task); err != nil {
+		return s, err
+	}
+	if s.Task.Labels, err = flags.ParseLabels(c.Label); err != nil {
+		return s, err
+	}
+	probe := s // a valid line with the flags, so that an error names the flag and not each line
+	probe.Every, probe.Task.HTTP.URL = time.Hour, "http://127.0.0.1/"
+	var field *task.FieldError
+	if !errors.As(manifest.CheckSchedule("line", probe, now), &field) {
+		return s, nil
+	}
+	place := wording.FlagName(wording.FieldName(field.Path))
+	if key, ok := strings.CutPrefix(field.Path, "task.labels"); ok {
+		place = strings.TrimSpace("--label " + strings.TrimPrefix(key, "."))
+	}
+	return s, usage.Errorf(place, "%s", field.Detail)
 }
 
 // read returns the text of the crontab.
@@ -156,21 +197,51 @@ func (c *importCmd) read(stdin io.Reader) (string, error) {
 	return string(text), nil
 }
 
-// noteZone notes which time zone is used if a line has none.
-func (c *importCmd) noteZone(con *console.Console, planned []plannedSchedule) {
-	noZone := func(p plannedSchedule) bool { return p.noZone }
-	if slices.ContainsFunc(planned, noZone) {
-		con.Notef("lines without CRON_TZ= keep the time zone of an existing schedule, and new schedules use UTC: pass --timezone to set the zone")
+// plan returns the schedules that the lines of a crontab become, and the errors
+// of the other lines, both in the order of the lines. It checks each schedule
+// as the server would, before any schedule is created.
+func (c *importCmd) plan(table crontab.Table, given client.ScheduleSpec, now time.Time) (list []planned, errs []crontab.Note) {
+	errs = slices.Clone(table.Errors)
+	for _, e := range table.Entries {
+		p := planned{e.Line, transfer.ScheduleLine{Name: e.Name, Spec: given}}
+		s, r := &p.Spec, e.Request
+		s.Task.HTTP = client.HTTP{URL: r.URL, Method: cmp.Or(r.Method, task.DefaultMethod), Headers: r.Headers}
+		s.Task.Timeout = cmp.Or(r.Timeout, s.Task.Timeout)
+		if r.Body != "" {
+			s.Task.HTTP.Body = client.Text(r.Body)
+		}
+		if expr, err := cron.Parse(e.When); err == nil {
+			s.Every, _ = expr.Every()
+		}
+		if s.Every == 0 {
+			s.Cron, s.TimeZone = e.When, cmp.Or(e.Zone, c.Timezone, recurrence.DefaultZone)
+		}
+		var field *task.FieldError
+		switch err := manifest.CheckSchedule(e.Name, *s, task.CeilMillis(now)); {
+		case err == nil:
+			list = append(list, p)
+		case errors.As(err, &field):
+			errs = append(errs, crontab.Note{Line: e.Line, Text: wording.FieldName(field.Path) + ": " + field.Detail})
+		default:
+			errs = append(errs, crontab.Note{Line: e.Line, Text: err.Error()})
+		}
 	}
+	slices.SortStableFunc(errs, func(a, b crontab.Note) int { return a.Line - b.Line })
+	return list, errs
 }
 
-// noteTimeLimit notes how long calls without a time limit may take. In cron
-// they may take any time, and a call that is cut off and repeated can do more
-// harm than a late one.
-func noteTimeLimit(con *console.Console, planned []plannedSchedule) {
+// note notes the differences to cron that can do harm: the zone, and calls that
+// are cut off after a time and repeated.
+func (c *importCmd) note(con *console.Console, table crontab.Table, list []planned, errs []crontab.Note) {
+	if len(list) == 0 && len(errs) == 0 {
+		con.Notef("no line calls a URL")
+	}
+	if c.Timezone == "" && slices.ContainsFunc(table.Entries, func(e crontab.Entry) bool { return e.Zone == "" && !strings.HasPrefix(e.When, "@every") }) {
+		con.Notef("lines without CRON_TZ= use UTC: pass --timezone to set the zone")
+	}
 	n := 0
-	for _, p := range planned {
-		if p.spec.Task.Timeout == 0 {
+	for _, p := range list {
+		if p.Spec.Task.Timeout == 0 {
 			n++
 		}
 	}
@@ -204,12 +275,17 @@ func badLines(notes []crontab.Note, code string) []transfer.BadLine {
 }
 
 // showPlanned prints the schedules that would be created.
-func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time) error {
+func showPlanned(con *console.Console, list []planned, now time.Time) error {
 	out := con.Table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
-	for _, p := range planned {
-		line := transfer.ScheduleLine{Name: p.name, Spec: p.spec}
-		err := out.Item(line, strconv.Itoa(p.line), p.name, wording.InstantOr(p.next(now), "-"), p.words(), p.spec.Task.HTTP.Method+" "+p.spec.Task.HTTP.URL)
-		if err != nil {
+	for _, p := range list {
+		rule, next, words := recurrence.Rule{Cron: p.Spec.Cron, Zone: p.Spec.TimeZone, Every: p.Spec.Every, Anchor: task.CeilMillis(now)}, time.Time{}, ""
+		if instants, err := rule.Instants(task.CeilMillis(now)+1, task.Never, 1); err == nil && len(instants) > 0 {
+			next = instants[0].Time()
+		}
+		if expr, err := cron.Parse(cmp.Or(p.Spec.Cron, "@every "+p.Spec.Every.String())); err == nil {
+			words = firesWords(&client.Schedule{ScheduleSpec: p.Spec, Words: expr.Words()})
+		}
+		if err := out.Item(p.ScheduleLine, strconv.Itoa(p.line), p.Name, wording.InstantOr(next, "-"), words, p.Spec.Task.HTTP.Method+" "+p.Spec.Task.HTTP.URL); err != nil {
 			return err
 		}
 	}
@@ -217,52 +293,42 @@ func showPlanned(con *console.Console, planned []plannedSchedule, now time.Time)
 }
 
 // createAll creates the schedules in their order, and prints the totals.
-func createAll(ctx context.Context, con *console.Console, dial connect.Dialer, planned []plannedSchedule, reply *importReply) error {
+func (c *importCmd) createAll(ctx context.Context, con *console.Console, dial connect.Dialer, list []planned, reply *importReply) error {
 	api, err := dial()
 	if err != nil {
 		return err
 	}
-	for _, p := range planned {
-		if err = p.put(ctx, con, api, reply); err != nil {
-			err = fmt.Errorf("line %d: %w", p.line, exit.WithOp(err, "import "+p.name))
+	conds := []client.Condition{client.IfNoneMatch()}
+	if c.Replace {
+		conds = nil
+	}
+	for _, p := range list {
+		s, failed := transfer.PutSchedule(ctx, api, p.ScheduleLine, conds...)
+		switch {
+		case errors.Is(failed, client.ErrPrecondition):
+			reply.Skipped++
+			con.Notef("line %d: skipped %s, which exists: to replace it, pass --replace", p.line, p.Name)
+			continue
+		case failed != nil:
+			err = fmt.Errorf("line %d: %w", p.line, exit.WithOp(failed, "import "+p.Name))
+		case putWord(s) == "created":
+			reply.Created++
+		default:
+			reply.Replaced++
+		}
+		if err != nil {
 			break
+		}
+		if !con.JSON {
+			con.Linef("%s %s: %s, next %s", putWord(s), p.Name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
 		}
 	}
 	if con.JSON {
 		return errors.Join(con.Object(reply), err)
 	}
-	con.Linef("created %d, changed %d, unchanged %d, refused %d", reply.Created, reply.Changed, reply.Unchanged, reply.Refused)
+	con.Linef("created %d, replaced %d, skipped %d existing, refused %d", reply.Created, reply.Replaced, reply.Skipped, reply.Refused)
 	if err != nil {
 		return fmt.Errorf("import stopped early; repeat the command to continue: %w", err)
-	}
-	return nil
-}
-
-// put creates or changes one schedule, unless it already is as planned.
-func (p *plannedSchedule) put(ctx context.Context, con *console.Console, api *client.Client, reply *importReply) error {
-	spec := p.spec
-	old, err := api.Schedules.Get(ctx, p.name)
-	switch {
-	case errors.Is(err, client.ErrNotFound):
-	case err != nil:
-		return err
-	case p.matches(old):
-		reply.Unchanged++
-		return nil
-	default:
-		spec = p.mergeInto(old)
-	}
-	s, err := transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: p.name, Spec: spec})
-	if err != nil {
-		return err
-	}
-	if putWord(s) == "created" {
-		reply.Created++
-	} else {
-		reply.Changed++
-	}
-	if !con.JSON {
-		con.Linef("%s %s: %s, next %s", putWord(s), p.name, wording.Printable(firesWords(s)), wording.InstantOr(s.NextAt, scheduleState(s)))
 	}
 	return nil
 }

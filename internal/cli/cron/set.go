@@ -197,3 +197,13 @@ func allHeaders(headers, more map[string]string) map[string]string {
 	}
 	return allLabels(all, more)
 }
+
+// allLabels returns labels and more. Keys in more override keys in labels.
+func allLabels(labels, more map[string]string) map[string]string {
+	all := maps.Clone(labels)
+	if all == nil {
+		return more
+	}
+	maps.Copy(all, more)
+	return all
+}

@@ -58,6 +58,13 @@ func (o *Object) validate(queue client.QueueSettings, now task.Millis) error {
 	return s.Validate(now)
 }
 
+// CheckSchedule returns the *task.FieldError with which a server would refuse
+// the schedule, or nil.
+func CheckSchedule(name string, spec client.ScheduleSpec, now task.Millis) error {
+	o := Object{Key: Key{Kind: Schedule, Name: name}, ScheduleSpec: spec}
+	return o.validate(client.QueueSettings{}, now)
+}
+
 // storedQueue returns the settings of a queue in the form of the server.
 func storedQueue(name string, q client.QueueSettings) settings.QueueSettings {
 	s := settings.QueueSettings{
