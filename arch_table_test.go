@@ -527,9 +527,9 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/completion",
-		may:  []string{"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/wording"},
+		may:  []string{"internal/cli/console", "internal/cli/wording"},
 		tech: []string{"github.com/alecthomas/kong"},
-		why:  "completions are read from the model of the commands, and names from a server: no command is known by name",
+		why:  "completions are read from the model of the commands: no command is known by name",
 	},
 	{
 		path: "internal/cli", may: []string{"any"}, tech: []string{"any"},

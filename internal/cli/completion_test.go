@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,17 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/cli/completion"
-	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
-// noNames stands for a server that cannot be reached.
-func noNames(string, string) []completion.Candidate { return nil }
-
 // completed returns the completions of a command line up to the cursor.
 func completed(line string) string {
-	kind, list := completion.Of(theModel().Node, strings.Split(line, " "), noNames)
+	kind, list := completion.Of(theModel().Node, strings.Split(line, " "))
 	var words []string
 	for _, c := range list {
 		words = append(words, c.Text)
@@ -82,74 +76,6 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 	}
 }
 
-// completions runs foliot complete and returns the words that it offers.
-func (s *session) completions(line string) string {
-	s.t.Helper()
-	stdout, stderr, code := s.runBare(append([]string{"complete", "--"}, strings.Split(line, " ")...)...)
-	if code != exit.OK || stderr != "" {
-		s.t.Errorf("%q: it ended with %d and printed %q", line, code, stderr)
-	}
-	kind, rest, _ := strings.Cut(stdout, "\n")
-	return kind + ": " + names(rest)
-}
-
-func TestNamesAreCompletedFromTheServer(t *testing.T) {
-	ownContexts(t)
-	s := newSession(t)
-	s.must("", "add http://127.0.0.1:9/ --in 1h --name order-1 --queue mail")
-	s.must("", "add http://127.0.0.1:9/ --in 1h --name order-2 --queue news")
-	s.must("", "add http://127.0.0.1:9/ --in 1h --name other")
-	s.must("", "cancel order-2 other")
-	s.must("", "cron add nightly @daily http://127.0.0.1:9/")
-	s.must("", "namespace set shop")
-	s.must("", "add http://127.0.0.1:9/ --in 1h --name in-shop --namespace shop")
-	s.mustBare("context add prod --server " + s.server)
-	for line, want := range map[string]string{
-		"get ord":                 "words: order-1",
-		"get oth":                 "words: other", // it has ended, and no other task matches
-		"task cancel order-1 ord": "words: order-1",
-		"get ":                    "words: order-1",
-		"get --namespace shop ":   "words: in-shop",
-		"get --namespace=shop ":   "words: in-shop",
-		"ls --queue m":            "words: mail",
-		"ls --queue=":             "words: --queue=default --queue=mail --queue=news",
-		"queue pause n":           "words: news",
-		"cron pause ":             "words: nightly",
-		"ls --schedule n":         "words: nightly",
-		"ls --namespace ":         "words: default shop",
-		"namespace rm s":          "words: shop",
-		"token create --for s":    "words: shop",
-		"context use ":            "words: default prod",
-		"ls --context p":          "words: prod",
-		"context add p":           "words: ", // a new name
-	} {
-		if !strings.HasPrefix(line, "context") {
-			line = "--context prod " + line
-		}
-		if got := s.completions(line); got != want {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
-	}
-	if got := s.completions("--server http://127.0.0.1:1 get o"); got != "words: " {
-		t.Errorf("without a server: %q", got)
-	}
-}
-
-func TestACompletionGivesUpIfTheServerIsSilent(t *testing.T) {
-	t.Parallel()
-	s := newSession(t)
-	ended := make(chan struct{})
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		close(ended)
-	}))
-	defer silent.Close()
-	if got := s.completions("--server " + silent.URL + " get o"); got != "words: " {
-		t.Errorf("got %q", got)
-	}
-	<-ended
-}
-
 // FuzzComplete checks that any command line gets completions that match it.
 func FuzzComplete(f *testing.F) {
 	for _, seed := range []string{"", "serve --log-level=w", "-o", "--", "queue -- -x", "serve --=", "-", "add -d"} {
@@ -158,7 +84,7 @@ func FuzzComplete(f *testing.F) {
 	root := theModel().Node
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, " ")
-		_, list := completion.Of(root, words, noNames)
+		_, list := completion.Of(root, words)
 		for _, c := range list {
 			if !strings.HasPrefix(c.Text, words[len(words)-1]) {
 				t.Errorf("%q offers %q", line, c.Text)

@@ -128,7 +128,7 @@ func absolute(path *string) error {
 }
 
 type contextUseCmd struct {
-	Name string `arg:"" complete:"context" help:"The name of the context; default: none."`
+	Name string `arg:"" help:"The name of the context; default: none."`
 }
 
 // Help shows examples below the usage line.
@@ -203,7 +203,7 @@ func (contextLsCmd) Run(con *console.Console) error {
 }
 
 type contextRmCmd struct {
-	Names []string `arg:"" name:"name" complete:"context" help:"The names of the contexts."`
+	Names []string `arg:"" name:"name" help:"The names of the contexts."`
 }
 
 // Help shows examples below the usage line.

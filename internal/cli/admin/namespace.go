@@ -53,7 +53,7 @@ func quota(n int64) string {
 }
 
 type namespaceSetCmd struct {
-	Name string `arg:"" name:"namespace" complete:"namespace" help:"The name of the namespace."`
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 
 	MaxPending   *flags.WholeLimit  `placeholder:"N" help:"Most tasks that may be scheduled or running, schedules included."`
 	MaxBytes     *flags.WholeLimit  `placeholder:"BYTES" help:"Most bytes that all records may take, bodies included."`
@@ -117,7 +117,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 }
 
 type namespaceRmCmd struct {
-	Name string `arg:"" name:"namespace" complete:"namespace" help:"The name of the namespace."`
+	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 }
 
 // Help shows examples below the usage line.

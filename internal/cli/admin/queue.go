@@ -87,7 +87,7 @@ func queueLimits(s client.QueueSettings) string {
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 type queueGetCmd struct {
-	Queue string `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string `arg:"" help:"The queue's name."`
 }
 
 // Run prints the queue.
@@ -164,7 +164,7 @@ func limitWord(d client.Duration) string {
 }
 
 type queuePauseCmd struct {
-	Queue string        `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string        `arg:"" help:"The queue's name."`
 	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
 	Until string        `placeholder:"TIME" help:"Resume the queue at this time: 2030-01-02T15:04:05Z, or a duration from now."`
 }
@@ -213,7 +213,7 @@ func printChanged(con *console.Console, q *client.Queue, err error, format, name
 }
 
 type queueResumeCmd struct {
-	Queue string `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string `arg:"" help:"The queue's name."`
 }
 
 // Run resumes the queue.
@@ -223,7 +223,7 @@ func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *cli
 }
 
 type queuePurgeCmd struct {
-	Queue string `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string `arg:"" help:"The queue's name."`
 	Yes   bool   `short:"y" help:"Do not ask for confirmation."`
 }
 
@@ -267,7 +267,7 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *cl
 }
 
 type queueRmCmd struct {
-	Queue string `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string `arg:"" help:"The queue's name."`
 }
 
 // Run removes the settings.

@@ -15,7 +15,7 @@ import (
 
 // queueSetCmd changes the given settings and keeps all other settings.
 type queueSetCmd struct {
-	Queue string `arg:"" complete:"queue" help:"The queue's name."`
+	Queue string `arg:"" help:"The queue's name."`
 
 	Rate           *flags.NumberLimit `placeholder:"N" help:"Attempts that may start per second; 0.1: one in ten seconds."`
 	Burst          *int               `placeholder:"N" help:"Attempts that may start at once after a quiet time; needs a rate (default: those of one second)."`

@@ -21,7 +21,7 @@ type Secret struct {
 }
 
 type secretCreateCmd struct {
-	Queue   string        `placeholder:"QUEUE" complete:"queue" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
+	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without their own secret)."`
 	Overlap time.Duration `placeholder:"DURATION" help:"How long the existing secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Tail is the command foliot tail.
 type Tail struct {
-	Queue   string   `placeholder:"NAME" complete:"queue" help:"Only attempts of this queue."`
+	Queue   string   `placeholder:"NAME" help:"Only attempts of this queue."`
 	Outcome []string `placeholder:"delivered|failed|deferred|refused|interrupted|lost_lease" help:"Only attempts with this outcome. Repeat it for more."`
 	Last    int      `short:"n" default:"10" placeholder:"N" help:"First print the last attempts, at most this many, up to 1000 (default: 10)."`
 }

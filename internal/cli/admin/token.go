@@ -33,7 +33,7 @@ type Token struct {
 
 type tokenCreateCmd struct {
 	Scope   string        `default:"write" enum:"read,write,admin" placeholder:"SCOPE" help:"read: see tasks and queues. write: change tasks too. admin: change queues, tokens and secrets too (default: write)."`
-	For     string        `placeholder:"NAMESPACE" complete:"namespace" help:"The namespace of the token; operator: all namespaces and the server itself (default: the namespace of the request)."`
+	For     string        `placeholder:"NAMESPACE" help:"The namespace of the token; operator: all namespaces and the server itself (default: the namespace of the request)."`
 	Label   string        `placeholder:"TEXT" help:"A label to recognise the token."`
 	Expires time.Duration `placeholder:"DURATION" help:"How long the token is valid, at most as long as the token that creates it (default: as long as that token, or until it is revoked)."`
 	Data    string        `placeholder:"DIR" help:"Write the token into this data directory, while no server uses the directory. Use it for the first token of a server that will listen beyond loopback."`

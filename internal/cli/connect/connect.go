@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -19,11 +18,11 @@ import (
 // Flags choose the server that a command calls, and its credentials. The
 // command line declares the group of their help.
 type Flags struct {
-	Context   string `group:"global" env:"FOLIOT_CONTEXT" placeholder:"NAME" complete:"context" help:"Call the server of this context (default: the current context)."`
+	Context   string `group:"global" env:"FOLIOT_CONTEXT" placeholder:"NAME" help:"Call the server of this context (default: the current context)."`
 	Server    string `group:"global" env:"FOLIOT_SERVER" placeholder:"URL" help:"The URL of the server (default: the context's, or http://127.0.0.1:8750)."`
 	Token     string `group:"global" env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. Other users can see a command line, so prefer the variable or --token-file."`
 	TokenFile string `group:"global" env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that contains the access token."`
-	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" complete:"namespace" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
+	Namespace string `group:"global" env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace. If the server has tokens, this needs an operator's token (default: the context's, the token's, or default)."`
 	CACert    string `group:"global" name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Also trust certificates of this authority (PEM)."`
 
 	ClientCert string `group:"global" env:"FOLIOT_CLIENT_CERT" placeholder:"FILE" help:"Send this certificate to the server (PEM)."`
@@ -131,22 +130,6 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 		return "", false, err
 	}
 	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
-}
-
-// With returns flags with other values, by the names of the flags, and without
-// notes on standard error. Values of other flags are ignored.
-func (f *Flags) With(values map[string]string) *Flags {
-	other := &Flags{Context: f.Context, Server: f.Server, Token: f.Token, TokenFile: f.TokenFile, Namespace: f.Namespace, CACert: f.CACert, ClientCert: f.ClientCert, ClientKey: f.ClientKey, Notes: io.Discard, Typed: maps.Clone(f.Typed)}
-	for name, into := range map[string]*string{
-		"context": &other.Context, "server": &other.Server, "token": &other.Token, "token-file": &other.TokenFile,
-		"namespace": &other.Namespace, "ca-cert": &other.CACert,
-		"client-cert": &other.ClientCert, "client-key": &other.ClientKey,
-	} {
-		if value, given := values[name]; given {
-			*into, other.Typed[name] = value, true
-		}
-	}
-	return other
 }
 
 // HasPage returns the URL of the web page of the server. It fails if the server

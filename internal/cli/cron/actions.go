@@ -16,7 +16,7 @@ import (
 )
 
 type pauseCmd struct {
-	Names []string `arg:"" name:"name" complete:"schedule" help:"The schedules' names."`
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
 }
 
 // Help shows examples below the usage line.
@@ -39,7 +39,7 @@ func (c *pauseCmd) Run(ctx context.Context, con *console.Console, api *client.Cl
 }
 
 type resumeCmd struct {
-	Names []string `arg:"" name:"name" complete:"schedule" help:"The schedules' names."`
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
 }
 
 // Help shows examples below the usage line.
@@ -62,7 +62,7 @@ func (c *resumeCmd) Run(ctx context.Context, con *console.Console, api *client.C
 }
 
 type rmCmd struct {
-	Names []string `arg:"" name:"name" complete:"schedule" help:"The schedules' names."`
+	Names []string `arg:"" name:"name" help:"The schedules' names."`
 }
 
 // Help shows examples below the usage line.
@@ -100,7 +100,7 @@ func eachSchedule(ctx context.Context, con *console.Console, names []string, act
 }
 
 type triggerCmd struct {
-	Name string `arg:"" complete:"schedule" help:"The schedule's name."`
+	Name string `arg:"" help:"The schedule's name."`
 	Wait bool   `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
 
@@ -134,7 +134,7 @@ func (c *triggerCmd) Run(ctx context.Context, con *console.Console, api *client.
 }
 
 type backfillCmd struct {
-	Name  string `arg:"" complete:"schedule" help:"The schedule's name."`
+	Name  string `arg:"" help:"The schedule's name."`
 	From  string `required:"" placeholder:"TIME" help:"The start of the time range: 2026-11-20T20:00:00Z, a date (2026-11-20: midnight in the schedule's time zone), or a duration from now (-24h)."`
 	Until string `default:"0s" placeholder:"TIME" help:"The end of the time range, in the same forms (default: now)."`
 }

@@ -15,7 +15,7 @@ import (
 )
 
 type getCmd struct {
-	Name string `arg:"" complete:"schedule" help:"The schedule's name."`
+	Name string `arg:"" help:"The schedule's name."`
 }
 
 // Help shows examples below the usage line.

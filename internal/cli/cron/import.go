@@ -41,7 +41,7 @@ type importCmd struct {
 	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
 	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
 	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
-	Queue       string   `placeholder:"NAME" complete:"queue" help:"The queue of the tasks (default: default)."`
+	Queue       string   `placeholder:"NAME" help:"The queue of the tasks (default: default)."`
 	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
 	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }

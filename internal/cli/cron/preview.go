@@ -20,7 +20,7 @@ import (
 )
 
 type previewCmd struct {
-	Name string `arg:"" name:"name-or-cron" complete:"schedule" help:"The name of a schedule; or an expression, in quotes, which needs no server."`
+	Name string `arg:"" name:"name-or-cron" help:"The name of a schedule; or an expression, in quotes, which needs no server."`
 
 	clockFlags
 

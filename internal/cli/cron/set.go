@@ -22,7 +22,7 @@ import (
 
 // setCmd changes the given fields of a schedule and keeps all other fields.
 type setCmd struct {
-	Name string `arg:"" complete:"schedule" help:"The schedule's name."`
+	Name string `arg:"" help:"The schedule's name."`
 
 	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
 	URL  string `name:"url" placeholder:"URL" help:"The URL to call. It replaces --kind."`

@@ -11,11 +11,11 @@ import (
 
 // Filter select tasks, to list them or to change many at once.
 type Filter struct {
-	Queue      string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
+	Queue      string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
 	State      []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
 	Reason     string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
 	Label      []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule   string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
+	Schedule   string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
 	Prefix     string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
 	DueBefore  string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
 	DueAfter   string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`

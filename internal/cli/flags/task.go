@@ -24,7 +24,7 @@ type Task struct {
 	Kind string `placeholder:"KIND" help:"Call the handler of this kind, in place of a URL."`
 	Args string `placeholder:"JSON" help:"Pass these arguments to the handler; @FILE reads them from a file, @- from standard input."`
 
-	Queue    string   `placeholder:"NAME" complete:"queue" help:"The task's queue (default: default)."`
+	Queue    string   `placeholder:"NAME" help:"The task's queue (default: default)."`
 	Priority string   `placeholder:"high|normal|low" help:"Among due tasks, those of higher priority start first (default: normal)."`
 	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
 

@@ -19,7 +19,7 @@ import (
 type Bench struct {
 	Tasks    int           `default:"1000" placeholder:"N" help:"Number of tasks, at most 100000 (default: 1000)."`
 	Over     time.Duration `default:"5s" placeholder:"DURATION" help:"Spread the due times evenly over this time; 0s: all at once (default: 5s)."`
-	Queue    string        `default:"foliot-bench" placeholder:"QUEUE" complete:"queue" help:"The queue of the tasks. Its limits apply (default: foliot-bench)."`
+	Queue    string        `default:"foliot-bench" placeholder:"QUEUE" help:"The queue of the tasks. Its limits apply (default: foliot-bench)."`
 	Listen   string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The address that receives the callbacks (default: a free port on loopback)."`
 	Callback string        `placeholder:"URL" help:"The URL by which a server on another machine reaches --listen."`
 }

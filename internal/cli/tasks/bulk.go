@@ -22,7 +22,7 @@ func eachTaskName(ctx context.Context, con *console.Console, names []string, act
 
 // manyFlags select the tasks of a command that takes names or a filter.
 type manyFlags struct {
-	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 
 	flags.Filter
 

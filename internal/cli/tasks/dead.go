@@ -23,10 +23,10 @@ type Dead struct {
 
 // deadFilter selects dead tasks.
 type deadFilter struct {
-	Queue      string   `group:"filter" placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
+	Queue      string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
 	Reason     string   `group:"filter" placeholder:"REASON" help:"Only tasks that died for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
 	Label      []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule   string   `group:"filter" placeholder:"NAME" complete:"schedule" help:"Only tasks that this schedule created."`
+	Schedule   string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
 	Prefix     string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
 	DueBefore  string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
 	DueAfter   string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (-24h)."`
@@ -82,7 +82,7 @@ func (c *deadLsCmd) Run(ctx context.Context, con *console.Console, api *client.C
 }
 
 type deadRetryCmd struct {
-	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
 	yesFlag
@@ -120,7 +120,7 @@ func (f deadFilter) filterFor(names []string) flags.Filter {
 }
 
 type deadRmCmd struct {
-	Names []string `arg:"" optional:"" name:"name" complete:"task" help:"The tasks' names."`
+	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
 	yesFlag

@@ -15,7 +15,7 @@ import (
 type Due struct {
 	Until time.Duration `default:"1h" placeholder:"DURATION" help:"Count the tasks that are due within this time (default: 1h)."`
 	Step  time.Duration `default:"5m" placeholder:"DURATION" help:"The length of a step, in whole milliseconds (default: 5m)."`
-	Queue string        `placeholder:"QUEUE" complete:"queue" help:"Only tasks of this queue."`
+	Queue string        `placeholder:"QUEUE" help:"Only tasks of this queue."`
 }
 
 // Help shows examples below the usage line.

@@ -13,7 +13,7 @@ import (
 
 // Get is the command foliot get.
 type Get struct {
-	Name string `arg:"" complete:"task" help:"The task's name."`
+	Name string `arg:"" help:"The task's name."`
 	Wait bool   `help:"Wait until the task ends. Exit with 6 if it was not delivered."`
 }
 

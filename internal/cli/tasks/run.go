@@ -9,7 +9,7 @@ import (
 
 // Run is the command foliot run.
 type Run struct {
-	Names []string `arg:"" name:"name" complete:"task" help:"The tasks' names."`
+	Names []string `arg:"" name:"name" help:"The tasks' names."`
 }
 
 // Help shows examples below the usage line.

@@ -10,7 +10,7 @@ import (
 
 // Touch is the command foliot touch.
 type Touch struct {
-	Names []string `arg:"" name:"name" complete:"task" help:"The tasks' names."`
+	Names []string `arg:"" name:"name" help:"The tasks' names."`
 }
 
 // Help shows examples below the usage line.

@@ -18,7 +18,7 @@ import (
 type Upcoming struct {
 	From  string        `placeholder:"TIME" help:"List what is due at this time or later: 2030-01-02T15:04:05Z, or a duration from now. 0s leaves out overdue tasks."`
 	Until time.Duration `default:"1h" placeholder:"DURATION" help:"List what is due within this time from now (default: 1h)."`
-	Queue string        `placeholder:"NAME" complete:"queue" help:"Only tasks of this queue."`
+	Queue string        `placeholder:"NAME" help:"Only tasks of this queue."`
 	Limit int           `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
 }
 
