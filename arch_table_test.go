@@ -412,8 +412,8 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "internal/cli/wording", "internal/fileaccess", "internal/outgoing", "internal/service", "internal/redischeck", "internal/server/config",
-			"internal/server/redisurl", "internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/webhook", "internal/wire",
+			"client", "internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/redisurl",
+			"internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",
 	},

@@ -63,7 +63,6 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"add http://x --priority=h":            "words: --priority=high",
 		"list --st":                            "words: --state",
 		"task can":                             "words: cancel",
-		"ls --order d":                         "words: due",
 		"context u":                            "words: use",
 		"config --conf":                        "words: --config",
 	} {

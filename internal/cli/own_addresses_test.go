@@ -9,23 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
-
-func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
-	for _, args := range []string{
-		"http://10.0.0.7:6379/ --egress-allow 10.0.0.0/8 --store redis://10.0.0.7:6379",
-		"http://10.0.0.8:26379/ --egress-allow 10.0.0.0/8 --store redis+sentinel://10.0.0.7:26379,10.0.0.8:26379/main",
-		"http://10.0.0.9:4318/ --egress-allow 10.0.0.0/8 --otlp-endpoint http://10.0.0.9:4318",
-	} {
-		if code, out, _ := egress(t, strings.Fields(args)...); code != exit.Denied || !strings.Contains(out, "an address of this server") {
-			t.Errorf("%s: exit %d, %s", args, code, out)
-		}
-	}
-}
 
 // The test allows every range to tasks, and calls the store, its replica, the
 // API of the other node, and the collector.

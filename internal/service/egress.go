@@ -4,23 +4,18 @@ import (
 	"context"
 	"time"
 
-	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// LookupTimeout is the time limit of egress for resolving a host name.
-const LookupTimeout = 10 * time.Second
+// lookupTimeout is the time limit of egress for resolving a host name.
+const lookupTimeout = 10 * time.Second
 
 // egress explains to an operator whether the guard of this server allows tasks
 // to call a URL.
 func (s *Service) egress(ctx context.Context, url string) wire.Egress {
-	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	return ShowEgress(url, s.sender.Explain(ctx, url))
-}
-
-// ShowEgress converts e for the API.
-func ShowEgress(url string, e webhook.Explanation) wire.Egress {
+	e := s.sender.Explain(ctx, url)
 	shown := wire.Egress{URL: url, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []wire.EgressAddress{}}
 	for _, j := range e.Addresses {
 		opener := j.Opener

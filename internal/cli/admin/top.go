@@ -26,7 +26,7 @@ type Top struct {
 // Help shows examples below the usage line.
 func (Top) Help() string {
 	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
-fail. On a terminal it redraws until you press q or Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
+fail. On a terminal it redraws until you press Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
 
 LIMITED BY is the reason why the overdue tasks of a queue wait; foliot get of one of them explains it. BREAKER open means that the
 destination has failed repeatedly and gets no requests for a while. Its tasks use no attempts during that time.
@@ -57,63 +57,23 @@ func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client)
 		}
 		return v.show(live)
 	}
-	defer v.close()
-	if v.screen {
-		quitting, restore := quitByKey(ctx, con.In)
-		defer restore()
-		ctx = quitting
-	}
 	for {
 		for live, err := range api.Admin.WatchLive(ctx) {
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case err != nil:
-				err = v.fail(err)
-			case time.Since(v.shown) > c.Every-sampleEvery/2:
-				err = v.show(live)
-			}
-			if err != nil {
+			case err != nil && (!v.screen || v.live == nil):
 				return err
+			case err != nil:
+				v.draw(con.ErrorText(err) + "\n\n")
+			case time.Since(v.shown) > c.Every-sampleEvery/2:
+				if err := v.show(live); err != nil {
+					return err
+				}
 			}
 		}
 		if !console.Pause(ctx, c.Every) {
 			return nil
-		}
-	}
-}
-
-// quitByKey returns a context that ends when the user presses q or Ctrl-C. Until
-// restore is called, the terminal in is in raw mode, in which Ctrl-C is a key. If
-// in is no terminal, it is not read.
-func quitByKey(ctx context.Context, in io.Reader) (quitting context.Context, restore func()) {
-	quitting, quit := context.WithCancel(ctx)
-	f, ok := in.(*os.File)
-	if !ok {
-		return quitting, quit
-	}
-	before, err := term.MakeRaw(int(f.Fd()))
-	if err != nil {
-		return quitting, quit
-	}
-	go awaitQuit(f, quit) // ends with the process, which follows the command
-	return quitting, func() {
-		quit()
-		_ = term.Restore(int(f.Fd()), before) // it was set a moment ago
-	}
-}
-
-// awaitQuit reads keys until one of them means the end, and then calls quit.
-func awaitQuit(in io.Reader, quit func()) {
-	const ctrlC, ctrlD = '\x03', '\x04'
-	for key := make([]byte, 1); ; {
-		if _, err := io.ReadFull(in, key); err != nil {
-			return
-		}
-		switch key[0] {
-		case 'q', 'Q', ctrlC, ctrlD:
-			quit()
-			return
 		}
 	}
 }
@@ -129,13 +89,10 @@ type topView struct {
 }
 
 func (v *topView) show(live *client.Live) error {
-	if v.screen && v.live == nil {
-		fmt.Fprint(v.con.Out, enterScreen)
-	}
 	v.before, v.live, v.shown = v.live, live, time.Now()
 	switch {
 	case v.screen:
-		v.draw(nil)
+		v.draw("")
 	case v.con.JSON:
 		return v.con.Object(live)
 	default:
@@ -144,40 +101,16 @@ func (v *topView) show(live *client.Live) error {
 	return nil
 }
 
-// fail shows an error above the last sample if there is one. Otherwise it returns
-// the error.
-func (v *topView) fail(err error) error {
-	if !v.screen || v.live == nil {
-		return err
-	}
-	v.draw(err)
-	return nil
-}
+// clearScreen is the escape sequence that clears a terminal.
+const clearScreen = "\x1b[H\x1b[2J"
 
-func (v *topView) close() {
-	if v.screen && v.live != nil {
-		fmt.Fprint(v.con.Out, leaveScreen)
-	}
-}
-
-// Escape sequences of terminals: switch to the alternate screen without a
-// cursor, switch back, and clear the screen.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l"
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	clearScreen = "\x1b[H\x1b[2J"
-)
-
-func (v *topView) draw(err error) {
+// draw shows the last sample below a text.
+func (v *topView) draw(above string) {
 	width, height := 0, 0
 	if f, ok := v.con.Out.(*os.File); ok {
 		width, height, _ = term.GetSize(int(f.Fd())) // zero means no bound
 	}
-	text := topScreen(v.live, v.before, height)
-	if err != nil {
-		text = wording.Printable(v.con.ErrorText(err)) + "\n\n" + text
-	}
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(above+topScreen(v.live, v.before, height), "\n")
 	if height > 0 && len(lines) > height {
 		lines = lines[:height]
 	}
@@ -186,7 +119,7 @@ func (v *topView) draw(err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(v.con.Out, clearScreen, strings.ReplaceAll(wording.PrintableLines(strings.Join(lines, "\n")), "\n", "\r\n")) // raw mode adds no \r
+	fmt.Fprint(v.con.Out, clearScreen, wording.PrintableLines(strings.Join(lines, "\n")))
 }
 
 // topScreen returns the text of the screen, from the last two results. height

@@ -51,7 +51,7 @@ func TestTopShowsSamplesAsOftenAsItsInterval(t *testing.T) {
 		if n := strings.Count(text, "of 9"); n != c.samples+strings.Count(text, "503") || !strings.Contains(text, "running 0 of 9") {
 			t.Errorf("every %v, screen %v: %d samples:\n%s", c.every, c.screen, n, text)
 		}
-		if (err == nil) != c.screen || c.screen && !(strings.HasPrefix(text, enterScreen) && strings.HasSuffix(text, leaveScreen) && strings.Contains(text, "503")) {
+		if (err == nil) != c.screen || c.screen && !(strings.HasPrefix(text, clearScreen) && strings.Contains(text, "503")) {
 			t.Errorf("every %v, screen %v: error %v, %q", c.every, c.screen, err, text)
 		}
 		stop()

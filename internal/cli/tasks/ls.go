@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -19,7 +20,7 @@ type Ls struct {
 	flags.Filter
 
 	Limit int    `short:"n" default:"100" placeholder:"N" help:"List at most this many tasks; 0 lists all, in no particular order (default: 100)."`
-	Sort  string `aliases:"order" placeholder:"due|name|created|ended" help:"due: the earliest first. created: the latest first. ended: only tasks that have ended, the latest end first. The server can sort only by ended, so for the others at most 1000 tasks are read and sorted."`
+	Sort  string `aliases:"order" placeholder:"ended" help:"ended: only tasks that have ended, the latest end first (default: scheduled and running tasks first)."`
 }
 
 // Help shows examples below the usage line.
@@ -31,7 +32,6 @@ With -o json each task is an object. Retries do not change the due time.
 Examples:
 
     foliot ls --state scheduled --due-before 10m
-    foliot ls --queue mail --sort due
     foliot ls --queue mail --state dead -n 0 | cut -f1
     foliot ls --label tenant=acme -o json
     foliot ls --sort ended --state dead -n 20`
@@ -45,12 +45,8 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
-	order, sorts := orders[c.Sort]
-	switch {
-	case c.Sort != "" && c.Sort != "ended" && !sorts:
-		return usage.Errorf("--sort", "%q is not one of due, name, created, ended", c.Sort)
-	case sorts && c.Limit > pageSize:
-		return usage.Errorf("--limit", "--sort %s lists at most %d tasks: pass -n %d, and filters to select others", c.Sort, pageSize, pageSize)
+	if c.Sort != "" && c.Sort != "ended" {
+		return usage.Errorf("--sort", "%q is not ended: the server sorts only by the end; for another order, pass the output to sort", c.Sort)
 	}
 	filter, err := c.Resolve(time.Now())
 	if err != nil {
@@ -59,8 +55,6 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 	switch {
 	case c.Sort == "ended":
 		err = c.latestEnded(ctx, con, api, filter)
-	case sorts:
-		err = c.sorted(ctx, con, api, filter, order)
 	case c.Limit == 0:
 		err = c.all(ctx, con, api, filter)
 	default:
@@ -133,6 +127,92 @@ func EachTask(ctx context.Context, api *client.Client, query client.Query, limit
 			return n, false, err
 		}
 		n++
+	}
+	return n, false, nil
+}
+
+// maxRequests bounds the requests that search for tasks before others are
+// printed. One request examines up to 10,000 records.
+const maxRequests = 20
+
+// pendingFirst prints the tasks that are scheduled or running, and then those
+// that have ended.
+func (c *Ls) pendingFirst(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
+	list, left := newTaskTable(con), c.Limit
+	pending, ended := byPending(filter)
+	more, searched := false, true // more tasks match than were printed; all pending tasks were found
+	for _, pass := range []struct {
+		states   []client.State
+		requests int
+	}{{pending, maxRequests}, {ended, math.MaxInt}} {
+		if len(pass.states) == 0 || more {
+			continue
+		}
+		filter.States = pass.states
+		if len(ended) == 0 {
+			pass.requests = math.MaxInt // no other tasks wait for the end of the search
+		}
+		shown, all, err := readTasks(ctx, api, filter, left, pass.requests, list.add)
+		if err != nil {
+			return errors.Join(err, list.End()) // the tasks that were read before an error are printed
+		}
+		left -= shown
+		searched = searched && (all || left == 0)
+		more = !all && left == 0
+	}
+	if err := list.End(); err != nil {
+		return err
+	}
+	if !searched {
+		con.Notef("scheduled and running tasks can be missing: the search examined the maximum number of records; --state scheduled --state running lists them all")
+	}
+	if more {
+		con.Notef("showing the first %d; --limit 0 lists all", c.Limit)
+	}
+	return nil
+}
+
+// byPending splits the states of a filter into those of tasks that have not
+// ended and the others. A task with a reason has ended.
+func byPending(filter client.Filter) (pending, ended []client.State) {
+	states := filter.States
+	if len(states) == 0 {
+		states = []client.State{client.Scheduled, client.Running, client.Delivered, client.Cancelled, client.Expired, client.Dead}
+	}
+	for _, s := range states {
+		if s == client.Scheduled || s == client.Held || s == client.Running {
+			pending = append(pending, s)
+		} else {
+			ended = append(ended, s)
+		}
+	}
+	if filter.Reason != "" && len(ended) > 0 {
+		pending = nil
+	}
+	return pending, ended
+}
+
+// readTasks calls visit with at most limit tasks, and sends at most requests
+// requests. It returns the number of calls, and whether no other tasks match.
+func readTasks(ctx context.Context, api *client.Client, filter client.Filter, limit, requests int, visit func(*client.Task) error) (n int, complete bool, err error) {
+	query := client.Query{Filter: filter, PageSize: min(pageSize, limit+1)} // one more than limit shows whether more follow
+	for cursor := ""; requests > 0; requests-- {
+		page, err := api.Tasks.Page(ctx, query, cursor)
+		if err != nil {
+			return n, false, err
+		}
+		for _, t := range page.Tasks {
+			if n == limit {
+				return n, false, nil
+			}
+			if err := visit(t); err != nil {
+				return n, false, err
+			}
+			n++
+		}
+		if cursor = page.Next; cursor == "" {
+			return n, true, nil
+		}
 	}
 	return n, false, nil
 }
