@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -83,10 +82,6 @@ func (c *Import) Run(ctx context.Context, con *console.Console, api *client.Clie
 	defer in.Close()
 
 	im := &importer{con: con, api: api, batch: c.Batch, bar: console.NewProgress(con, "imported", size)}
-	// The heap is a few batches, so it would be collected for each 4 MiB. The
-	// collector counts this array, and the operating system gives no memory to it.
-	spare := make([]byte, 32<<20)
-	defer runtime.KeepAlive(spare)
 	began := time.Now()
 	err = im.run(ctx, newLineReader(in), c.Parallel)
 	im.bar.Done()
