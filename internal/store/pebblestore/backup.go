@@ -176,7 +176,7 @@ type inspected struct {
 // inspectCopy reads a copy of a directory completely, and closes it.
 func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
 	i.err = inGoroutine(func() (err error) {
-		i.Contents, _, err = inspect(ctx, db, func(_, _ []byte, _ *task.Task) error { return nil })
+		i.Contents, _, err = inspect(ctx, db, nil)
 		return errors.Join(err, db.Close())
 	})
 	return i

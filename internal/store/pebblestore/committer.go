@@ -81,8 +81,8 @@ type committer struct {
 	newest   *settings.Settings // the settings after all batches, including the one being filled
 	edited   uint64             // the newest batch that changed them
 	counters *counters
-	recount  *recount // the recount of the scrub that is under way; nil means no scrub
-	entry    uint64   // the number of the newest entry of the audit log
+	recount  recount // by the scrub that is under way
+	entry    uint64  // the number of the newest entry of the audit log
 
 	suspects              suspects
 	reserve               reserve
@@ -181,8 +181,8 @@ func (c *committer) serve(r *request) error {
 		if err := c.sweep(r); err != nil {
 			return err
 		}
-	case r.repair != nil:
-		if err := c.repair(r); err != nil {
+	case r.scrub != nil:
+		if err := c.scrub(r); err != nil {
 			return err
 		}
 	case r.edits != nil:

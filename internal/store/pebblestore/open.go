@@ -107,10 +107,12 @@ func (s *Store) load() (l loaded, err error) {
 		return l, err
 	}
 	s.settings.Store(settings)
-	if l.counters, err = loadCounters(s.db); err != nil {
+	counts, err := loadCounts(s.db)
+	if err != nil {
 		return l, err
 	}
-	s.counts.publish(l.counters.all())
+	l.counters = newCounters(counts)
+	s.counts.publish(counts)
 	l.clean, err = s.markOpen()
 	return l, err
 }

@@ -38,38 +38,27 @@ func (c *committer) sweep(r *request) error {
 func (c *committer) sweepTasks(r *request) (n int, err error) {
 	space := []byte(keepPrefix)
 	end := append(appendInstant(bytes.Clone(space), r.now), 0xff) // no namespace begins with 0xff
-	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: end})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
 	var first, last []byte
-	for ok := it.First(); ok && n < r.sweep; ok = it.Next() {
-		value, err := it.ValueAndErr()
+	_, err = each(c.db, space, end, func(entry, value []byte) (bool, error) {
+		key, err := parseName(entry[len(space)+instantLen:])
 		if err != nil {
-			return 0, err
-		}
-		key, err := parseName(it.Key()[len(space)+instantLen:])
-		if err != nil {
-			return 0, err
+			return false, err
 		}
 		k, err := parseEndedEntry(value)
 		if err != nil {
-			return 0, fmt.Errorf("entry %q: %w", it.Key(), err)
-		}
-		if err := c.remove(r, key, k); err != nil {
-			return 0, err
+			return false, fmt.Errorf("entry %q: %w", entry, err)
 		}
 		if n == 0 {
-			first = bytes.Clone(it.Key())
+			first = bytes.Clone(entry)
 		}
-		last = append(last[:0], it.Key()...)
+		last = append(last[:0], entry...)
 		n++
-	}
-	if n > 0 {
+		return n < r.sweep, c.remove(r, key, k)
+	})
+	if n > 0 && err == nil {
 		err = c.open().DeleteRange(first, append(last, 0), nil)
 	}
-	return n, errors.Join(err, it.Error())
+	return n, err
 }
 
 // remove removes a task, except for its entry by the end of its retention.
@@ -95,31 +84,19 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 }
 
 // leases returns at most limit tasks with leases that ended at or before now.
-func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err error) {
-	space := []byte(runPrefix)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok && len(keys) < limit; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
+func leases(from pebble.Reader, now task.Millis, limit int) (keys []task.Key, err error) {
+	_, err = each(from, []byte(runPrefix), prefixEnd([]byte(runPrefix)), func(entry, value []byte) (bool, error) {
 		if len(value) != instantLen {
-			return nil, errors.Join(errDamaged, errors.New("the end of a lease"))
+			return false, errors.Join(errDamaged, errors.New("the end of a lease"))
 		}
 		if instant(value) > now {
-			continue
+			return true, nil
 		}
-		key, err := parseName(it.Key()[len(space):])
-		if err != nil {
-			return nil, err
-		}
+		key, err := parseName(entry[len(runPrefix):])
 		keys = append(keys, key)
-	}
-	return keys, it.Error()
+		return len(keys) < limit, err
+	})
+	return keys, err
 }
 
 // reap takes back at most limit leases that ended at or before until. It
