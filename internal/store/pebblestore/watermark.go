@@ -16,28 +16,21 @@ import (
 
 // watermark is a file with four notes. Three of them let Open notice an error
 // that Pebble does not notice: the end of its log or of its manifest is missing,
-// or a whole log (live_logs.go).
+// or a whole log (live_logs.go). Pebble reads both files until a record looks wrong,
+// and takes that for a write that the end of the process interrupted. So a flipped bit
+// in the last block of the log loses everything after it, and one in the manifest loses
+// most of the tasks, without an error.
 //
-// Pebble reads both files until a record looks wrong. It takes that for a write
-// that the end of the process interrupted. To distinguish a flipped bit from
-// this, it looks for a later record: in the log only in the next block of 32
-// KiB, in the manifest not at all. A flipped bit in the last block of the log
-// loses everything after it, and one in the manifest loses most of the tasks,
-// without an error.
+// The first note is the number of the newest batch that was confirmed, which each batch
+// also writes under numberKey. The second note is the length and the checksum of the
+// manifest when it was last synced. The file exists before the directory has a marker,
+// so a missing file is noticed too. The notes are written after the sync of their
+// subject, and these two are not synced. After a power loss they may be behind, never
+// ahead: then the check is less strict.
 //
-// The first note is the number of the newest batch that was confirmed. Each
-// batch also writes its number into the database, under numberKey. The second
-// note is the length and the checksum of the manifest when it was last synced.
-// The file exists, with the first note, before the directory has a marker. So a
-// missing file is noticed too.
-//
-// The notes are written after the sync of their subject. The first two are not
-// synced themselves. They survive the end of the process, but after a power loss
-// they may be behind, never ahead. Then the check is less strict.
-//
-// The last note records that the medium failed, so that Open does not count
-// the attempts that were under way. The notes are in the first block of the
-// file, so most file systems can write them even if the disk is full.
+// The last note records that the medium failed, so that Open does not count the
+// attempts that were under way. All notes are in the first block of the file, so most
+// file systems can write them even if the disk is full.
 type watermark struct{ file vfs.File }
 
 const (
