@@ -54,25 +54,16 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	now := s.config.Now()
-	read := make(chan inspected, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	go func() { read <- inspectCopy(ctx, db) }()
 	m := &Manifest{Format: codec.Format, CreatedAt: now.UTC()}
 	archive := tar.NewWriter(w)
-	err = m.addFiles(ctx, archive, fs, dir)
-	if err != nil {
-		cancel()
+	if err = m.addFiles(ctx, archive, fs, dir); err == nil {
+		m.Contents, err = inspectAll(ctx, db)
 	}
-	found := <-read // even after an error: it reads files that are about to be removed
-	cancel()
+	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
 	if err == nil {
-		err = found.err
+		err = m.close(archive, now)
 	}
 	if err != nil {
-		return fmt.Errorf("back up %s: %w", s.dir, err)
-	}
-	m.Contents = found.Contents
-	if err := m.close(archive, now); err != nil {
 		return fmt.Errorf("back up %s: %w", s.dir, err)
 	}
 	return nil
@@ -168,18 +159,13 @@ func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	return mark(fs, dir)
 }
 
-type inspected struct {
-	Contents
-	err error
-}
-
-// inspectCopy reads a copy of a directory completely, and closes it.
-func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
-	i.err = inGoroutine(func() (err error) {
-		i.Contents, _, err = inspect(ctx, db, nil)
-		return errors.Join(err, db.Close())
+// inspectAll reads a copy of a directory completely.
+func inspectAll(ctx context.Context, db *pebble.DB) (c Contents, err error) {
+	err = inGoroutine(func() (err error) {
+		c, _, err = inspect(ctx, db, nil)
+		return err
 	})
-	return i
+	return c, err
 }
 
 // addFiles writes the files in dir to the archive, and adds them to m.

@@ -101,23 +101,6 @@ type writeBatch struct {
 	keys      []task.Key   // the keys of the records in the batch
 }
 
-func newCommitter(s *Store, from loaded, unclean bool) *committer {
-	return &committer{
-		Store:    s,
-		toSyncer: make(chan *writeBatch, maxUnsynced),
-		filling:  &writeBatch{},
-		number:   from.number,
-		newest:   s.settings.Load(),
-		counters: from.counters,
-		entry:    from.entry,
-		recent:   make(map[task.Key]recent),
-		cache:    newRecordCache(),
-		bodies:   make(map[task.Key][]byte),
-		idem:     make(map[idemKey]string),
-		suspects: suspects{on: unclean, until: openedAt(s.config)},
-	}
-}
-
 // run handles requests until the queue is closed and empty, or the store has
 // failed.
 func (c *committer) run() {

@@ -21,27 +21,19 @@ import (
 // applied.
 type counts struct {
 	mu sync.Mutex // guards everything below
-	m  map[task.QueueKey]task.Counts
+	m  kernel.Tally
 }
 
 // publish replaces the counts that have changed.
 func (c *counts) publish(changed kernel.Tally) {
-	if len(changed) == 0 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil {
-		c.m = make(map[task.QueueKey]task.Counts)
+		c.m = kernel.Tally{}
 	}
 	for key, n := range changed {
-		if key.OfOccurrences() {
-			continue
-		}
-		if n == (task.Counts{}) {
-			delete(c.m, key)
-		} else {
-			c.m[key] = n
+		if delete(c.m, key); !key.OfOccurrences() {
+			c.m.Add(key, n)
 		}
 	}
 }
@@ -60,23 +52,18 @@ func (c *counts) waiting(r *store.DueRead) (n int64) {
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	all := make(map[task.QueueKey]task.Counts)
+	var all kernel.Tally
 	err := s.read(ctx, "read the counts", func() error {
 		s.counts.mu.Lock()
 		defer s.counts.mu.Unlock()
-		maps.Copy(all, s.counts.m)
+		all = maps.Clone(s.counts.m)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all, err
 }
 
-// counters holds the committer's counts: how many records each queue has,
-// including the batch being filled. Each batch contains the counts of the
-// queues that it changes, one value per queue. So the counts match the records
-// after any crash.
+// counters holds the committer's counts: how many records each queue has, including
+// the batch being filled. Each batch contains the counts of the queues that it changes.
 type counters struct {
 	queues     map[task.QueueKey]*queueCounter
 	namespaces map[string]*task.Counts // by namespace; not on disk
@@ -142,10 +129,6 @@ func (b *counters) add(key task.QueueKey, d task.Counts) {
 	l := b.counterOf(key)
 	l.counts.Add(d)
 	l.namespace.Add(d)
-	b.touch(l)
-}
-
-func (b *counters) touch(l *queueCounter) {
 	if !l.touched {
 		l.touched = true
 		b.touched = append(b.touched, l)

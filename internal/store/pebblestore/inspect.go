@@ -12,6 +12,7 @@ import (
 	"hash"
 	"log/slog"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 
@@ -144,10 +145,15 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 
 func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.Lock) (err error) {
 	s := &Store{dir: dir, config: Config{FS: fs, Logger: slog.New(slog.DiscardHandler)}}
-	if s.watermark, err = readWatermark(fs, dir); err != nil {
+	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return errNoWatermark
+	case err != nil:
 		return err
 	}
-	defer func() { err = errors.Join(err, s.watermark.close()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s.watermark = &watermark{file: f}
 	before, err := pebble.Peek(dir, fs)
 	if err != nil {
 		return err

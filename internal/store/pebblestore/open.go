@@ -66,13 +66,10 @@ func (s *Store) start() error {
 		}
 		return explain(s.dir, err)
 	}
-	from, err := s.load()
+	c, err := s.load(fresh)
 	if err != nil {
 		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.lock.Close()))
 	}
-	s.progress.move(from.number)
-	s.progress.announced.Store(from.number)
-	c := newCommitter(s, from, !from.clean && !fresh)
 	go c.run()
 	go s.syncer(c.toSyncer)
 	if err := s.reapAll(); err != nil {
@@ -85,36 +82,43 @@ func (s *Store) start() error {
 	return nil
 }
 
-// loaded is the first state of the committer.
-type loaded struct {
-	number   uint64 // the number of the newest batch
-	entry    uint64 // the Seq of the newest entry of the audit log
-	counters *counters
-	clean    bool // the directory was closed in order
-}
-
-// load checks the contents of the database, and reads the parts that are kept
-// in memory.
-func (s *Store) load() (l loaded, err error) {
-	if l.number, l.entry, err = s.checkEnd(); err != nil {
-		return l, err
+// load checks the contents of the database, reads the parts that are kept in memory,
+// and returns the committer. fresh reports that there was no database.
+func (s *Store) load(fresh bool) (*committer, error) {
+	c := &committer{
+		Store:    s,
+		toSyncer: make(chan *writeBatch, maxUnsynced),
+		filling:  &writeBatch{},
+		recent:   make(map[task.Key]recent),
+		cache:    newRecordCache(),
+		bodies:   make(map[task.Key][]byte),
+		idem:     make(map[idemKey]string),
 	}
+	var err error
+	if c.number, c.entry, err = s.readEnd(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.watermark.set(c.number), s.watermark.file.Sync()); err != nil {
+		return nil, err
+	}
+	s.progress.move(c.number)
+	s.progress.announced.Store(c.number)
 	if s.lanes, err = loadLanes(s.db); err != nil {
-		return l, err
+		return nil, err
 	}
-	settings, err := loadSettings(s.db)
-	if err != nil {
-		return l, err
+	if c.newest, err = loadSettings(s.db); err != nil {
+		return nil, err
 	}
-	s.settings.Store(settings)
+	s.settings.Store(c.newest)
 	counts, err := loadCounts(s.db)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	l.counters = newCounters(counts)
+	c.counters = newCounters(counts)
 	s.counts.publish(counts)
-	l.clean, err = s.markOpen()
-	return l, err
+	clean, err := s.markOpen()
+	c.suspects = suspects{on: !clean && !fresh, until: openedAt(s.config)}
+	return c, err
 }
 
 // openPebble opens the database. If the directory is new, it is opened

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -45,6 +44,8 @@ const (
 	failureNoteLen  = 1 + checksumLen
 )
 
+var errNoWatermark = fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openWatermark opens the file in dir. It creates a missing file.
@@ -57,23 +58,6 @@ func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	return &watermark{file: f}, nil
 }
 
-// readWatermark opens the file for reading. If there is no file, there are no
-// notes.
-func readWatermark(fs vfs.FS, dir string) (*watermark, error) {
-	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return &watermark{}, nil
-	}
-	return &watermark{file: f}, err
-}
-
-func (w *watermark) close() error {
-	if w.file == nil {
-		return nil
-	}
-	return w.file.Close()
-}
-
 // write stores a note and its checksum.
 func (w *watermark) write(offset int64, note []byte) error {
 	note = binary.BigEndian.AppendUint32(note, crc32.Checksum(note, castagnoli))
@@ -83,9 +67,6 @@ func (w *watermark) write(offset int64, note []byte) error {
 
 // read returns a note without its checksum, or nil if there is no valid note.
 func (w *watermark) read(offset int64, length int) ([]byte, error) {
-	if w.file == nil {
-		return nil, nil
-	}
 	note := make([]byte, length)
 	if n, err := w.file.ReadAt(note, offset); n < length {
 		if err == nil || errors.Is(err, io.EOF) {
@@ -118,14 +99,6 @@ func (w *watermark) setFailed(failed bool) error {
 func (w *watermark) failed() (bool, error) {
 	note, err := w.read(failureNote, failureNoteLen)
 	return note != nil && note[0] == 1, err
-}
-
-// checkEnd does the work of readEnd, and records the result.
-func (s *Store) checkEnd() (number, entry uint64, err error) {
-	if number, entry, err = s.readEnd(); err != nil {
-		return 0, 0, err
-	}
-	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
 }
 
 // readEnd compares the newest batch in the database with the newest confirmed
@@ -181,7 +154,7 @@ func beginWatermark(fs vfs.FS, dir string, n uint64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.set(n), w.file.Sync(), w.close(), syncDir(fs, dir))
+	return errors.Join(w.set(n), w.file.Sync(), w.file.Close(), syncDir(fs, dir))
 }
 
 // checkFiles checks the files of the database that Pebble is going to read. There
@@ -192,7 +165,7 @@ func (s *Store) checkFiles(db *pebble.DBDesc) error {
 	case err != nil:
 		return err
 	case note == nil:
-		return fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+		return errNoWatermark
 	case !db.Exists && binary.BigEndian.Uint64(note) == 0:
 		return nil
 	case !db.Exists:
