@@ -28,10 +28,8 @@ var ErrBackupRunning = errors.New("another backup is under way")
 // directory, so that the files can be links instead of copies.
 const checkpointDir = "backup.tmp"
 
-// copyTries is how often a copy is made if it cannot be opened. Only the log
-// and the manifest are copied, while writes continue. Tables are links, so a
-// fault in one is a fault of the store itself, and the backup finds it when it
-// reads them.
+// copyTries is how often a copy is made if it cannot be opened. Only the log and the
+// manifest are copied. Tables are links, so a fault in one is a fault of the store.
 const copyTries = 3
 
 // Backup writes a copy of the store to w while all other work continues. The
@@ -111,10 +109,9 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 	return db, err
 }
 
-// checkTables checks that the copy in dir knows all tables there. db is the
-// opened copy. If the end of its manifest is unreadable, Pebble takes the rest
-// for the whole manifest. In that case the contents of the later tables are
-// missing, although the newest change, which is in the log, is there.
+// checkTables checks that db, the opened copy in dir, knows all tables there. If the end
+// of its manifest is unreadable, Pebble takes the rest for the whole manifest: then the
+// later tables are missing, although the newest change, which is in the log, is there.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {

@@ -121,9 +121,9 @@ func (s *Store) load(fresh bool) (*committer, error) {
 	return c, err
 }
 
-// openPebble opens the database. If the directory is new, it is opened
-// twice: the log that is created while Pebble raises its format still has the old
-// format. fresh reports that there was no database.
+// openPebble opens the database. A new one is opened twice, because the log that is
+// created while Pebble raises its format still has the old format. fresh reports that
+// there was no database.
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
@@ -135,9 +135,8 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err := s.checkFiles(before); err != nil {
 		return false, err
 	}
-	// Pebble counts the memtables as a part of its cache: one that is being filled,
-	// and one that is being written to a table. Without room for them, no block of a
-	// table stays in memory, and each claim and each create reads the file.
+	// Pebble counts two memtables as a part of its cache. Without room for them, no block
+	// of a table stays in memory.
 	cache := pebble.NewCache(s.config.CacheSize + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
@@ -218,9 +217,8 @@ func (s *Store) markOpen() (clean bool, err error) {
 	return true, errors.Join(closer.Close(), s.db.Delete(cleanKey, pebble.Sync))
 }
 
-// reapAll takes back the leases of the previous process, which has ended. If a
-// failure of the medium ended it, no task is to blame. Otherwise a full disk
-// would kill a long attempt that is under way at each of ten starts.
+// reapAll takes back the leases of the previous process. If a failure of the medium
+// ended it, no task is to blame: a full disk must not kill a task by ten starts.
 func (s *Store) reapAll() error {
 	blameless, err := s.watermark.failed()
 	if err != nil {

@@ -6,18 +6,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sweep removes records after their retention has ended. It begins a new batch,
-// so that the database shows the results of the steps before. The index entries
-// contain all that is needed, so no record is read. Each series of entries is
-// removed as one range, so that the next sweep's seek meets one tombstone
-// instead of thousands.
+// sweep removes records after their retention has ended. It begins a new batch, so that
+// the database shows the steps before. It reads only index entries, which contain all
+// that is needed, and removes a series of them as one range, because the next sweep then
+// meets one tombstone instead of thousands.
 func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
@@ -83,36 +80,26 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	return err
 }
 
-// leases returns at most limit tasks with leases that ended at or before now.
-func leases(from pebble.Reader, now task.Millis, limit int) (keys []task.Key, err error) {
-	_, err = each(from, []byte(runPrefix), prefixEnd([]byte(runPrefix)), func(entry, value []byte) (bool, error) {
-		if len(value) != instantLen {
-			return false, errors.Join(errDamaged, errors.New("the end of a lease"))
-		}
-		if instant(value) > now {
-			return true, nil
-		}
-		key, err := parseName(entry[len(runPrefix):])
-		keys = append(keys, key)
-		return len(keys) < limit, err
-	})
-	return keys, err
-}
-
 // reap takes back at most limit leases that ended at or before until. It
 // returns the tasks after that.
 func (s *Store) reap(ctx context.Context, now, until task.Millis, how kernel.Reap, limit int) ([]*task.Task, error) {
-	var keys []task.Key
-	err := s.locked("read the leases", func() (err error) {
-		keys, err = leases(s.db, until, limit)
+	var steps []store.Step
+	err := s.locked("read the leases", func() error {
+		_, err := each(s.db, []byte(runPrefix), prefixEnd([]byte(runPrefix)), func(entry, value []byte) (bool, error) {
+			if len(value) != instantLen {
+				return false, errors.Join(errDamaged, errors.New("the end of a lease"))
+			}
+			if instant(value) > until {
+				return true, nil
+			}
+			key, err := parseName(entry[len(runPrefix):])
+			steps = append(steps, store.Step{Key: key, Transition: how, Kind: store.Reaping})
+			return len(steps) < limit, err
+		})
 		return err
 	})
-	if err != nil || len(keys) == 0 {
+	if err != nil || len(steps) == 0 {
 		return nil, err
-	}
-	steps := make([]store.Step, len(keys))
-	for i, key := range keys {
-		steps[i] = store.Step{Key: key, Transition: how, Kind: store.Reaping}
 	}
 	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 	if err != nil {
