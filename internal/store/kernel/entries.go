@@ -28,19 +28,25 @@ type Entry struct {
 
 // EntriesOf returns the index entries of t, at most one for each index. A nil t
 // has none. A record and its entries are one write, so a medium writes, lists,
-// removes and scrubs exactly these.
-func EntriesOf(t *task.Task) []Entry {
+// removes and scrubs exactly these. EntriesOf is inlined, so the entries of a caller
+// that does not keep them are on its stack.
+func EntriesOf(t *task.Task) []Entry { return appendEntries(make([]Entry, 0, maxEntries), t) }
+
+// maxEntries is the largest number of entries of a record.
+const maxEntries = 2
+
+func appendEntries(dst []Entry, t *task.Task) []Entry {
 	switch {
 	case t == nil:
-		return nil
+		return dst
 	case t.State == task.Scheduled:
-		return []Entry{{ByDue, t.Due}}
+		return append(dst, Entry{ByDue, t.Due})
 	case t.State == task.Running:
-		return []Entry{{ByLease, t.Lease.Until}}
+		return append(dst, Entry{ByLease, t.Lease.Until})
 	case t.State == task.Dead:
-		return []Entry{{DeadByEnd, t.FinishedAt}, {ByRetention, t.KeepUntil}}
+		return append(dst, Entry{DeadByEnd, t.FinishedAt}, Entry{ByRetention, t.KeepUntil})
 	}
-	return []Entry{{DoneByEnd, t.FinishedAt}, {ByRetention, t.KeepUntil}}
+	return append(dst, Entry{DoneByEnd, t.FinishedAt}, Entry{ByRetention, t.KeepUntil})
 }
 
 // EndIndexes returns the indexes with the tasks in these states by their ends.

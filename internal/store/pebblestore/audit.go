@@ -112,30 +112,19 @@ func readLog(db *pebble.DB, f settings.AuditFilter, before uint64, limit int) (p
 // retention has ended.
 func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 	space := []byte(auditPrefix)
-	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
 	var last []byte
-	for ok := it.First(); ok && n < limit; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return 0, err
+	_, err = each(c.db, space, prefixEnd(space), func(key, value []byte) (bool, error) {
+		e, err := parseAuditEntry(key, value)
+		if err != nil || n == limit || e.At.Add(c.config.AuditKeep) > r.now {
+			return false, err
 		}
-		e, err := parseAuditEntry(it.Key(), value)
-		if err != nil {
-			return 0, err
-		}
-		if e.At.Add(c.config.AuditKeep) > r.now {
-			break
-		}
-		last = append(last[:0], it.Key()...)
+		last = append(last[:0], key...)
 		n++
-	}
-	if n > 0 {
+		return true, nil
+	})
+	if n > 0 && err == nil {
 		c.touch(r)
 		err = c.open().DeleteRange(space, append(last, 0), nil)
 	}
-	return n, errors.Join(err, it.Error())
+	return n, err
 }

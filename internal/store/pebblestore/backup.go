@@ -28,10 +28,8 @@ var ErrBackupRunning = errors.New("another backup is under way")
 // directory, so that the files can be links instead of copies.
 const checkpointDir = "backup.tmp"
 
-// copyTries is how often a copy is made if it cannot be opened. Only the log
-// and the manifest are copied, while writes continue. Tables are links, so a
-// fault in one is a fault of the store itself, and the backup finds it when it
-// reads them.
+// copyTries is how often a copy is made if it cannot be opened. Only the log and the
+// manifest are copied. Tables are links, so a fault in one is a fault of the store.
 const copyTries = 3
 
 // Backup writes a copy of the store to w while all other work continues. The
@@ -54,25 +52,16 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	now := s.config.Now()
-	read := make(chan inspected, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	go func() { read <- inspectCopy(ctx, db) }()
 	m := &Manifest{Format: codec.Format, CreatedAt: now.UTC()}
 	archive := tar.NewWriter(w)
-	err = m.addFiles(ctx, archive, fs, dir)
-	if err != nil {
-		cancel()
+	if err = m.addFiles(ctx, archive, fs, dir); err == nil {
+		m.Contents, err = inspectAll(ctx, db)
 	}
-	found := <-read // even after an error: it reads files that are about to be removed
-	cancel()
+	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
 	if err == nil {
-		err = found.err
+		err = m.close(archive, now)
 	}
 	if err != nil {
-		return fmt.Errorf("back up %s: %w", s.dir, err)
-	}
-	m.Contents = found.Contents
-	if err := m.close(archive, now); err != nil {
 		return fmt.Errorf("back up %s: %w", s.dir, err)
 	}
 	return nil
@@ -120,10 +109,9 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 	return db, err
 }
 
-// checkTables checks that the copy in dir knows all tables there. db is the
-// opened copy. If the end of its manifest is unreadable, Pebble takes the rest
-// for the whole manifest. In that case the contents of the later tables are
-// missing, although the newest change, which is in the log, is there.
+// checkTables checks that db, the opened copy in dir, knows all tables there. If the end
+// of its manifest is unreadable, Pebble takes the rest for the whole manifest: then the
+// later tables are missing, although the newest change, which is in the log, is there.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -168,18 +156,13 @@ func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	return mark(fs, dir)
 }
 
-type inspected struct {
-	Contents
-	err error
-}
-
-// inspectCopy reads a copy of a directory completely, and closes it.
-func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
-	i.err = inGoroutine(func() (err error) {
-		i.Contents, _, err = inspect(ctx, db, func(_, _ []byte, _ *task.Task) error { return nil })
-		return errors.Join(err, db.Close())
+// inspectAll reads a copy of a directory completely.
+func inspectAll(ctx context.Context, db *pebble.DB) (c Contents, err error) {
+	err = inGoroutine(func() (err error) {
+		c, _, err = inspect(ctx, db, nil)
+		return err
 	})
-	return i
+	return c, err
 }
 
 // addFiles writes the files in dir to the archive, and adds them to m.

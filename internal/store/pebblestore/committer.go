@@ -13,57 +13,37 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The bounds of one batch. A larger batch spreads the cost of its fsync over
-// more calls, but a claim that is queued behind it waits until it is applied:
-// 256 creates take about 2 ms.
+// The bounds of one batch. A claim that is queued behind a batch waits until it is
+// applied: 256 creates take about 2 ms. Pebble syncs all unsynced batches at once, so
+// a slow disk means longer waits, but not fewer changes a second.
 const (
 	maxBatchSteps = 256
 	maxBatchBytes = 1 << 20
-
-	// maxUnsynced is how many batches can be applied and not yet answered.
-	// Pebble syncs all of them at once. So a slow disk means longer waits, but
-	// not fewer changes a second.
-	maxUnsynced = 4
+	maxUnsynced   = 4 // batches that are applied and not yet answered
 )
 
 // committer makes every change of the store, in one goroutine, so that two
-// changes of a record never run at the same time. The syncer, in another
-// goroutine, waits for the disk. A batch goes through three stages. While one
-// batch is in a stage, the next one is in the stage before:
+// changes of a record never run at the same time. (If each caller committed its own
+// Pebble batch, every record would need a lock.) The syncer, in another goroutine,
+// waits for the disk. A batch goes through three stages, while the next one is in the
+// stage before. So one fsync serves all calls that arrived during the one before:
 //
-//	filled    The committer takes requests from the queue. For each step it
-//	          looks up the record, runs the transition, and writes the
-//	          difference into a Pebble batch, until the queue is empty or the
-//	          batch is full.
-//	applied   The batch gets the next number, the number is announced, and the
-//	          batch is applied: from now on Pebble shows it to readers. Its
-//	          write to the log is under way.
-//	synced    The syncer has waited for the log, and moves progress to the
-//	          number. Now its requests are answered and the watcher is called.
+//	filled    The committer decides the steps of queued requests, and writes the
+//	          differences, until the queue is empty or the batch is full.
+//	applied   The batch gets the next number, the number is announced, and Pebble
+//	          shows the batch to readers. Its write to the log is under way.
+//	synced    The syncer has waited for the log, and moves progress to the number.
+//	          Now its requests are answered and the watcher is called.
 //
-// So one fsync serves all calls that arrived during the one before, and the
-// disk and the processor work at the same time.
+// No change is confirmed before it is synced, and every call that has seen an applied
+// change waits too: a request for the newest batch that changed a record it looked at
+// (recent), even if it changed nothing, and a reader for the number that was announced
+// when its read ended.
 //
-// No change is confirmed before it is synced. Other calls can see an applied
-// change before that, and a crash would undo it. So every call that has seen it
-// waits too:
-//
-//   - A request waits for the highest batch that changed a record it looked at,
-//     even if the request changed nothing. ErrExists is true only when the
-//     existing record is there for good. recent knows those batches.
-//   - A reader waits for the number that was announced when its read ended. A
-//     number is announced before its batch is applied, so it cannot be too low.
-//
-// Claims are different. If a crash undoes a claim, no harm is done: the task is
-// due again, as it would be after the restart had reaped the lease. So a claim
-// is written without a sync. Its reply waits only if an unsynced batch changed
-// its record. On a disk with a sync time of 5 ms, attempts would otherwise
-// start 5 ms late. The exception is in suspects.
-//
-// Why does not each caller commit its own Pebble batch, as Pebble groups
-// batches too? Two changes of one record must not overlap between look-up and
-// commit. That would need a lock for each record, and a lock order for batches
-// of many records.
+// Claims are different: if a crash undoes a claim, the task is due again, as it would
+// be after the restart had reaped the lease. So a claim is written without a sync, and
+// its reply waits only if an unsynced batch changed its record. The exception is in
+// suspects.
 type committer struct {
 	*Store
 	toSyncer chan *writeBatch // to the syncer; closed when the committer ends
@@ -81,24 +61,23 @@ type committer struct {
 	newest   *settings.Settings // the settings after all batches, including the one being filled
 	edited   uint64             // the newest batch that changed them
 	counters *counters
-	recount  *recount // the recount of the scrub that is under way; nil means no scrub
-	entry    uint64   // the number of the newest entry of the audit log
+	recount  recount // by the scrub that is under way
+	entry    uint64  // the number of the newest entry of the audit log
 
 	suspects              suspects
 	reserve               reserve
 	oldKey, newKey, value []byte // scratch
 }
 
-// recent is a record after the batch being filled, or after a batch that was
-// not known to be synced at the last check, or the record of a running task.
+// recent is a record in the batch being filled or in an unsynced one, or the record of
+// a running task.
 type recent struct {
 	record *task.Task // perhaps with its body; nil means that the record was removed
 	body   []byte     // the body in the record
 	dirty  uint64     // the newest batch that must be synced before a reply; zero means none
 }
 
-// touched is the list of a batch's records that stay in recent until it is
-// synced.
+// touched is the records of a batch, which stay in recent until it is synced.
 type touched struct {
 	number uint64
 	keys   []task.Key
@@ -120,23 +99,6 @@ type writeBatch struct {
 	scheduled []task.Entry // added to the due index
 	notices   []task.Entry // see task.Notice
 	keys      []task.Key   // the keys of the records in the batch
-}
-
-func newCommitter(s *Store, from loaded, unclean bool) *committer {
-	return &committer{
-		Store:    s,
-		toSyncer: make(chan *writeBatch, maxUnsynced),
-		filling:  &writeBatch{},
-		number:   from.number,
-		newest:   s.settings.Load(),
-		counters: from.counters,
-		entry:    from.entry,
-		recent:   make(map[task.Key]recent),
-		cache:    newRecordCache(),
-		bodies:   make(map[task.Key][]byte),
-		idem:     make(map[idemKey]string),
-		suspects: suspects{on: unclean, until: openedAt(s.config)},
-	}
 }
 
 // run handles requests until the queue is closed and empty, or the store has
@@ -174,28 +136,21 @@ func (c *committer) drain() (more bool, err error) {
 // serve applies a request. The request is answered with the batch of its
 // last step.
 func (c *committer) serve(r *request) error {
+	var err error
 	switch {
 	case r.ctx.Err() != nil:
 		r.err = r.ctx.Err()
 	case r.sweep > 0:
-		if err := c.sweep(r); err != nil {
-			return err
-		}
-	case r.repair != nil:
-		if err := c.repair(r); err != nil {
-			return err
-		}
+		err = c.sweep(r)
+	case r.scrub != nil:
+		err = c.scrub(r)
 	case r.edits != nil:
-		if err := c.configure(r); err != nil {
-			return err
-		}
+		err = c.configure(r)
 	default:
-		if err := c.carryOut(r); err != nil {
-			return err
-		}
+		err = c.carryOut(r)
 	}
 	c.filling.requests = append(c.filling.requests, r)
-	return nil
+	return err
 }
 
 func (c *committer) carryOut(r *request) error {

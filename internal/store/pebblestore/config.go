@@ -21,25 +21,20 @@ type Config struct {
 	// defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept. Default: 30
-	// days.
+	// AuditKeep is how long entries of the audit log are kept. Default: 30 days.
 	AuditKeep time.Duration
 
-	// OnSync is called after each sync of the log with the time that its batch
-	// waited and the number of changes in it. It must not block or call the
-	// store. Nil: no call.
+	// OnSync, unless nil, is called after each sync of the log with the time that its
+	// batch waited and the number of changes in it. It must not block or call the store.
 	OnSync func(d time.Duration, steps int)
 
-	// OnReap is called by Open with the tasks that the previous process left
-	// running. Their leases were taken back, and some tasks may have died of
-	// it. Nil: no call.
+	// OnReap, unless nil, is called by Open with the tasks that the previous process left
+	// running. Their leases were taken back, and some tasks may have died of it.
 	OnReap func(left []*task.Task)
 
-	// OnFatal is called once if the medium has failed. No change was confirmed
-	// that is not on the disk, and the store confirms no more changes: the
-	// process should exit, with a status other than 0. Any goroutine can call
-	// OnFatal, so it must not call the store. Nil: only Err reports the
-	// failure.
+	// OnFatal, unless nil, is called once, by any goroutine, if the medium has failed. The
+	// store confirms no more changes, so the process should exit, with a status other than
+	// 0. OnFatal must not call the store.
 	OnFatal func(error)
 
 	// Logger gets messages for operators. Default: none are logged.
@@ -48,10 +43,9 @@ type Config struct {
 	// Now is the clock that Open and Backup read, once each. Default: time.Now.
 	Now func() time.Time
 
-	// MemTableSize is how many bytes of changes are kept in memory before they
-	// are written to a table. Up to three times as much is in use under load,
-	// and is read at a restart after a crash. Default: 32 MiB, and less on a disk
-	// below 2.5 GiB: see memTableSize.
+	// MemTableSize is how many bytes of changes are kept in memory before they are written
+	// to a table, up to three times under load. They are read after a crash. Default: 32
+	// MiB, and less on a disk below 2.5 GiB: see memTableSize.
 	MemTableSize uint64
 
 	// CacheSize is how many bytes of tables are kept in memory, besides the changes
@@ -68,8 +62,7 @@ type Config struct {
 	// eagerSpace reads the free space before each change. Only tests set it.
 	eagerSpace bool
 
-	// await waits until a batch is synced and frees it. Only the test that
-	// proves that the power loss test can fail sets it.
+	// await waits until a batch is synced and frees it. Only a test sets it.
 	await func(*pebble.Batch) error
 }
 

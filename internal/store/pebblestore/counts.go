@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,27 +21,19 @@ import (
 // applied.
 type counts struct {
 	mu sync.Mutex // guards everything below
-	m  map[task.QueueKey]task.Counts
+	m  kernel.Tally
 }
 
 // publish replaces the counts that have changed.
-func (c *counts) publish(changed map[task.QueueKey]task.Counts) {
-	if len(changed) == 0 {
-		return
-	}
+func (c *counts) publish(changed kernel.Tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil {
-		c.m = make(map[task.QueueKey]task.Counts)
+		c.m = kernel.Tally{}
 	}
 	for key, n := range changed {
-		if key.OfOccurrences() {
-			continue
-		}
-		if n == (task.Counts{}) {
-			delete(c.m, key)
-		} else {
-			c.m[key] = n
+		if delete(c.m, key); !key.OfOccurrences() {
+			c.m.Add(key, n)
 		}
 	}
 }
@@ -60,23 +52,18 @@ func (c *counts) waiting(r *store.DueRead) (n int64) {
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	all := make(map[task.QueueKey]task.Counts)
+	var all kernel.Tally
 	err := s.read(ctx, "read the counts", func() error {
 		s.counts.mu.Lock()
 		defer s.counts.mu.Unlock()
-		maps.Copy(all, s.counts.m)
+		all = maps.Clone(s.counts.m)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all, err
 }
 
-// counters holds the committer's counts: how many records each queue has,
-// including the batch being filled. Each batch contains the counts of the
-// queues that it changes, one value per queue. So the counts match the records
-// after any crash.
+// counters holds the committer's counts: how many records each queue has, including
+// the batch being filled. Each batch contains the counts of the queues that it changes.
 type counters struct {
 	queues     map[task.QueueKey]*queueCounter
 	namespaces map[string]*task.Counts // by namespace; not on disk
@@ -92,16 +79,20 @@ type queueCounter struct {
 	touched   bool
 }
 
-func newCounters() *counters {
-	return &counters{queues: make(map[task.QueueKey]*queueCounter), namespaces: make(map[string]*task.Counts)}
+func newCounters(all kernel.Tally) *counters {
+	b := &counters{queues: make(map[task.QueueKey]*queueCounter), namespaces: make(map[string]*task.Counts)}
+	for key, n := range all {
+		b.add(key, n)
+	}
+	b.settle()
+	return b
 }
 
 // counterOf returns the counter of a queue. It creates a missing counter.
-func (b *counters) counterOf(namespace, queue string) *queueCounter {
-	if l := b.last; l != nil && l.key.Queue == queue && l.key.Namespace == namespace {
+func (b *counters) counterOf(key task.QueueKey) *queueCounter {
+	if l := b.last; l != nil && l.key == key {
 		return l
 	}
-	key := task.QueueKey{Namespace: namespace, Queue: queue}
 	l := b.queues[key]
 	if l == nil {
 		l = &queueCounter{key: key, namespace: b.namespaceOf(key)}
@@ -132,27 +123,12 @@ func (b *counters) unfinished(schedule task.Key) int64 {
 }
 
 // move counts the change from old to t. Either can be nil.
-func (b *counters) move(old, t *task.Task) {
-	if key, change := task.Unfinished(old, t); change != 0 {
-		l := b.counterOf(key.Namespace, key.Queue)
-		l.counts.States[task.Scheduled] += change
-		b.touch(l)
-	}
-	if old != nil {
-		b.add(b.counterOf(old.Namespace, old.Queue), old, nil)
-	}
-	if t != nil {
-		b.add(b.counterOf(t.Namespace, t.Queue), nil, t)
-	}
-}
+func (b *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, b.add) }
 
-func (b *counters) add(l *queueCounter, old, t *task.Task) {
-	l.counts.Move(old, t)
-	l.namespace.Move(old, t)
-	b.touch(l)
-}
-
-func (b *counters) touch(l *queueCounter) {
+func (b *counters) add(key task.QueueKey, d task.Counts) {
+	l := b.counterOf(key)
+	l.counts.Add(d)
+	l.namespace.Add(d)
 	if !l.touched {
 		l.touched = true
 		b.touched = append(b.touched, l)
@@ -161,13 +137,11 @@ func (b *counters) touch(l *queueCounter) {
 
 // set replaces the counts of a queue.
 func (b *counters) set(key task.QueueKey, n task.Counts) {
-	l := b.counterOf(key.Namespace, key.Queue)
-	for state := range n.States {
-		l.namespace.States[state] += n.States[state] - l.counts.States[state]
+	for state, before := range b.counterOf(key).counts.States {
+		n.States[state] -= before
 	}
-	l.namespace.Bytes += n.Bytes - l.counts.Bytes
-	l.counts = n
-	b.touch(l)
+	n.Bytes -= b.counterOf(key).counts.Bytes
+	b.add(key, n)
 }
 
 // namespace returns the counts of a namespace.
@@ -204,11 +178,11 @@ func (b *counters) write(batch *pebble.Batch) error {
 }
 
 // settle ends the batch and returns the counts that it changed.
-func (b *counters) settle() map[task.QueueKey]task.Counts {
+func (b *counters) settle() kernel.Tally {
 	if len(b.touched) == 0 {
 		return nil
 	}
-	changed := make(map[task.QueueKey]task.Counts, len(b.touched))
+	changed := make(kernel.Tally, len(b.touched))
 	for _, l := range b.touched {
 		l.touched = false
 		changed[l.key] = l.counts
@@ -222,40 +196,30 @@ func (b *counters) settle() map[task.QueueKey]task.Counts {
 }
 
 // all returns the counts of all queues.
-func (b *counters) all() map[task.QueueKey]task.Counts {
-	all := make(map[task.QueueKey]task.Counts, len(b.queues))
+func (b *counters) all() kernel.Tally {
+	all := make(kernel.Tally, len(b.queues))
 	for key, l := range b.queues {
 		all[key] = l.counts
 	}
 	return all
 }
 
-// loadCounters reads the counts after the newest batch.
-func loadCounters(db *pebble.DB) (b *counters, err error) {
-	space := []byte(countPrefix)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	b = newCounters()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.ValueAndErr()
+// loadCounts reads the counts after the newest batch.
+func loadCounts(from pebble.Reader) (kernel.Tally, error) {
+	all := kernel.Tally{}
+	err := eachIn(from, countPrefix, func(key, value []byte) error {
+		name, err := parseName(key[len(countPrefix):])
 		if err != nil {
-			return nil, err
-		}
-		key, err := parseName(it.Key()[len(space):])
-		if err != nil {
-			return nil, err
+			return err
 		}
 		n, err := parseCounts(value)
 		if err != nil {
-			return nil, fmt.Errorf("the counts of queue %q in namespace %q: %w", key.Name, key.Namespace, err)
+			return fmt.Errorf("the counts of queue %q in namespace %q: %w", name.Name, name.Namespace, err)
 		}
-		b.set(task.QueueKey{Namespace: key.Namespace, Queue: key.Name}, n)
-	}
-	b.settle()
-	return b, it.Error()
+		all[task.QueueKey{Namespace: name.Namespace, Queue: name.Name}] = n
+		return nil
+	})
+	return all, err
 }
 
 func appendCountKey(dst []byte, q task.QueueKey) []byte {

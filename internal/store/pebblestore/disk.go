@@ -6,12 +6,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the file system that Pebble uses. It sees failures of log operations
-// before Pebble does, for two reasons. OnFatal is called before anything else
-// can happen, and Pebble is stopped when it cannot continue: if Pebble cannot
-// switch to a new log, it panics with a lock in the wrong state. The runtime
-// would then end the process with a stack trace that names neither the disk nor
-// the directory.
+// disk is the file system that Pebble uses. It sees failures of log operations before
+// Pebble does, calls OnFatal, and stops Pebble where it cannot continue: if Pebble
+// cannot switch to a new log, it panics, and the process would end with a stack trace
+// that names neither the disk nor the directory.
 type disk struct {
 	vfs.FS
 	s *Store
@@ -20,12 +18,9 @@ type disk struct {
 // Unwrap returns the file system below.
 func (d disk) Unwrap() vfs.FS { return d.FS }
 
-// Create creates a file. For a log it does not return an error while the store
-// runs.
-//
-// The name of a manifest is synced at once. Pebble syncs it together with the
-// name of the marker that points to it. A file system that does not keep the
-// order of names may keep only the marker after a power loss. The directory
+// Create creates a file. For a log it does not return an error while the store runs.
+// The name of a manifest is synced at once. Pebble syncs it together with the name of
+// the marker that points to it, and a file system may keep only that one. The directory
 // would then never open again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)

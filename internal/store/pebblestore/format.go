@@ -28,21 +28,15 @@ import "github.com/foliot/foliot/internal/store/kernel"
 // is 8 bytes, big-endian, with the sign bit flipped, so that keys sort by
 // time. No namespace, queue, destination or name contains a zero byte.
 //
-// A live task is in exactly one of due and run. Any other task is in keep, and
-// in exactly one of dead and done (kernel.EntriesOf). The key and the value of an
-// index entry are derived from the record alone. So one atomic batch moves a task
-// between indexes, and a scrub can find errors.
+// A record has the index entries of kernel.EntriesOf. Their keys and values are derived
+// from the record alone, so a scrub can find errors.
 //
-// Besides Pebble's files the directory contains markerFile, plain text with the
-// format of the directory: codec.Format. It is read before anything is written,
-// so a directory of another format is not changed. The other file of ours is
-// watermarkFile.
-const (
-	// inlineBody is the size up to which a body is a part of its record. Most
-	// bodies are smaller, and then a task is one value to write, read and delete
-	// instead of two. A claim and a settlement write the record again.
-	inlineBody = 1 << 10
-)
+// Besides Pebble's files the directory contains watermarkFile, and markerFile with the
+// format of the directory. That is read before anything is written.
+//
+// inlineBody is the size up to which a body is a part of its record. Most bodies are
+// smaller, and then a task is one value to write, read and delete instead of two.
+const inlineBody = 1 << 10
 
 // The first word of each key.
 const (

@@ -12,12 +12,14 @@ import (
 	"hash"
 	"log/slog"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -52,46 +54,36 @@ func inGoroutine(use func() error) error {
 	return <-done
 }
 
-// inspect reads all keys and values of db, and counts its records. each also gets
-// the task of a record.
-func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte, t *task.Task) error) (c Contents, counts *counters, err error) {
-	it, err := db.NewIter(nil)
-	if err != nil {
-		return Contents{}, nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	sum, counts := sha256.New(), newCounters()
-	for ok := it.First(); ok; ok = it.Next() {
-		key := it.Key()
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return Contents{}, nil, err
-		}
+// inspect reads all keys and values of db, and counts its records. use can be nil.
+func inspect(ctx context.Context, db *pebble.DB, use func(key, value []byte) error) (c Contents, counts kernel.Tally, err error) {
+	sum, counts := sha256.New(), kernel.Tally{}
+	_, err = each(db, nil, nil, func(key, value []byte) (bool, error) {
 		if c.Entries++; c.Entries%1024 == 0 && ctx.Err() != nil {
-			return Contents{}, nil, ctx.Err()
+			return false, ctx.Err()
 		}
 		addPart(sum, key)
 		addPart(sum, value)
-		var t *task.Task
 		switch {
 		case bytes.Equal(key, numberKey) && len(value) >= 8:
 			c.Change = binary.BigEndian.Uint64(value)
 		case bytes.HasPrefix(key, []byte(taskPrefix)):
-			if t, err = storedTask(key, value); err != nil {
-				return Contents{}, nil, err
+			t, err := storedTask(key, value)
+			if err != nil {
+				return false, err
 			}
-			if counts.move(nil, t); t.IsSchedule() {
+			if counts.Move(nil, t); t.IsSchedule() {
 				c.Schedules++
 			} else {
 				c.Tasks++
 			}
 		}
-		if err := each(key, value, t); err != nil {
-			return Contents{}, nil, err
+		if use == nil {
+			return true, nil
 		}
-	}
-	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts.all())
-	return c, counts, it.Error()
+		return true, use(key, value)
+	})
+	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts)
+	return c, counts, err
 }
 
 // addPart adds b after its length. So ("ab", "c") and ("a", "bc") differ.
@@ -153,10 +145,15 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 
 func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.Lock) (err error) {
 	s := &Store{dir: dir, config: Config{FS: fs, Logger: slog.New(slog.DiscardHandler)}}
-	if s.watermark, err = readWatermark(fs, dir); err != nil {
+	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return errNoWatermark
+	case err != nil:
 		return err
 	}
-	defer func() { err = errors.Join(err, s.watermark.close()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s.watermark = &watermark{file: f}
 	before, err := pebble.Peek(dir, fs)
 	if err != nil {
 		return err
@@ -176,60 +173,43 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 
 // compare checks all of db.
 func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
-	contents, counts, err := inspect(ctx, db, func(key, value []byte, t *task.Task) error { return r.examine(db, key, value, t) })
+	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
 	if err != nil {
 		return err
 	}
 	r.Contents = contents
-	stored, err := loadCounters(db)
+	stored, err := loadCounts(db)
 	if err != nil {
 		return err
 	}
-	r.compareCounts(stored.all(), counts.all())
+	for _, key := range slices.SortedFunc(maps.Keys(merged(stored, counts)), compareQueues) {
+		if stored[key] != counts[key] {
+			r.add("the stored counts are %+v, but there are %+v", queueCount(key, stored[key]), queueCount(key, counts[key]))
+		}
+	}
 	_, err = loadSettings(db)
 	return err
 }
 
-// compareCounts adds a problem for each wrong count, of queues and of
-// unfinished occurrences of schedules.
-func (r *Report) compareCounts(have, want map[task.QueueKey]task.Counts) {
-	all := maps.Clone(have)
-	maps.Copy(all, want)
-	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b task.QueueKey) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
-	}) {
-		if have[key] != want[key] {
-			r.add("the stored counts are %+v, but there are %+v", queueCount(key, have[key]), queueCount(key, want[key]))
-		}
-	}
+func compareQueues(a, b task.QueueKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 }
 
-func (r *Report) examine(db *pebble.DB, key, value []byte, t *task.Task) error {
-	prefix, _, _ := bytes.Cut(key, []byte("/"))
-	switch string(prefix) + "/" {
-	case metaPrefix:
+func (r *Report) examine(db *pebble.DB, key, value []byte) error {
+	switch prefix := prefixOf(key); {
+	case prefix == metaPrefix:
 		r.Clean = r.Clean || bytes.Equal(key, cleanKey)
-	case taskPrefix:
-		return r.examineRecord(db, t)
-	case auditPrefix:
+	case prefix == auditPrefix:
 		_, err := parseAuditEntry(key, value)
 		return err
-	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, keepPrefix, idemPrefix:
-		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
-			r.add("%q belongs to no task", key)
+	case slices.Contains(scrubbed, prefix):
+		f, err := faultOf(db, key, value)
+		if err != nil {
 			return err
+		}
+		if f.found != "" {
+			r.add("task %q in namespace %q: %s", f.owner.Name, f.owner.Namespace, f.found)
 		}
 	}
 	return nil
-}
-
-func (r *Report) examineRecord(db *pebble.DB, t *task.Task) error {
-	if err := checkBody(db, t); err != nil {
-		return err
-	}
-	lacks, err := lacking(db, t)
-	if lacks != "" {
-		r.add("task %q in namespace %q: %s", t.Name, t.Namespace, lacks)
-	}
-	return err
 }

@@ -62,16 +62,12 @@ func (w *writtenFile) check(fs vfs.FS, path string) error {
 	return nil
 }
 
-// Pebble reads the logs that exist, and does not notice that one of them is
-// missing or empty. So the watermark describes the logs that were closed last,
-// the newest at its end. All logs but the newest one are closed, and numberNote
-// covers that one.
-//
-// A log is added after Pebble has synced and closed it, and before Pebble begins
-// the next one. Pebble removes a log only after a synced manifest says that it
-// is not needed. So each log that the manifest needs is still there. Logs without
-// changes are left out: a directory that was closed in order has only such logs,
-// and may be copied without them.
+// Pebble reads the logs that exist, and does not notice that one of them is missing or
+// empty. So the watermark describes the logs that were closed last. (All logs but the
+// newest one are closed, and numberNote covers that one.) A log is added after Pebble
+// has synced and closed it, and before Pebble begins the next one. Pebble removes a log
+// only after a synced manifest says that it is not needed. Logs without changes are
+// left out, so a directory that was closed in order may be copied without them.
 const (
 	maxClosedLogs = 16 // many more than the logs that memTables allows
 	emptyLog      = 30 // the length of a log without changes, at most: a trailer

@@ -3,19 +3,20 @@ package pebblestore
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -64,17 +65,13 @@ type BackupFile struct {
 }
 
 // queueCounts returns counts ordered by namespace and queue.
-func queueCounts(all map[task.QueueKey]task.Counts) []QueueCount {
+func queueCounts(all kernel.Tally) []QueueCount {
 	list := make([]QueueCount, 0, len(all))
-	for key, n := range all {
-		if key.OfOccurrences() || key.Queue == task.ScheduleQueue {
-			continue
+	for _, key := range slices.SortedFunc(maps.Keys(all), compareQueues) {
+		if !key.OfOccurrences() && key.Queue != task.ScheduleQueue {
+			list = append(list, queueCount(key, all[key]))
 		}
-		list = append(list, queueCount(key, n))
 	}
-	slices.SortFunc(list, func(a, b QueueCount) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
-	})
 	return list
 }
 

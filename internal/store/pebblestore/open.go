@@ -66,13 +66,10 @@ func (s *Store) start() error {
 		}
 		return explain(s.dir, err)
 	}
-	from, err := s.load()
+	c, err := s.load(fresh)
 	if err != nil {
 		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.lock.Close()))
 	}
-	s.progress.move(from.number)
-	s.progress.announced.Store(from.number)
-	c := newCommitter(s, from, !from.clean && !fresh)
 	go c.run()
 	go s.syncer(c.toSyncer)
 	if err := s.reapAll(); err != nil {
@@ -85,39 +82,48 @@ func (s *Store) start() error {
 	return nil
 }
 
-// loaded is the first state of the committer.
-type loaded struct {
-	number   uint64 // the number of the newest batch
-	entry    uint64 // the Seq of the newest entry of the audit log
-	counters *counters
-	clean    bool // the directory was closed in order
-}
-
-// load checks the contents of the database, and reads the parts that are kept
-// in memory.
-func (s *Store) load() (l loaded, err error) {
-	if l.number, l.entry, err = s.checkEnd(); err != nil {
-		return l, err
+// load checks the contents of the database, reads the parts that are kept in memory,
+// and returns the committer. fresh reports that there was no database.
+func (s *Store) load(fresh bool) (*committer, error) {
+	c := &committer{
+		Store:    s,
+		toSyncer: make(chan *writeBatch, maxUnsynced),
+		filling:  &writeBatch{},
+		recent:   make(map[task.Key]recent),
+		cache:    newRecordCache(),
+		bodies:   make(map[task.Key][]byte),
+		idem:     make(map[idemKey]string),
 	}
+	var err error
+	if c.number, c.entry, err = s.readEnd(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.watermark.set(c.number), s.watermark.file.Sync()); err != nil {
+		return nil, err
+	}
+	s.progress.move(c.number)
+	s.progress.announced.Store(c.number)
 	if s.lanes, err = loadLanes(s.db); err != nil {
-		return l, err
+		return nil, err
 	}
-	settings, err := loadSettings(s.db)
+	if c.newest, err = loadSettings(s.db); err != nil {
+		return nil, err
+	}
+	s.settings.Store(c.newest)
+	counts, err := loadCounts(s.db)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	s.settings.Store(settings)
-	if l.counters, err = loadCounters(s.db); err != nil {
-		return l, err
-	}
-	s.counts.publish(l.counters.all())
-	l.clean, err = s.markOpen()
-	return l, err
+	c.counters = newCounters(counts)
+	s.counts.publish(counts)
+	clean, err := s.markOpen()
+	c.suspects = suspects{on: !clean && !fresh, until: openedAt(s.config)}
+	return c, err
 }
 
-// openPebble opens the database. If the directory is new, it is opened
-// twice: the log that is created while Pebble raises its format still has the old
-// format. fresh reports that there was no database.
+// openPebble opens the database. A new one is opened twice, because the log that is
+// created while Pebble raises its format still has the old format. fresh reports that
+// there was no database.
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
@@ -129,9 +135,8 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err := s.checkFiles(before); err != nil {
 		return false, err
 	}
-	// Pebble counts the memtables as a part of its cache: one that is being filled,
-	// and one that is being written to a table. Without room for them, no block of a
-	// table stays in memory, and each claim and each create reads the file.
+	// Pebble counts two memtables as a part of its cache. Without room for them, no block
+	// of a table stays in memory.
 	cache := pebble.NewCache(s.config.CacheSize + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
@@ -212,9 +217,8 @@ func (s *Store) markOpen() (clean bool, err error) {
 	return true, errors.Join(closer.Close(), s.db.Delete(cleanKey, pebble.Sync))
 }
 
-// reapAll takes back the leases of the previous process, which has ended. If a
-// failure of the medium ended it, no task is to blame. Otherwise a full disk
-// would kill a long attempt that is under way at each of ten starts.
+// reapAll takes back the leases of the previous process. If a failure of the medium
+// ended it, no task is to blame: a full disk must not kill a task by ten starts.
 func (s *Store) reapAll() error {
 	blameless, err := s.watermark.failed()
 	if err != nil {

@@ -25,7 +25,7 @@ type request struct {
 	edited []settings.EditReply // the replies to the edits applied so far
 	sweep  int                  // if not 0: sweep at most this many records
 	swept  int
-	repair *repair // the doubts of a scrub
+	scrub  *scrub // begin or end its step
 
 	wait uint64 // the batch that must be synced before the reply
 	err  error  // the error of the whole call

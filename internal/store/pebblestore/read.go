@@ -5,18 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// getter is the common part of a database and its snapshots.
-type getter interface {
-	Get(key []byte) ([]byte, io.Closer, error)
-}
 
 // Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
@@ -46,12 +40,12 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 func apart(t *task.Task) bool { return t.Request.BodySize > len(t.Request.Body) }
 
 // getRecord returns nil if there is no record.
-func getRecord(from getter, key task.Key) (*task.Task, error) {
+func getRecord(from pebble.Reader, key task.Key) (*task.Task, error) {
 	return getRecordAt(from, key, appendTaskKey(nil, taskPrefix, key))
 }
 
 // getRecordAt is getRecord for a key that is encoded already.
-func getRecordAt(from getter, key task.Key, encoded []byte) (*task.Task, error) {
+func getRecordAt(from pebble.Reader, key task.Key, encoded []byte) (*task.Task, error) {
 	value, closer, err := from.Get(encoded)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -74,7 +68,7 @@ func storedTask(key, value []byte) (*task.Task, error) {
 }
 
 // getBody returns a copy of t's body, which is apart from the record.
-func getBody(from getter, t *task.Task) ([]byte, error) {
+func getBody(from pebble.Reader, t *task.Task) ([]byte, error) {
 	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
 	if err != nil {
 		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
@@ -91,7 +85,7 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 }
 
 // checkBody checks that the body of t is stored, and has the right length.
-func checkBody(from getter, t *task.Task) error {
+func checkBody(from pebble.Reader, t *task.Task) error {
 	if !apart(t) {
 		if len(t.Request.Body) != t.Request.BodySize {
 			return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, errDamaged)
@@ -109,4 +103,30 @@ func checkBody(from getter, t *task.Task) error {
 		return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
 	}
 	return nil
+}
+
+// each calls use for each key from lower until before upper, in their order, until use
+// returns false or an error. It reports whether it reached the end.
+func each(from pebble.Reader, lower, upper []byte, use func(key, value []byte) (more bool, err error)) (whole bool, err error) {
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return false, err
+		}
+		if more, err := use(it.Key(), value); !more || err != nil {
+			return false, err
+		}
+	}
+	return true, it.Error()
+}
+
+// eachIn calls use for each key that begins with prefix.
+func eachIn(from pebble.Reader, prefix string, use func(key, value []byte) error) error {
+	_, err := each(from, []byte(prefix), prefixEnd([]byte(prefix)), func(key, value []byte) (bool, error) { return true, use(key, value) })
+	return err
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -125,8 +124,6 @@ func (t *restore) extract(r io.Reader) error {
 			return fmt.Errorf("%w: %q follows its manifest", ErrBadBackup, h.Name)
 		case h.Typeflag != tar.TypeReg:
 			return fmt.Errorf("%w: %q is not a regular file", ErrBadBackup, h.Name)
-		case sparse(h):
-			return fmt.Errorf("%w: %q is a sparse file", ErrBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
 			err = t.readManifest(archive, h.Size)
@@ -140,17 +137,6 @@ func (t *restore) extract(r io.Reader) error {
 			return err
 		}
 	}
-}
-
-// sparse reports whether the file of h has holes: a few bytes of an archive can
-// stand for as many zeros as fit on the disk.
-func sparse(h *tar.Header) bool {
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *restore) readManifest(r io.Reader, size int64) error {
@@ -189,7 +175,7 @@ func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
 // verify compares the extracted files with the manifest.
 func (t *restore) verify(ctx context.Context) error {
 	if !slices.Equal(t.files, t.manifest.Files) {
-		return fmt.Errorf("%w: its files do not match its manifest%s", ErrBadBackup, t.firstDifference())
+		return fmt.Errorf("%w: its files do not match its manifest", ErrBadBackup)
 	}
 	if err := checkMarker(t.fs, t.temp); err != nil {
 		return err
@@ -198,26 +184,18 @@ func (t *restore) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBadBackup, err)
 	}
-	found := inspectCopy(ctx, db)
+	found, err := inspectAll(ctx, db)
+	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
 	switch {
-	case found.err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case found.err != nil:
-		return fmt.Errorf("%w: %w", ErrBadBackup, found.err)
-	case !reflect.DeepEqual(found.Contents, t.manifest.Contents):
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+	case !reflect.DeepEqual(found, t.manifest.Contents):
 		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
 			found.Tasks, found.Entries, found.Checksum, t.manifest.Tasks, t.manifest.Entries, t.manifest.Checksum)
 	}
 	return nil
-}
-
-func (t *restore) firstDifference() string {
-	for i, f := range t.files {
-		if i >= len(t.manifest.Files) || f != t.manifest.Files[i] {
-			return fmt.Sprintf(": %s was changed, or does not belong to it", f.Name)
-		}
-	}
-	return ": some are missing"
 }
 
 // move moves the files to their places. The marker comes last: without it dir

@@ -2,9 +2,11 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -18,261 +20,288 @@ import (
 // first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, keepPrefix}
 
-// Scrub implements store.Scrubber. The cursor is the last key that was
-// examined.
-//
-// It reads a snapshot. Each batch moves the store from one consistent state to
-// another, so the snapshot must be consistent. A mismatch is only a doubt: the
-// committer checks the present state again, and repairs it. So readers and
-// writers are delayed only by doubts and by the count.
+// scrub is one step of a scrub. The committer takes a snapshot between two batches,
+// the caller examines it, and the committer finishes the step. A fault in the snapshot
+// is only a doubt: the committer checks the present state again, and repairs it. So
+// writers are delayed only by doubts.
+type scrub struct {
+	now   task.Millis
+	limit int
+	space int    // the index in scrubbed where the step begins
+	after []byte // the last key examined in that space; nil means none
+
+	view     *pebble.Snapshot
+	read     bool // the snapshot was examined
+	examined int
+	next     string
+	doubts   [][]byte     // keys
+	back     []store.Step // take back leases that no process holds
+	counted  kernel.Tally // the records that were examined
+	to       []byte       // the key of the last one
+	last     bool         // it is the last record of all
+	repairs  []store.Repair
+}
+
+// Scrub implements store.Scrubber. The cursor is the last key that was examined.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
-	sc, err := s.beginScrub(now, cursor, limit)
-	if err != nil {
-		return store.Scrubbed{}, err
+	sc := &scrub{now: now, limit: max(limit, 1), counted: kernel.Tally{}}
+	if cursor == "" {
+		s.abandoned.Begin()
+	} else {
+		sc.space, sc.after = slices.IndexFunc(scrubbed, func(prefix string) bool { return strings.HasPrefix(cursor, prefix) }), []byte(cursor)
+		if sc.space < 0 {
+			return store.Scrubbed{}, fmt.Errorf("scrub: invalid cursor %q", cursor)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return store.Scrubbed{}, err
 	}
-	if err := s.locked("scrub", sc.run); err != nil {
+	var refused error
+	err := s.locked("scrub", func() (err error) {
+		// Without the end of ctx, because the snapshot must be closed. Nothing waits for a sync.
+		if _, refused = s.submit(context.WithoutCancel(ctx), &request{scrub: sc, urgent: true}); refused != nil {
+			return nil
+		}
+		defer func() { err = errors.Join(err, sc.view.Close()) }()
+		return s.walk(sc)
+	})
+	if err = cmp.Or(err, refused); err != nil {
 		return store.Scrubbed{}, err
 	}
-	for sc.repair.wanted() {
-		r := &request{now: now, repair: &sc.repair, urgent: true}
-		if _, err := s.submit(ctx, r); err != nil {
-			return store.Scrubbed{}, err
-		}
+	sc.read = true
+	if _, err := s.submit(ctx, &request{now: now, scrub: sc, urgent: true}); err != nil {
+		return store.Scrubbed{}, err
 	}
 	if sc.next == "" {
 		s.abandoned.End()
 	}
-	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repair.repairs, Next: sc.next}, nil
+	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repairs, Next: sc.next}, nil
 }
 
-// scrub is one step of a scrub.
-type scrub struct {
-	*Store
-	now   task.Millis
-	space int    // index in scrubbed
-	after []byte // the last key examined in that space; nil means none yet
-	limit int
-
-	view     *pebble.Snapshot
-	examined int
-	next     string
-	repair   repair
-}
-
-func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, error) {
-	sc := &scrub{Store: s, now: now, limit: max(limit, 1)}
-	if cursor == "" {
-		s.abandoned.Begin()
-		sc.repair.first = true
-		return sc, nil
-	}
-	for i, prefix := range scrubbed {
-		if strings.HasPrefix(cursor, prefix) {
-			sc.space, sc.after = i, []byte(cursor)
-			return sc, nil
+// walk examines keys until sc has examined its limit.
+func (s *Store) walk(sc *scrub) error {
+	for i, prefix := range scrubbed[sc.space:] {
+		lower := []byte(prefix)
+		if i == 0 && sc.after != nil {
+			lower = append(bytes.Clone(sc.after), 0)
 		}
-	}
-	return nil, fmt.Errorf("scrub: invalid cursor %q", cursor)
-}
-
-// run reads from the cursor until it has examined limit keys.
-func (sc *scrub) run() (err error) {
-	sc.view = sc.db.NewSnapshot()
-	defer func() { err = errors.Join(err, sc.view.Close()) }()
-	for ; sc.space < len(scrubbed); sc.space++ {
-		whole, err := sc.walk(scrubbed[sc.space])
-		if err != nil {
+		whole, err := each(sc.view, lower, prefixEnd([]byte(prefix)), func(key, value []byte) (more bool, err error) {
+			if sc.examined == sc.limit {
+				return false, nil
+			}
+			sc.examined++
+			sc.next = string(key)
+			return true, s.examine(sc, key, value)
+		})
+		if err != nil || !whole {
 			return err
 		}
-		if !whole {
-			return nil
-		}
-		sc.after = nil
+		sc.last = sc.last || prefix == taskPrefix
 	}
 	sc.next = ""
 	return nil
 }
 
-// walk examines the keys of a space. It reports whether it reached the end.
-func (sc *scrub) walk(prefix string) (whole bool, err error) {
-	space := []byte(prefix)
-	from := space
-	if sc.after != nil {
-		from = append(sc.after, 0)
-	}
-	if prefix == taskPrefix {
-		sc.repair.count, sc.repair.from = true, string(bytes.TrimPrefix(sc.after, space))
-	}
-	it, err := sc.view.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; ok = it.Next() {
-		if sc.examined == sc.limit {
-			return false, it.Error()
-		}
-		sc.examined++
-		sc.next = string(it.Key())
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return false, err
-		}
-		if prefix != taskPrefix {
-			err = sc.examineEntry(it.Key(), value)
-		} else {
-			sc.repair.to = string(it.Key()[len(space):])
-			err = sc.examineRecord(it.Key(), value)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	if prefix == taskPrefix {
-		sc.repair.last = true
-	}
-	return true, it.Error()
-}
-
-// examineRecord checks that everything that belongs to a record is there.
-func (sc *scrub) examineRecord(key, value []byte) error {
-	t, err := storedTask(key, value)
+// examine notes what is doubtful about a key.
+func (s *Store) examine(sc *scrub, key, value []byte) error {
+	f, err := faultOf(sc.view, key, value)
 	if err != nil {
 		return err
 	}
-	if err := checkBody(sc.view, t); err != nil { // a lost body cannot be repaired
-		return err
-	}
-	lacks, err := lacking(sc.view, t)
-	if err == nil && lacks != "" {
-		sc.repair.records = append(sc.repair.records, t.Key())
-	}
-	return err
-}
-
-// lacking describes the missing entries of t, or returns "" if none is missing.
-func lacking(from getter, t *task.Task) (string, error) {
-	for _, e := range kernel.EntriesOf(t) {
-		got, err := getValue(from, appendEntryKey(nil, t, e))
-		if err != nil {
-			return "", err
-		}
-		if got == nil || !bytes.Equal(got, appendEntryValue(nil, t, e.Index)) {
-			return lackingEntry[e.Index], nil
+	switch prefix := prefixOf(key); {
+	case f.found != "" || prefix == duePrefix && !s.lanes.Covers(f.task.Entry()):
+		sc.doubts = append(sc.doubts, bytes.Clone(key))
+	case prefix == runPrefix:
+		if back, abandoned := s.abandoned.Find(sc.now, f.task); abandoned {
+			sc.back = append(sc.back, back)
 		}
 	}
-	if d := digest(t); d != "" {
-		owner, err := getValue(from, appendIdemKey(nil, t.Namespace, d))
-		if err != nil {
-			return "", err
-		}
-		if owner == nil {
-			return store.FoundUnknownKey, nil
-		}
+	if bytes.HasPrefix(key, []byte(taskPrefix)) {
+		sc.counted.Move(nil, f.task)
+		sc.to = append(sc.to[:0], key...)
 	}
-	return "", nil
-}
-
-var lackingEntry = [...]string{
-	kernel.ByDue:       "it had no entry in the due index, and would never have fired",
-	kernel.ByLease:     "it had no valid entry among the running tasks, and would have been stuck if its attempt was lost",
-	kernel.DeadByEnd:   "it had no entry among the dead tasks, and would not have been listed with those that ended last",
-	kernel.DoneByEnd:   "it had no entry among the finished tasks, and would not have been listed with those that ended last",
-	kernel.ByRetention: "it had no valid entry among the ended tasks, and would never have been swept",
-}
-
-// getValue returns a copy of a key's value, or nil if there is none. The copy
-// of an empty value is not nil.
-func getValue(from getter, key []byte) ([]byte, error) {
-	value, closer, err := from.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer closer.Close()
-	return append([]byte{}, value...), nil
-}
-
-// examineEntry checks that an entry belongs to its record.
-func (sc *scrub) examineEntry(key, value []byte) error {
-	belongs, t, err := belonging(sc.view, key, value)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !belongs:
-	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
-		if back, abandoned := sc.abandoned.Find(sc.now, t); abandoned {
-			sc.repair.back = append(sc.repair.back, back)
-		}
-		return nil
-	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.Covers(t.Entry()):
-	default:
-		return nil
-	}
-	sc.repair.entries = append(sc.repair.entries, bytes.Clone(key))
 	return nil
 }
 
-// belonging reports whether an entry belongs to its record, and returns that
-// record. The record is nil if it does not exist or the entry cannot be read.
-func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
-	owner, ok := ownerOf(key, value)
-	if !ok {
-		return false, nil, nil
+// scrub begins or ends the step of a scrub.
+func (c *committer) scrub(r *request) error {
+	if err := c.commit(); err != nil {
+		return err
 	}
-	t, err := getRecord(from, owner)
-	if err != nil || t == nil {
-		return false, nil, err
+	sc := r.scrub
+	if !sc.read {
+		sc.view = c.db.NewSnapshot()
+		c.recount.begin(sc)
+		return nil
 	}
+	for _, key := range sc.doubts {
+		if err := c.repair(r, key); err != nil {
+			return err
+		}
+		if err := c.commit(); err != nil { // so that the next look sees the repair
+			return err
+		}
+	}
+	for _, st := range sc.back {
+		reply, err := c.step(r, &st)
+		if err != nil {
+			return err
+		}
+		if reply.Err == nil {
+			sc.found(st.Key, store.FoundAbandoned)
+		}
+	}
+	c.filling.steps += len(sc.repairs)
+	if c.recount.end(sc) {
+		return c.compare(r)
+	}
+	return nil
+}
+
+func (sc *scrub) found(key task.Key, what string) {
+	sc.repairs = append(sc.repairs, store.Repair{Key: key, Found: what})
+}
+
+// repair examines a key again, and repairs what is wrong: it writes the entries of a
+// record, or removes an entry that belongs to none. A lane that does not cover its
+// entry is corrected in memory.
+func (c *committer) repair(r *request, key []byte) error {
+	value, err := getValue(c.db, key)
+	if err != nil || value == nil {
+		return err
+	}
+	f, err := faultOf(c.db, key, value)
 	switch {
-	case bytes.HasPrefix(key, []byte(bodyPrefix)):
-		return apart(t), t, nil
-	case bytes.HasPrefix(key, []byte(idemPrefix)):
-		return digest(t) != "" && bytes.Equal(key, appendIdemKey(nil, t.Namespace, digest(t))), t, nil
+	case err != nil:
+		return err
+	case f.found == "" && prefixOf(key) == duePrefix && !c.lanes.Covers(f.task.Entry()):
+		c.filling.scheduled = append(c.filling.scheduled, f.task.Entry()) // as if it were new
+		r.scrub.found(f.owner, "its lane had a bound after it, so the task would have been late")
+		return nil
+	case f.found == "":
+		return nil
 	}
-	in, has := indexOf(t, key)
-	return has && bytes.Equal(value, appendEntryValue(nil, t, in)), t, nil
+	c.touch(r)
+	r.scrub.found(f.owner, f.found)
+	if !f.lacks {
+		return c.open().Delete(key, nil)
+	}
+	return c.restore(f.task)
 }
 
-// indexOf returns the index in which t has an entry with that key.
-func indexOf(t *task.Task, key []byte) (in kernel.Index, has bool) {
+// restore writes all entries of t.
+func (c *committer) restore(t *task.Task) error {
+	b := c.open()
+	if t.State == task.Scheduled {
+		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
+	}
 	for _, e := range kernel.EntriesOf(t) {
-		if bytes.Equal(key, appendEntryKey(nil, t, e)) {
-			return e.Index, true
+		if err := b.Set(appendEntryKey(nil, t, e), appendEntryValue(nil, t, e.Index), nil); err != nil {
+			return err
 		}
 	}
-	return 0, false
+	owner, err := c.keyOwner(idemKey{t.Namespace, digest(t)})
+	if err != nil || owner != "" {
+		return err
+	}
+	return c.putKeyOwner(b, t.Namespace, digest(t), t.Name)
 }
 
-// ownerOf returns the key of the task that an entry is about.
-func ownerOf(key, value []byte) (owner task.Key, ok bool) {
-	prefix, rest, _ := bytes.Cut(key, []byte("/"))
-	var err error
-	switch string(prefix) + "/" {
-	case duePrefix:
-		lane, at, _, err := parseDueKey(key)
-		return task.Key{Namespace: lane.Namespace, Name: at.Name}, err == nil
-	case idemPrefix:
-		owner, err = parseName(rest)
-		owner.Name = string(value)
-	case deadPrefix, donePrefix:
-		if owner, err = parseName(rest); len(owner.Name) < task.EndedPlaceTime {
-			return task.Key{}, false
-		}
-		owner.Name = owner.Name[task.EndedPlaceTime:]
-	case keepPrefix:
-		if len(rest) < instantLen {
-			return task.Key{}, false
-		}
-		owner, err = parseName(rest[instantLen:])
-	default:
-		owner, err = parseName(rest)
+// recount counts all records while a scrub walks over them. A change up to at moves
+// the recount. A change after that, during a step, moves it if the step has passed the
+// record when it ends. So the result is exact, for any number of changes.
+type recount struct {
+	kernel.Tally          // nil: no scrub counts
+	at           []byte   // the records up to this key are counted; nil means none
+	step         *scrub   // under way
+	later        []change // since the step began, after at
+}
+
+type change struct {
+	key    []byte
+	old, t *task.Task
+}
+
+// maxLater bounds the changes during one step. With more of them, the next scrub
+// counts.
+const maxLater = 100_000
+
+// begin begins a step.
+func (y *recount) begin(sc *scrub) {
+	switch {
+	case sc.space > 0:
+		return
+	case sc.after == nil:
+		*y = recount{Tally: kernel.Tally{}}
+	case !bytes.Equal(sc.after, y.at):
+		*y = recount{} // the step does not continue the recount
 	}
-	return owner, err == nil
+	y.step, y.later = sc, nil
+}
+
+// move counts the change of a record from old to t. Either can be nil.
+func (y *recount) move(key task.Key, old, t *task.Task) {
+	if y.Tally == nil {
+		return
+	}
+	encoded := appendTaskKey(nil, taskPrefix, key)
+	switch {
+	case bytes.Compare(encoded, y.at) <= 0:
+		y.Move(old, t)
+	case len(y.later) == maxLater:
+		*y = recount{}
+	default:
+		y.later = append(y.later, change{encoded, old, t})
+	}
+}
+
+// end ends a step, and reports whether all records are counted.
+func (y *recount) end(sc *scrub) (all bool) {
+	if y.step != sc || y.Tally == nil {
+		return false
+	}
+	for key, n := range sc.counted {
+		y.Add(key, n)
+	}
+	for _, m := range y.later {
+		if sc.last || bytes.Compare(m.key, sc.to) <= 0 {
+			y.Move(m.old, m.t)
+		}
+	}
+	y.at, y.step, y.later = sc.to, nil, nil
+	return sc.last
+}
+
+// compare corrects the counts that differ from the recount, in memory or on disk.
+func (c *committer) compare(r *request) error {
+	if err := c.commit(); err != nil { // the database has the counts after all steps
+		return err
+	}
+	stored, err := loadCounts(c.db)
+	if err != nil {
+		return err
+	}
+	want, said := c.recount.Tally, c.counters.all()
+	c.recount = recount{}
+	for key := range merged(want, said, stored) {
+		if n := want[key]; said[key] != n || stored[key] != n {
+			counted, onDisk := said[key], stored[key]
+			c.touch(r)
+			c.open()
+			c.counters.set(key, n)
+			r.scrub.found(task.Key{Namespace: key.Namespace}, kernel.FoundCounts(key, min(counted.Total(), onDisk.Total())-n.Total()))
+		}
+	}
+	return nil
+}
+
+// merged returns the queues of all of these.
+func merged(all ...kernel.Tally) map[task.QueueKey]bool {
+	queues := map[task.QueueKey]bool{}
+	for _, y := range all {
+		for key := range y {
+			queues[key] = true
+		}
+	}
+	return queues
 }

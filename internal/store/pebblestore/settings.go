@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -99,26 +98,17 @@ func appendSettingKey(dst []byte, k settings.SettingKey) []byte {
 }
 
 // loadSettings reads the settings.
-func loadSettings(db *pebble.DB) (s *settings.Settings, err error) {
-	space := []byte(setPrefix)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
+func loadSettings(from pebble.Reader) (*settings.Settings, error) {
 	var all []settings.Setting
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.ValueAndErr()
+	err := eachIn(from, setPrefix, func(key, value []byte) error {
+		r, err := parseSetting(key, value)
 		if err != nil {
-			return nil, err
-		}
-		r, err := parseSetting(it.Key(), value)
-		if err != nil {
-			return nil, fmt.Errorf("setting %q: %w", it.Key(), err)
+			return fmt.Errorf("setting %q: %w", key, err)
 		}
 		all = append(all, r)
-	}
-	return settings.NewSettings(all...), it.Error()
+		return nil
+	})
+	return settings.NewSettings(all...), err
 }
 
 // parseSetting decodes a setting. Its key must match the key in the value.

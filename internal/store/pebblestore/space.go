@@ -14,10 +14,9 @@ type Space struct {
 	Total uint64
 }
 
-// Reserve returns how many bytes a store keeps free. With less free space it
-// accepts no new tasks. A full disk would stop the store, so a part of the disk
-// is kept for work that must continue: deliveries, settlements, cancels and
-// compactions. That part is a tenth, and at most 10 GiB.
+// Reserve returns how many bytes a store keeps free for deliveries, settlements,
+// cancels and compactions, because a full disk would stop it: a tenth, and at most 10
+// GiB. With less free space it accepts no new tasks.
 func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
 
 // Accepts reports whether a store with this space accepts new tasks.
@@ -56,13 +55,11 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 // wait when the memtables together have the size of so many full ones.
 const memTables = 3
 
-// memTableSize returns the default of Config.MemTableSize for a file system with
-// the space s, or 32 MiB if err is not nil. A memtable needs its size on the
-// disk twice: in its log, and in the table that is written from it. For full
-// memtables this is at most three quarters of the reserve, so they can be written
-// when the store accepts no new tasks. The last quarter is for logs, which Pebble
-// makes somewhat larger than their memtables. A memtable has at least 2 MiB. So
-// on a disk below 160 MiB they need more than that, and the store can stop.
+// memTableSize returns the default of Config.MemTableSize for a file system with the
+// space s, or 32 MiB if err is not nil. A memtable needs its size on the disk twice: in
+// its log, and in its table. For full memtables this is at most three quarters of the
+// reserve, so they can be written when the store accepts no new tasks. Logs are somewhat
+// larger than their memtables. On a disk below 160 MiB the store can stop.
 func memTableSize(s Space, err error) uint64 {
 	const least, most = 2 << 20, 32 << 20
 	if err != nil || s.Total == 0 {

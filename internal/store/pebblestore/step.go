@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// step applies one step of r in the batch being filled. Its error is a
-// failure of the medium. The error of the step itself is in the reply.
+// step applies one step of r in the batch being filled. Its error is a failure of the
+// medium.
 func (c *committer) step(r *request, st *store.Step) (store.Reply, error) {
 	owner, err := c.ownerOf(st)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *committer) load(r *request, key task.Key) (t *task.Task, inline []byte,
 	return t, inline, nil
 }
 
-// knownBody returns the body of t, which can be nil, if the tables need not be
-// read for it. inline is the body in its record.
+// knownBody returns the body of t, unless only the tables have it. inline is the body in
+// its record.
 func (c *committer) knownBody(t *task.Task, inline []byte) (body []byte, ok bool) {
 	if t == nil || t.Request.BodySize == len(inline) {
 		return inline, true
@@ -167,8 +167,7 @@ func (c *committer) ownerOf(st *store.Step) (string, error) {
 	return c.keyOwner(idemKey{st.Key.Namespace, used})
 }
 
-// keyOwner returns the name of the task that an Idempotency-Key created, or ""
-// if no such task still exists.
+// keyOwner is ownerOf for an Idempotency-Key.
 func (c *committer) keyOwner(k idemKey) (string, error) {
 	if name, ok := c.idem[k]; ok {
 		return name, nil
@@ -184,9 +183,8 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 	return string(value), nil
 }
 
-// put writes the difference between old, which can be nil, and t into the
-// batch. was is the body in the record of old. If t has a body and does not carry
-// it, the body stays as it was.
+// put writes the difference between old, which can be nil, and t into the batch. was is
+// the body in the record of old. A body that t does not carry stays as it was.
 func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mustSync bool) error {
 	b, key, body := c.open(), t.Key(), t.Request.Body
 	if body == nil && t.Request.BodySize > 0 {
@@ -221,9 +219,8 @@ func (c *committer) open() *pebble.Batch {
 	return c.filling.batch
 }
 
-// note keeps a changed record for the later steps, with the body in it. Most
-// records leave recent before any read, so load removes other bodies.
-// The record of a running task stays longer, so it has none.
+// note keeps a changed record for the later steps, with the body in it. The record of a
+// running task stays longer, so it has none.
 func (c *committer) note(r *request, key task.Key, record *task.Task, body []byte, mustSync bool) {
 	var dirty uint64
 	if mustSync {
@@ -246,9 +243,8 @@ func (c *committer) touch(r *request) uint64 {
 	return r.wait
 }
 
-// putBody stores a large body of t, and removes one that is no longer needed.
-// apart reports whether there is a body outside the old record. body is nil if
-// that is the body of t.
+// putBody stores a large body of t, and removes one that is no longer needed. apart
+// reports whether the old record has a body outside; body is nil if t keeps that one.
 func (c *committer) putBody(b *pebble.Batch, apart bool, t *task.Task, body []byte) error {
 	switch {
 	case len(body) > c.config.inlineBody:

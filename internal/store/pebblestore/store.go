@@ -24,10 +24,9 @@ var _ store.Store = (*Store)(nil)
 //
 // Open starts two goroutines, committer and syncer. Close stops them and waits.
 //
-// A failure of the medium is final: the store then refuses all calls, because
-// the losses of a failed fsync are unknown. Err returns the reason, and the
-// process should end. A part of Pebble may be stuck in the middle of a step, so
-// the directory stays locked until then.
+// A failure of the medium is final, because the losses of a failed fsync are unknown:
+// the store refuses all calls, and the process should end. Pebble may be stuck in the
+// middle of a step, so the directory stays locked until then.
 type Store struct {
 	dir    string
 	config Config
@@ -127,14 +126,13 @@ const giveUp = 5 * time.Second
 // ended waits until committer and syncer have ended. It reports whether Pebble
 // can be closed. After a failure either of them can hang inside Pebble.
 func (s *Store) ended() bool {
-	late := time.NewTimer(giveUp)
-	defer late.Stop()
+	late := time.After(giveUp)
 	for _, done := range []<-chan struct{}{s.committerDone, s.syncerDone} {
 		select {
 		case <-done:
 		case <-s.stuck:
 			return false
-		case <-late.C:
+		case <-late:
 			return false
 		}
 	}
@@ -155,9 +153,8 @@ func (s *Store) settleDown() error {
 	}
 }
 
-// markClean records that nothing is under way. It also moves all changes from
-// the log into tables, where each block has a checksum. A log cannot
-// distinguish a flipped bit in its last record from an unfinished record.
+// markClean records that nothing is under way. It also moves all changes from the log
+// into tables, where each block has a checksum, even the last one.
 func (s *Store) markClean() error {
 	if err := s.db.Set(cleanKey, nil, pebble.Sync); err != nil {
 		return err
@@ -165,9 +162,8 @@ func (s *Store) markClean() error {
 	return s.db.Flush()
 }
 
-// fail stops the store for good. The first cause counts. OnFatal is called
-// before any goroutine can act on the failure: a Close that sees it may be the
-// last thing the process does.
+// fail stops the store for good. The first cause counts. OnFatal is called before any
+// goroutine can act on the failure, because a Close that sees it may end the process.
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
 		report := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
@@ -181,24 +177,21 @@ func (s *Store) fail(op string, cause error) {
 	})
 }
 
-// noteWait is how long a store that has failed waits for its note of the
-// failure.
+// noteWait is how long a store that has failed waits for its note of the failure. On a
+// frozen file system the write does not return.
 const noteWait = time.Second
 
-// noteFailure records in the directory that the medium failed, so that the next
-// start counts the stop against no task. The process ends after that, with or
-// without the record: on a frozen file system the write does not return.
+// noteFailure records in the directory that the medium failed, so that the next start
+// counts the stop against no task.
 func (s *Store) noteFailure() {
 	noted := make(chan struct{})
 	go func() {
 		defer close(noted)
 		_ = s.watermark.setFailed(true) // if this fails, the tasks are blamed
 	}()
-	late := time.NewTimer(noteWait)
-	defer late.Stop()
 	select {
 	case <-noted:
-	case <-late.C:
+	case <-time.After(noteWait):
 	}
 }
 
@@ -265,9 +258,8 @@ func (s *Store) wait(ctx context.Context, n uint64) error {
 
 // progress tracks the batches on their way to the disk.
 type progress struct {
-	// announced is the number of the newest batch that must be synced. The
-	// committer stores it before it applies the batch. So a reader that loads
-	// it after its read gets at least the number of each batch it has seen.
+	// announced is the number of the newest batch that must be synced. The committer
+	// stores it before it applies the batch, and readers load it after their reads.
 	announced atomic.Uint64
 
 	mu     sync.Mutex    // guards everything below

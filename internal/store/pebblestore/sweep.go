@@ -6,18 +6,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sweep removes records after their retention has ended. It begins a new batch,
-// so that the database shows the results of the steps before. The index entries
-// contain all that is needed, so no record is read. Each series of entries is
-// removed as one range, so that the next sweep's seek meets one tombstone
-// instead of thousands.
+// sweep removes records after their retention has ended. It begins a new batch, so that
+// the database shows the steps before. It reads only index entries, which contain all
+// that is needed, and removes a series of them as one range, because the next sweep then
+// meets one tombstone instead of thousands.
 func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {
 		return err
@@ -38,38 +35,27 @@ func (c *committer) sweep(r *request) error {
 func (c *committer) sweepTasks(r *request) (n int, err error) {
 	space := []byte(keepPrefix)
 	end := append(appendInstant(bytes.Clone(space), r.now), 0xff) // no namespace begins with 0xff
-	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: end})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
 	var first, last []byte
-	for ok := it.First(); ok && n < r.sweep; ok = it.Next() {
-		value, err := it.ValueAndErr()
+	_, err = each(c.db, space, end, func(entry, value []byte) (bool, error) {
+		key, err := parseName(entry[len(space)+instantLen:])
 		if err != nil {
-			return 0, err
-		}
-		key, err := parseName(it.Key()[len(space)+instantLen:])
-		if err != nil {
-			return 0, err
+			return false, err
 		}
 		k, err := parseEndedEntry(value)
 		if err != nil {
-			return 0, fmt.Errorf("entry %q: %w", it.Key(), err)
-		}
-		if err := c.remove(r, key, k); err != nil {
-			return 0, err
+			return false, fmt.Errorf("entry %q: %w", entry, err)
 		}
 		if n == 0 {
-			first = bytes.Clone(it.Key())
+			first = bytes.Clone(entry)
 		}
-		last = append(last[:0], it.Key()...)
+		last = append(last[:0], entry...)
 		n++
-	}
-	if n > 0 {
+		return n < r.sweep, c.remove(r, key, k)
+	})
+	if n > 0 && err == nil {
 		err = c.open().DeleteRange(first, append(last, 0), nil)
 	}
-	return n, errors.Join(err, it.Error())
+	return n, err
 }
 
 // remove removes a task, except for its entry by the end of its retention.
@@ -94,48 +80,26 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	return err
 }
 
-// leases returns at most limit tasks with leases that ended at or before now.
-func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err error) {
-	space := []byte(runPrefix)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok && len(keys) < limit; ok = it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
-		if len(value) != instantLen {
-			return nil, errors.Join(errDamaged, errors.New("the end of a lease"))
-		}
-		if instant(value) > now {
-			continue
-		}
-		key, err := parseName(it.Key()[len(space):])
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, it.Error()
-}
-
 // reap takes back at most limit leases that ended at or before until. It
 // returns the tasks after that.
 func (s *Store) reap(ctx context.Context, now, until task.Millis, how kernel.Reap, limit int) ([]*task.Task, error) {
-	var keys []task.Key
-	err := s.locked("read the leases", func() (err error) {
-		keys, err = leases(s.db, until, limit)
+	var steps []store.Step
+	err := s.locked("read the leases", func() error {
+		_, err := each(s.db, []byte(runPrefix), prefixEnd([]byte(runPrefix)), func(entry, value []byte) (bool, error) {
+			if len(value) != instantLen {
+				return false, errors.Join(errDamaged, errors.New("the end of a lease"))
+			}
+			if instant(value) > until {
+				return true, nil
+			}
+			key, err := parseName(entry[len(runPrefix):])
+			steps = append(steps, store.Step{Key: key, Transition: how, Kind: store.Reaping})
+			return len(steps) < limit, err
+		})
 		return err
 	})
-	if err != nil || len(keys) == 0 {
+	if err != nil || len(steps) == 0 {
 		return nil, err
-	}
-	steps := make([]store.Step, len(keys))
-	for i, key := range keys {
-		steps[i] = store.Step{Key: key, Transition: how, Kind: store.Reaping}
 	}
 	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 	if err != nil {

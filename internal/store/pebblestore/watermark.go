@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -16,28 +15,21 @@ import (
 
 // watermark is a file with four notes. Three of them let Open notice an error
 // that Pebble does not notice: the end of its log or of its manifest is missing,
-// or a whole log (live_logs.go).
+// or a whole log (live_logs.go). Pebble reads both files until a record looks wrong,
+// and takes that for a write that the end of the process interrupted. So a flipped bit
+// in the last block of the log loses everything after it, and one in the manifest loses
+// most of the tasks, without an error.
 //
-// Pebble reads both files until a record looks wrong. It takes that for a write
-// that the end of the process interrupted. To distinguish a flipped bit from
-// this, it looks for a later record: in the log only in the next block of 32
-// KiB, in the manifest not at all. A flipped bit in the last block of the log
-// loses everything after it, and one in the manifest loses most of the tasks,
-// without an error.
+// The first note is the number of the newest batch that was confirmed, which each batch
+// also writes under numberKey. The second note is the length and the checksum of the
+// manifest when it was last synced. The file exists before the directory has a marker,
+// so a missing file is noticed too. The notes are written after the sync of their
+// subject, and these two are not synced. After a power loss they may be behind, never
+// ahead: then the check is less strict.
 //
-// The first note is the number of the newest batch that was confirmed. Each
-// batch also writes its number into the database, under numberKey. The second
-// note is the length and the checksum of the manifest when it was last synced.
-// The file exists, with the first note, before the directory has a marker. So a
-// missing file is noticed too.
-//
-// The notes are written after the sync of their subject. The first two are not
-// synced themselves. They survive the end of the process, but after a power loss
-// they may be behind, never ahead. Then the check is less strict.
-//
-// The last note records that the medium failed, so that Open does not count
-// the attempts that were under way. The notes are in the first block of the
-// file, so most file systems can write them even if the disk is full.
+// The last note records that the medium failed, so that Open does not count the
+// attempts that were under way. All notes are in the first block of the file, so most
+// file systems can write them even if the disk is full.
 type watermark struct{ file vfs.File }
 
 const (
@@ -52,6 +44,8 @@ const (
 	failureNoteLen  = 1 + checksumLen
 )
 
+var errNoWatermark = fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openWatermark opens the file in dir. It creates a missing file.
@@ -64,23 +58,6 @@ func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	return &watermark{file: f}, nil
 }
 
-// readWatermark opens the file for reading. If there is no file, there are no
-// notes.
-func readWatermark(fs vfs.FS, dir string) (*watermark, error) {
-	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return &watermark{}, nil
-	}
-	return &watermark{file: f}, err
-}
-
-func (w *watermark) close() error {
-	if w.file == nil {
-		return nil
-	}
-	return w.file.Close()
-}
-
 // write stores a note and its checksum.
 func (w *watermark) write(offset int64, note []byte) error {
 	note = binary.BigEndian.AppendUint32(note, crc32.Checksum(note, castagnoli))
@@ -90,9 +67,6 @@ func (w *watermark) write(offset int64, note []byte) error {
 
 // read returns a note without its checksum, or nil if there is no valid note.
 func (w *watermark) read(offset int64, length int) ([]byte, error) {
-	if w.file == nil {
-		return nil, nil
-	}
 	note := make([]byte, length)
 	if n, err := w.file.ReadAt(note, offset); n < length {
 		if err == nil || errors.Is(err, io.EOF) {
@@ -125,14 +99,6 @@ func (w *watermark) setFailed(failed bool) error {
 func (w *watermark) failed() (bool, error) {
 	note, err := w.read(failureNote, failureNoteLen)
 	return note != nil && note[0] == 1, err
-}
-
-// checkEnd does the work of readEnd, and records the result.
-func (s *Store) checkEnd() (number, entry uint64, err error) {
-	if number, entry, err = s.readEnd(); err != nil {
-		return 0, 0, err
-	}
-	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
 }
 
 // readEnd compares the newest batch in the database with the newest confirmed
@@ -188,7 +154,7 @@ func beginWatermark(fs vfs.FS, dir string, n uint64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.set(n), w.file.Sync(), w.close(), syncDir(fs, dir))
+	return errors.Join(w.set(n), w.file.Sync(), w.file.Close(), syncDir(fs, dir))
 }
 
 // checkFiles checks the files of the database that Pebble is going to read. There
@@ -199,7 +165,7 @@ func (s *Store) checkFiles(db *pebble.DBDesc) error {
 	case err != nil:
 		return err
 	case note == nil:
-		return fmt.Errorf("the file %s is missing or not as it was written, so the server cannot tell whether the log is whole: %w", watermarkFile, errDamaged)
+		return errNoWatermark
 	case !db.Exists && binary.BigEndian.Uint64(note) == 0:
 		return nil
 	case !db.Exists:

@@ -1,0 +1,72 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// EachDelta calls add with what the change of a record from old to t adds to the
+// counts of its queues, and to the number of unfinished occurrences of its schedule.
+// old or t can be nil. A medium adds the deltas in the write of the record.
+func EachDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
+	if key, change := task.Unfinished(old, t); change != 0 {
+		var d task.Counts
+		d.States[task.Scheduled] = change
+		add(key, d)
+	}
+	if old != nil && t != nil && old.Queue != t.Queue {
+		addDelta(old, nil, add)
+		old = nil
+	}
+	if old != nil || t != nil {
+		addDelta(old, t, add)
+	}
+}
+
+// addDelta is EachDelta for the counts of one queue.
+func addDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
+	var d task.Counts
+	d.Move(old, t)
+	in := cmp.Or(t, old)
+	add(task.QueueKey{Namespace: in.Namespace, Queue: in.Queue}, d)
+}
+
+// Tally is counts that were made from records. It has no counts that are zero.
+type Tally map[task.QueueKey]task.Counts
+
+// Move counts the change of a record from old to t. Either can be nil.
+func (y Tally) Move(old, t *task.Task) { EachDelta(old, t, y.Add) }
+
+// Add adds d to the counts of a queue.
+func (y Tally) Add(key task.QueueKey, d task.Counts) {
+	n := y[key]
+	n.Add(d)
+	if y[key] = n; n == (task.Counts{}) {
+		delete(y, key)
+	}
+}
+
+// FoundCounts returns the sentence of a store.Repair of the counts of a queue. Counts
+// and records are written together, so a record that is only counted was lost after
+// that; lost is the number of these.
+func FoundCounts(key task.QueueKey, lost int64) string {
+	switch {
+	case key.OfOccurrences():
+		return fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", key.Queue[1:])
+	case lost > 0:
+		return fmt.Sprintf("%d confirmed tasks of queue %q are lost: the queue has fewer records than were counted; restore a backup", lost, key.Queue)
+	}
+	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
+}
+
+// FoundMissing is the sentence of a store.Repair of a record without a valid entry in
+// an index.
+var FoundMissing = [...]string{
+	ByDue:       "it had no entry in the due index, and would never have fired",
+	ByLease:     "it had no valid entry among the running tasks, and would have been stuck if its attempt was lost",
+	DeadByEnd:   "it had no entry among the dead tasks, and would not have been listed with those that ended last",
+	DoneByEnd:   "it had no entry among the finished tasks, and would not have been listed with those that ended last",
+	ByRetention: "it had no valid entry among the ended tasks, and would never have been swept",
+}
