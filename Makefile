@@ -186,7 +186,7 @@ microbench: ## benchmarks of PKG matching BENCH, COUNT times
 # bench/ is a separate module, so that users of Foliot do not download the
 # libraries that it measures. For the same reason it is not in `make test`.
 .PHONY: bench
-bench: ## measure Foliot next to other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
+bench: ## measure Foliot next to other timers, into docs/benchmarks.md (15 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
 	@exec bin/foliot-bench $(ARGS)
 
@@ -206,7 +206,7 @@ bench-redis: build ## measure Foliot on Redis next to asynq and the original des
 	@exec bin/foliot-bench-redis $(ARGS)
 
 .PHONY: bench-embed
-bench-embed: ## measure package foliot next to asynq and River, into docs/embed-benchmarks.md (25 minutes; ARGS=-small, -help)
+bench-embed: ## measure package foliot next to asynq and River, into docs/embed-benchmarks.md (25 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-embed ./embed
 	@exec bin/foliot-bench-embed $(ARGS)
 

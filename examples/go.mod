@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/coder/websocket v1.8.15
-	github.com/evanw/esbuild v0.28.2 // the tests of openapi/: TypeScript for versions of Node that cannot run it
 	github.com/foliot/foliot v0.0.0
 	github.com/gorilla/websocket v1.5.3
 	github.com/lxzan/gws v1.8.9

@@ -16,10 +16,11 @@ import (
 
 	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/embed/contender"
-	"github.com/foliot/foliot/bench/embed/report"
 	"github.com/foliot/foliot/bench/embed/server"
 	"github.com/foliot/foliot/bench/embed/trial"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 	redisserver "github.com/foliot/foliot/bench/redis/server"
 )
 
@@ -39,7 +40,7 @@ func open(ctx context.Context, names []string) (*bench, error) {
 	b := &bench{missing: map[string]string{}}
 	needs := map[string]bool{}
 	for _, name := range names {
-		info, err := contender.Find(name)
+		info, err := record.Find(contender.All, name)
 		if err != nil {
 			return nil, err
 		}
@@ -76,73 +77,54 @@ func (b *bench) Close() (err error) {
 	return err
 }
 
-// measureAll runs the steps that the settings select. It stores failures in r.
-// It returns an error only if it could not continue.
-func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) (err error) {
-	b, err := open(ctx, s.contenders)
+func measureAll(ctx context.Context, s *program.Settings, r *record.Run, out io.Writer) (err error) {
+	b, err := open(ctx, s.Contenders)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	b.describe(ctx, s, r)
-	list := slices.DeleteFunc(steps(s), func(x report.Step) bool { _, missing := r.NotRun[x.Contender]; return missing })
-	progress := program.NewProgress(out, expectedOf(list))
-	for i := range list {
-		x := &list[i]
-		progress.Begin(expected(x))
-		progress.Say("[%d/%d] %s: %s", i+1, len(list), x.Contender, x.Kind)
-		result := report.Result{Step: *x}
-		outcome, err := b.step(ctx, x)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		result.Values, result.Texts = outcome.Values, outcome.Texts
-		if err != nil {
-			result.Failed = err.Error()
-			progress.Say("FAILED: %s", result.Failed)
-		}
-		r.Results = append(r.Results, result)
-	}
-	return nil
+	notRun := b.describe(ctx, s, r)
+	jobs := slices.DeleteFunc(steps(s), func(x record.Job) bool { return slices.Contains(notRun, x.Contender) })
+	return program.Steps(ctx, r, out, jobs, 3*tooLong, expected, b.step)
 }
 
-// describe records the servers, and the contenders that cannot run.
-func (b *bench) describe(ctx context.Context, s *settings, r *report.Run) {
-	r.NotRun, r.Sync = map[string]string{}, syncTime()
-	for _, name := range s.contenders {
-		info, _ := contender.Find(name) // parse has checked the names
+// describe notes the servers, and the contenders that cannot run, which it
+// returns.
+func (b *bench) describe(ctx context.Context, s *program.Settings, r *record.Run) (notRun []string) {
+	r.Notes["sync"] = page.Figure(syncTime()) + " ms"
+	for _, name := range s.Contenders {
+		info, _ := record.Find(contender.All, name) // the names are checked
 		if why := b.missing[info.Store]; why != "" {
-			r.NotRun[name] = why
+			notRun = append(notRun, name)
+			r.Notes["not run"] += fmt.Sprintf("- Not run: %s, because %s\n", name, why)
 		}
 	}
 	if b.redis != nil {
-		r.Redis = fmt.Sprintf("%s, %s", b.redis.Version(ctx), strings.Join(redisserver.Arguments, " "))
+		r.Notes["redis"], r.Notes["redis arguments"] = b.redis.Version(ctx), strings.Join(redisserver.Arguments, " ")
 	}
 	if b.postgres != nil {
-		r.Postgres = b.postgres.Version(ctx)
+		r.Notes["postgres"], r.Notes["postgres settings"], _ = strings.Cut(b.postgres.Version(ctx), ", ")
 	}
+	return notRun
 }
 
 // step runs one measurement on an empty store, and removes its directory.
-func (b *bench) step(ctx context.Context, x *report.Step) (trial.Outcome, error) {
-	info, err := contender.Find(x.Contender)
+func (b *bench) step(ctx context.Context, x *record.Job) (record.Outcome, error) {
+	info, err := record.Find(contender.All, x.Contender)
 	if err != nil {
-		return trial.Outcome{}, err
+		return record.Outcome{}, err
 	}
 	dir, err := os.MkdirTemp("", "foliot-bench-embed-")
 	if err != nil {
-		return trial.Outcome{}, fmt.Errorf("make the directory: %w", err)
+		return record.Outcome{}, fmt.Errorf("make the directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	stores, err := b.empty(ctx, info, dir)
 	if err != nil {
-		return trial.Outcome{}, err
+		return record.Outcome{}, err
 	}
-	order := trial.Order{
-		Contender: x.Contender, Kind: x.Kind, Stores: stores,
-		N: x.N, Callers: x.Callers, Each: x.Each, For: x.For, Over: x.Over, Limit: x.Limit,
-	}
-	switch x.Kind {
+	order := trial.Order{Job: *x, Stores: stores}
+	switch x.Part {
 	case trial.Standing:
 		return b.standing(ctx, info, &order)
 	case trial.Plant, trial.Hold:
@@ -170,7 +152,7 @@ func (b *bench) empty(ctx context.Context, info *contender.Info, dir string) (s 
 }
 
 // inProcess runs an order in a new process, and ends the process with end.
-func inProcess(ctx context.Context, order *trial.Order, end func(*child.Process) error) (out trial.Outcome, err error) {
+func inProcess(ctx context.Context, order *trial.Order, end func(*child.Process) error) (out record.Outcome, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
 	defer cancel()
 	p, err := child.Start(trial.Role)
@@ -190,16 +172,16 @@ func kill(p *child.Process) error {
 
 // killed kills the process of an order, and its server, and lets a new process
 // run the tasks.
-func (b *bench) killed(ctx context.Context, info *contender.Info, order *trial.Order) (trial.Outcome, error) {
+func (b *bench) killed(ctx context.Context, info *contender.Info, order *trial.Order) (record.Outcome, error) {
 	if out, err := inProcess(ctx, order, kill); err != nil {
 		return out, err
 	}
-	if order.Kind == trial.Plant { // after trial.Hold a crash of the server would add to the measured delay
+	if order.Part == trial.Plant { // after trial.Hold a crash of the server would add to the measured delay
 		if err := b.crash(ctx, info); err != nil {
-			return trial.Outcome{}, err
+			return record.Outcome{}, err
 		}
 	}
-	order.Kind = trial.Reap
+	order.Part = trial.Reap
 	return inProcess(ctx, order, (*child.Process).End)
 }
 
@@ -214,7 +196,7 @@ func (b *bench) crash(ctx context.Context, info *contender.Info) error {
 }
 
 // standing measures the size of tasks that wait.
-func (b *bench) standing(ctx context.Context, info *contender.Info, order *trial.Order) (out trial.Outcome, err error) {
+func (b *bench) standing(ctx context.Context, info *contender.Info, order *trial.Order) (out record.Outcome, err error) {
 	var before redisserver.Usage
 	if info.Store == contender.Redis {
 		if before, err = b.redis.Settled(ctx); err != nil {

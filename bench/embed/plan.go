@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/embed/contender"
-	"github.com/foliot/foliot/bench/embed/report"
 	"github.com/foliot/foliot/bench/embed/trial"
+	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 )
 
 // steps returns all measurements in their order: each kind of measurement runs
 // for one contender after the other, so that they see the same machine.
-func steps(s *settings) (list []report.Step) {
-	for _, part := range s.parts {
+func steps(s *program.Settings) (list []record.Job) {
+	for _, part := range s.Parts {
 		rounds := 1
-		if part == trial.Create || part == trial.Batch || part == trial.Handle {
-			rounds = s.rounds
+		if !s.Quick && (part == trial.Create || part == trial.Batch || part == trial.Handle) {
+			rounds = 3
 		}
 		for round := range rounds {
-			for _, name := range s.contenders {
-				if info, err := contender.Find(name); err == nil {
+			for _, name := range s.Contenders {
+				if info, err := record.Find(contender.All, name); err == nil {
 					list = append(list, stepsOf(s, info, part, round+1)...)
 				}
 			}
@@ -29,8 +30,12 @@ func steps(s *settings) (list []report.Step) {
 }
 
 // stepsOf returns the measurements of one part for one contender.
-func stepsOf(s *settings, info *contender.Info, part string, round int) []report.Step {
-	x := report.Step{Contender: info.Name, Kind: part, Round: round, Callers: 16, Each: 1000, Limit: 20 * time.Second}
+func stepsOf(s *program.Settings, info *contender.Info, part string, round int) []record.Job {
+	waiting := 100_000
+	if s.Quick {
+		waiting = 2000
+	}
+	x := record.Job{Contender: info.Name, Part: part, Trial: round, Callers: rateCallers, Each: 1000, Limit: 20 * time.Second}
 	if !info.Tuned && !slices.Contains([]string{trial.Handle, trial.Late, trial.Soon, trial.Idle}, part) {
 		return nil
 	}
@@ -42,26 +47,26 @@ func stepsOf(s *settings, info *contender.Info, part string, round int) []report
 	}
 	switch part {
 	case trial.Create:
-		x.For, x.Each = length(3*time.Second, 200*time.Millisecond), 1
+		x.Over, x.Each = length(3*time.Second, 200*time.Millisecond), 1
 		alone := x
 		alone.Callers = 1
-		return []report.Step{alone, x}
+		return []record.Job{alone, x}
 	case trial.Batch:
-		if x.For = length(3*time.Second, 200*time.Millisecond); info.Many == "" {
+		if x.Over = length(3*time.Second, 200*time.Millisecond); info.Many == "" {
 			return nil
 		}
 		x.Callers = 1
 	case trial.Standing:
-		x.N, x.Callers = s.n, 64
+		x.N, x.Callers = waiting, 64
 	case trial.Handle:
-		x.N, x.Callers, x.Limit = s.n/10, 64, time.Minute
+		x.N, x.Callers, x.Limit = waiting/10, 64, time.Minute
 	case trial.Late:
-		x.N, x.Over = s.n*6/100, length(20*time.Second, 2*time.Second)
+		x.N, x.Over = waiting*6/100, length(20*time.Second, 2*time.Second)
 	case trial.Soon:
 		x.Over = length(20*time.Second, 2*time.Second)
 		x.N = int(x.Over / (25 * time.Millisecond))
 	case trial.Idle:
-		x.N, x.Over = s.n/10, length(10*time.Second, time.Second)
+		x.N, x.Over = waiting/10, length(10*time.Second, time.Second)
 	case trial.Facts:
 		x.N, x.Each, x.Over, x.Limit = 600, 1, length(6*time.Second, time.Second), 8*time.Second // a cancel needs the id that a create returns
 		if s.Quick {
@@ -72,22 +77,14 @@ func stepsOf(s *settings, info *contender.Info, part string, round int) []report
 	case trial.Hold:
 		x.N, x.Callers, x.Limit = 1, 1, length(2*time.Minute, 10*time.Second)
 	}
-	return []report.Step{x}
-}
-
-// expectedOf returns about how long all steps take.
-func expectedOf(list []report.Step) (all time.Duration) {
-	for i := range list {
-		all += expected(&list[i])
-	}
-	return all
+	return []record.Job{x}
 }
 
 // expected returns about how long a step takes.
-func expected(x *report.Step) time.Duration {
+func expected(x *record.Job) time.Duration {
 	const around = 2 * time.Second // to empty the store and to start processes
 	lead := time.Duration(x.N) * time.Millisecond / 2
-	switch x.Kind {
+	switch x.Part {
 	case trial.Standing:
 		return around + lead/3
 	case trial.Handle:
@@ -103,5 +100,5 @@ func expected(x *report.Step) time.Duration {
 	case trial.Hold:
 		return around + 8*time.Second + x.Limit/2
 	}
-	return around + x.For
+	return around + x.Over
 }

@@ -5,88 +5,52 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/heartbeat/contender"
-	"github.com/foliot/foliot/bench/heartbeat/report"
 	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 )
 
+//go:embed heartbeat-benchmarks.md.tmpl
+var template string
+
 var self = program.Program{
-	Name:    "bench-heartbeat",
-	Results: "heartbeat.json",
-	Page:    "heartbeat-benchmarks.md",
-	Usage:   help,
-	Sources: []string{"wheel", "idle", "bench/heartbeat"},
+	Name:       "bench-heartbeat",
+	Results:    "heartbeat.json",
+	Page:       "heartbeat-benchmarks.md",
+	What:       "Lets 100,000 connections send a heartbeat every 30 s, and prints the cost of their timeouts:",
+	Took:       "11 minutes",
+	Sources:    []string{"wheel", "idle", "bench/heartbeat"},
+	Contenders: record.Contenders(contender.All),
+	Parts:      []string{part},
+	Measure:    measureAll,
+	Template:   template,
+	Columns:    columns,
+	Extra:      extra,
 }
 
-const help = `usage: make bench-heartbeat [ARGS='flags']      (from the root of the repository)
-
-Lets 100,000 connections send a heartbeat every 30 s, and prints the cost of their timeouts:
-
-  all measurements  bench/results/heartbeat.json, docs/heartbeat-benchmarks.md    about 11 minutes
-  some of them      the same files below bin/bench-heartbeat/; their paths are printed
-
-Run nothing else on the machine at the same time. Flags:
-
-`
+// part is the only part of a run.
+const part = "heartbeats"
 
 func main() {
+	serve()
+	self.Main()
+}
+
+// serve measures in a child process, which has one event loop.
+func serve() {
 	if child.Role() != "" {
-		fmt.Fprintln(os.Stderr, serve())
-		os.Exit(1)
+		runtime.GOMAXPROCS(1)
 	}
-	self.Main(run)
-}
-
-// serve measures in this process, which has one event loop.
-func serve() error {
-	runtime.GOMAXPROCS(1)
-	return child.Serve(new(contender.Child))
-}
-
-// settings are the flags.
-type settings struct {
-	program.Settings
-	contenders []string
-}
-
-func parse(args []string) (s settings, err error) {
-	flags := self.Flags(&s.Settings, "few connections, short timeouts and one trial: some seconds, to check that everything works")
-	var contenders string
-	flags.StringVar(&contenders, "contender", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
-	if err := program.Parse(flags, args); err != nil {
-		return s, err
-	}
-	if s.contenders, err = program.Among("contender", contenders, names()); err != nil {
-		return s, err
-	}
-	self.SetDefaults(&s.Settings, !s.Quick && len(s.contenders) == len(contender.All))
-	return s, nil
-}
-
-func names() (list []string) {
-	for i := range contender.All {
-		list = append(list, contender.All[i].Name)
-	}
-	return list
-}
-
-func run(args []string) error {
-	s, err := parse(args)
-	if err != nil {
-		return err
-	}
-	r := new(report.Run)
-	return self.Run(args, &s.Settings, r, func(ctx context.Context) error { return measureAll(ctx, &s, r, os.Stderr) })
+	child.Main(map[string]any{"meter": new(contender.Child)})
 }
 
 // size is the size of the run: -quick makes it smaller.
@@ -95,27 +59,28 @@ type size struct {
 	timeout                    time.Duration
 }
 
-func (s *settings) size() size {
+func sizeOf(s *program.Settings) size {
 	if s.Quick {
 		return size{1, 1000, 1000, time.Second}
 	}
 	return size{3, 100_000, 600_000, time.Minute}
 }
 
-func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) error {
-	size := s.size()
+func measureAll(ctx context.Context, s *program.Settings, r *record.Run, out io.Writer) error {
+	size := sizeOf(s)
 	each := (&contender.Config{Timeout: size.timeout}).Took()
 	progress := program.NewProgress(out, time.Duration(size.trials)*each)
 	for trial := range size.trials {
 		progress.Begin(each)
-		progress.Say("trial %d of %d: %d contenders at the same time", trial+1, size.trials, len(s.contenders))
-		for _, result := range measure(ctx, s.contenders, size) {
-			brief := fmt.Sprintf("%.0f ns for a heartbeat, %.0f ns for the call, %.1f bytes for a connection", result.Each(), result.Call(), result.Bytes)
-			if result.Failed != "" {
-				brief = "FAILED: " + result.Failed
+		progress.Say("trial %d of %d: %d contenders at the same time", trial+1, size.trials, len(s.Contenders))
+		for _, m := range measure(ctx, s.Contenders, size) {
+			result := record.Result{Job: record.Job{Part: part, Contender: m.name, N: size.connections, Trial: trial + 1}}
+			result.Values = m.values
+			if m.err != nil {
+				result.Failed = m.err.Error()
 			}
 			r.Results = append(r.Results, result)
-			fmt.Fprintf(out, "  %-12s %s\n", result.Contender, brief)
+			fmt.Fprintf(out, "  %-12s %v %s\n", m.name, m.values, result.Failed)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -127,20 +92,21 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 // meter is a process that measures a contender.
 type meter struct {
 	*child.Process
-	result contender.Result
+	name   string
+	values record.Values
 	err    error // the first; then it makes no more calls
 }
 
 func (m *meter) call(ctx context.Context, method string, args any) {
 	if m.err == nil {
-		m.err = m.Call(ctx, method, args, &m.result)
+		m.err = m.Call(ctx, method, args, &m.values)
 	}
 }
 
 // measure measures each contender in a process of its own. Heartbeats at their
 // true speed leave the processor idle nearly all the time, so the processes run
 // at the same time, and only the calls without pauses one after another.
-func measure(ctx context.Context, contenders []string, size size) (results []contender.Result) {
+func measure(ctx context.Context, contenders []string, size size) []meter {
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Minute, errors.New("it took longer than 10 minutes"))
 	defer cancel()
 	all := make([]meter, len(contenders))
@@ -152,11 +118,11 @@ func measure(ctx context.Context, contenders []string, size size) (results []con
 		group.Wait()
 	}
 	for i := range all {
+		all[i].name = contenders[i]
 		all[i].Process, all[i].err = child.Start("meter")
-		all[i].result.Contender = contenders[i]
 	}
 	each(func(m *meter) {
-		m.call(ctx, "Beat", contender.Config{Contender: m.result.Contender, Connections: size.connections, Timeout: size.timeout})
+		m.call(ctx, "Beat", contender.Config{Contender: m.name, Connections: size.connections, Timeout: size.timeout})
 	})
 	for i := range all {
 		all[i].call(ctx, "Calls", size.calls)
@@ -164,16 +130,8 @@ func measure(ctx context.Context, contenders []string, size size) (results []con
 	each(func(m *meter) {
 		m.call(ctx, "Silence", 2*size.timeout)
 		if m.Process != nil {
-			if end := m.End(); m.err == nil {
-				m.err = end
-			}
+			m.err = errors.Join(m.err, m.End())
 		}
 	})
-	for i := range all {
-		if m := &all[i]; m.err != nil {
-			m.result.Failed = m.err.Error()
-		}
-		results = append(results, all[i].result)
-	}
-	return results
+	return all
 }

@@ -3,56 +3,33 @@ package main
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/bench/child"
-	"github.com/foliot/foliot/bench/heartbeat/report"
+	"github.com/foliot/foliot/bench/heartbeat/contender"
 	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 )
 
 // TestMain lets the test binary run as a child process of the program.
 func TestMain(m *testing.M) {
-	if child.Role() != "" {
-		_ = serve()
-		return
-	}
+	serve()
 	os.Exit(m.Run())
 }
 
-func TestEachContenderIsMeasuredInItsOwnProcess(t *testing.T) {
-	t.Parallel()
-	s, err := parse([]string{"-quick", "-contender", "extend,heap"})
-	if err != nil {
-		t.Fatal(err)
+func TestTheCommittedPageIsThatOfTheCommittedResults(t *testing.T) {
+	if err := self.Stale("../.."); err != nil {
+		t.Error(err)
 	}
-	r := new(report.Run)
-	if err := measureAll(t.Context(), &s, r, new(bytes.Buffer)); err != nil || len(r.Results) != 2 {
+}
+
+func TestEachContenderIsMeasuredInItsOwnProcess(t *testing.T) {
+	r, s := new(record.Run), &program.Settings{Quick: true, Contenders: []string{"unknown", "extend", "heap"}}
+	if err := measureAll(t.Context(), s, r, new(bytes.Buffer)); err != nil || len(r.Results) != 3 || len(r.Failures()) != 1 {
 		t.Fatalf("%+v, %v", r.Results, err)
 	}
-	for _, x := range r.Results {
-		if x.Failed != "" || x.Heartbeats != 2000 || x.CPU <= 0 || x.CallsCPU <= 0 || x.Bytes <= 0 {
+	for _, x := range r.Results[1:] {
+		if v := x.Values; x.Failed != "" || v[record.CPUNanos] <= 0 || v[contender.CallNanos] <= 0 || v[record.Bytes] <= 0 {
 			t.Errorf("%+v", x)
 		}
-	}
-}
-
-func TestAFailureIsReportedAndTheRestGoesOn(t *testing.T) {
-	t.Parallel()
-	r := new(report.Run)
-	s := &settings{Settings: program.Settings{Quick: true}, contenders: []string{"x", "heap"}}
-	if err := measureAll(t.Context(), s, r, new(bytes.Buffer)); err != nil || len(r.Failures()) != 1 || len(r.Results) != 2 {
-		t.Errorf("%v, %+v", err, r.Results)
-	}
-}
-
-func TestOnlyTheWholeSetIsPublished(t *testing.T) {
-	for args, docs := range map[string]string{"": "docs", "-quick": "bin/bench-heartbeat", "-contender heap": "bin/bench-heartbeat"} {
-		if s, err := parse(strings.Fields(args)); err != nil || s.Docs != docs {
-			t.Errorf("%q: %+v, %v", args, s, err)
-		}
-	}
-	if s, err := parse([]string{"-contender", "unknown"}); err == nil {
-		t.Errorf("%+v", s)
 	}
 }

@@ -12,17 +12,17 @@ import (
 // small returns a job that takes very little time. Its figures mean nothing.
 // The tests check that the figures exist and that the work was done.
 func small(workload, implementation string) record.Job {
-	j := record.Job{Workload: workload, Peer: implementation, N: 300, Goroutines: 1, Window: 5 * time.Millisecond}
+	j := record.Job{Part: workload, Contender: implementation, N: 300, Callers: 1, Over: 5 * time.Millisecond}
 	if workload == AddRemove {
-		j.Goroutines = 3
+		j.Callers = 3
 	}
 	return j
 }
 
 func TestEveryImplementationDoesEveryWorkload(t *testing.T) {
 	values := map[string]string{
-		AddRemove: record.WallNanos, Heartbeat: record.CPUNanos, Hot: record.Allocs, Replace: record.WallNanos,
-		Standing: record.Bytes, Million: record.FireMs, Idle: record.Switches, Accuracy: record.P99Ms,
+		AddRemove: record.WallNanos, Heartbeat: record.CPUNanos, Replace: record.WallNanos,
+		Standing: record.Bytes, Million: record.FireMs, Accuracy: record.P99Ms,
 	}
 	for workload, value := range values {
 		for _, p := range peer.All {
@@ -33,8 +33,8 @@ func TestEveryImplementationDoesEveryWorkload(t *testing.T) {
 				if workload != Standing { // it measures the heap, which parallel tests would use too
 					t.Parallel()
 				}
-				got, err := Run(small(workload, p.Name))
-				if err != nil {
+				var got record.Values
+				if err := new(Meter).Measure(small(workload, p.Name), &got); err != nil {
 					t.Fatal(err)
 				}
 				if _, ok := got[value]; !ok {
@@ -48,24 +48,9 @@ func TestEveryImplementationDoesEveryWorkload(t *testing.T) {
 	}
 }
 
-func TestFloorsAreMeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocates 640 MB")
-	}
-	got, err := Run(record.Job{Workload: Floors, Window: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range FloorNames() {
-		if got[name] <= 0 {
-			t.Errorf("%s is %v", name, got[name])
-		}
-	}
-}
-
 func TestUnknownNamesAreErrors(t *testing.T) {
-	for _, j := range []record.Job{{Workload: "x", Peer: peer.Time}, {Workload: AddRemove, Peer: "x"}} {
-		if _, err := Run(j); err == nil || !strings.Contains(err.Error(), `"x"`) {
+	for _, j := range []record.Job{{Part: "x", Contender: peer.Time}, {Part: AddRemove, Contender: "x"}} {
+		if err := new(Meter).Measure(j, new(record.Values)); err == nil || !strings.Contains(err.Error(), `"x"`) {
 			t.Errorf("%v: got %v, want an error that names it", j, err)
 		}
 	}

@@ -16,9 +16,9 @@ func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
 	defer timers.Close()
 	handles := stand(timers, j.N)
 
-	crew := newCrew(j.Goroutines, timers, handles)
+	crew := newCrew(j.Callers, timers, handles)
 	m := startMeter()
-	done, refused := crew.work(operations[H]()[j.Workload], j.Window)
+	done, refused := crew.work(operations[H]()[j.Part], j.Over)
 	values := m.perOperation(done)
 	if refused > 0 {
 		return nil, fmt.Errorf("a standing timer was missing in %d of %d operations", refused, done)
@@ -106,7 +106,6 @@ func operations[H any]() map[string]func(*worker[H]) {
 	return map[string]func(*worker[H]){
 		AddRemove: (*worker[H]).addRemove,
 		Heartbeat: (*worker[H]).heartbeat,
-		Hot:       (*worker[H]).hot,
 		Replace:   (*worker[H]).replace,
 	}
 }
@@ -132,13 +131,6 @@ func (w *worker[H]) heartbeat() {
 	for range stint {
 		h := w.handles[w.random.below(len(w.handles))]
 		w.count(w.timers.Extend(h, w.later()))
-	}
-}
-
-// hot stands for a busy connection. It extends the same timer each time.
-func (w *worker[H]) hot() {
-	for range stint {
-		w.count(w.timers.Extend(w.handles[0], w.later()))
 	}
 }
 

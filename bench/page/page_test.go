@@ -2,46 +2,53 @@ package page
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
-// value is a contestant, one of ours if it is even.
-type value float64
-
-func (v value) Title() string { return Figure(float64(v)) }
-func (v value) Ours() bool    { return int(v)%2 == 0 }
-
 func TestATableSaysWhereOthersAreBetter(t *testing.T) {
-	x := func(factor float64) func(value) float64 { return func(v value) float64 { return factor * float64(v) } }
-	columns := []Column[value]{
+	x := func(factor float64) func(string) float64 {
+		return func(name string) float64 {
+			number, _ := strconv.Atoi(name)
+			return factor * float64(number)
+		}
+	}
+	columns := []Column{
 		{Head: "less", Value: x(1), Better: Less},
 		{Head: "more", Value: x(10), Better: More},
 		{Head: "noise", Value: x(1), Better: Less, Noise: 1},
 		{Head: "none", Value: x(-1)},
 		{Head: "unknown", Value: x(math.NaN()), Better: Less},
-		{Head: "text", Text: value.Title},
+		{Head: "text", Text: func(name string) string { return name }},
 	}
-	rows := []value{1, 2, 4, 3}
+	contenders := func(names ...string) (list []record.Contender) { // ours are even
+		for _, name := range names {
+			list = append(list, record.Contender{Name: name, Title: "t" + name, Ours: strings.ContainsAny(name, "02468")})
+		}
+		return append(list, record.Contender{Name: "0"}) // without a title, without a row
+	}
 	const want = `| | less | more | noise | none | unknown | text |
 |---|--:|--:|--:|--:|--:|--:|
-| 1.0 | 1.0 | 10 | 1.0 | -1.0 | – | 1.0 |
-| **2.0** | 2.0 | 20 | 2.0 | -2.0 | – | 2.0 |
+| t1 | 1.0 | 10 | 1.0 | -1.0 | – | 1 |
+| **t2** | 2.0 | 20 | 2.0 | -2.0 | – | 2 |
 `
-	if got := Table(rows[:2], columns...); got != want {
+	if got := Table(contenders("1", "2"), columns); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := Losses(rows, columns...); len(got) != 1 || got[0] != "less: 1.0 1.0; 2.0 2.0" {
+	if got := Losses(contenders("1", "2", "4", "3"), columns); len(got) != 1 || got[0] != "less: t1 1.0; t2 2.0" {
 		t.Errorf("losses are %q", got)
 	}
-	if got := Losses([]value{5, 2}, columns[1]); len(got) != 1 || got[0] != "more: 5.0 50; 2.0 20" {
+	if got := Losses(contenders("5", "2"), columns[1:2]); len(got) != 1 || got[0] != "more: t5 50; t2 20" {
 		t.Errorf("losses are %q", got)
 	}
-	if got := Losses([]value{-5, 2}, columns[0]); got != nil {
+	if got := Losses(contenders("-5", "2"), columns[:1]); got != nil {
 		t.Errorf("five early are better than two late: %q", got)
 	}
-	if got := Table(rows[:0], columns...); got != NotMeasured {
+	if got := Table(contenders("1"), columns[4:5]); got != NotMeasured {
 		t.Errorf("without rows: %s", got)
 	}
 }
@@ -74,16 +81,6 @@ func TestNumbersAreReadable(t *testing.T) {
 		if got := Figure(x); got != want {
 			t.Errorf("%v: %q, want %q", x, got, want)
 		}
-	}
-}
-
-func TestMissedTargetsAreShown(t *testing.T) {
-	got := Missed([]Target{Most("a", 1, 2, "ms"), Most("b", 3, 2, "ms"), Most("c", 1, 0, "of 9"), Most("d", math.NaN(), 2, "ms")})
-	if want := "Of 4 targets, these were missed:\n\n- b: wanted ≤ 2 ms, measured 3.0 ms\n- c: wanted 0, measured 1.0 of 9\n- d: wanted ≤ 2 ms, not measured\n"; got != want {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-	if got := Missed([]Target{Most("a", 1, 2, "ms")}); got != "Every target was reached.\n" {
-		t.Errorf("got %q", got)
 	}
 }
 

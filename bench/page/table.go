@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
-)
 
-// Contestant is a row of a table.
-type Contestant interface {
-	Title() string
-	Ours() bool
-}
+	"github.com/foliot/foliot/bench/record"
+)
 
 // Better says which value of a column is the best.
 type Better int
@@ -22,26 +18,40 @@ const (
 	More
 )
 
-// Column is a column of a table that has a row for each T. It has numbers or
-// texts.
-type Column[T Contestant] struct {
+// Column is a column of a table that has a row for each contender. It has
+// numbers or texts.
+type Column struct {
 	Head   string
-	Value  func(T) float64 // NaN: not measured
-	Text   func(T) string  // in place of Value
+	Value  func(contender string) float64 // NaN: not measured
+	Text   func(contender string) string  // in place of Value
 	Better Better
 	Noise  float64 // a smaller difference is none
 }
 
-func (c Column[T]) cell(row T) string {
+func (c *Column) cell(row record.Contender) string {
 	if c.Text != nil {
-		return c.Text(row)
+		return c.Text(row.Name)
 	}
-	return Figure(c.Value(row))
+	return Figure(c.Value(row.Name))
+}
+
+// rows returns the contenders with a title that a column has measured.
+func rows(all []record.Contender, columns []Column) (list []record.Contender) {
+	for _, row := range all {
+		for i := range columns {
+			if row.Title != "" && columns[i].cell(row) != Missing {
+				list = append(list, row)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // Table returns a Markdown table. Its first column has the titles of the rows,
 // in bold if they are Foliot's.
-func Table[T Contestant](rows []T, columns ...Column[T]) string {
+func Table(contenders []record.Contender, columns []Column) string {
+	rows := rows(contenders, columns)
 	if len(rows) == 0 {
 		return NotMeasured
 	}
@@ -51,13 +61,13 @@ func Table[T Contestant](rows []T, columns ...Column[T]) string {
 		line.WriteString("--:|")
 	}
 	for _, row := range rows {
-		title := row.Title()
-		if row.Ours() {
+		title := row.Title
+		if row.Ours {
 			title = "**" + title + "**"
 		}
 		body.WriteString("| " + title + " |")
-		for _, c := range columns {
-			body.WriteString(" " + c.cell(row) + " |")
+		for i := range columns {
+			body.WriteString(" " + columns[i].cell(row) + " |")
 		}
 		body.WriteByte('\n')
 	}
@@ -66,27 +76,29 @@ func Table[T Contestant](rows []T, columns ...Column[T]) string {
 
 // Losses returns a text for each column in which another row is better than all
 // of Foliot's.
-func Losses[T Contestant](rows []T, columns ...Column[T]) (list []string) {
-	for _, c := range columns {
+func Losses(contenders []record.Contender, columns []Column) (list []string) {
+	rows := rows(contenders, columns)
+	for i := range columns {
+		c := &columns[i]
 		if c.Better == None {
 			continue
 		}
 		ours, best := "", math.Inf(1)
-		badness := func(row T) float64 {
+		badness := func(row record.Contender) float64 {
 			if c.Better == More {
-				return -c.Value(row)
+				return -c.Value(row.Name)
 			}
-			return math.Abs(c.Value(row))
+			return math.Abs(c.Value(row.Name))
 		}
 		for _, row := range rows {
-			if x := badness(row); row.Ours() && x < best {
-				ours, best = row.Title()+" "+c.cell(row), x
+			if x := badness(row); row.Ours && x < best {
+				ours, best = row.Title+" "+c.cell(row), x
 			}
 		}
 		var better []string
 		for _, row := range rows {
-			if !row.Ours() && badness(row) < best-c.Noise && ours != "" {
-				better = append(better, row.Title()+" "+c.cell(row))
+			if !row.Ours && badness(row) < best-c.Noise && ours != "" {
+				better = append(better, row.Title+" "+c.cell(row))
 			}
 		}
 		if better != nil {

@@ -11,18 +11,11 @@ import (
 type value int64
 
 // foliot is a Wheel of Foliot.
-type foliot[T any] struct {
-	*wheel.Wheel[T]
-	carry func(i int) T
-}
+type foliot struct{ *wheel.Wheel[value] }
 
-// OpenFoliot returns a Wheel that runs callbacks with run. If run is nil, it
-// uses the default.
-func OpenFoliot(s Sink, run wheel.Runner) Timers[wheel.ID] {
-	return foliot[value]{
-		Wheel: wheel.New(wheel.Config{Run: run}, func(v value) { fire(s, v) }),
-		carry: func(i int) value { return value(i) },
-	}
+// OpenFoliot returns a Wheel.
+func OpenFoliot(s Sink) Timers[wheel.ID] {
+	return foliot{wheel.New(wheel.Config{}, func(v value) { fire(s, v) })}
 }
 
 func fire(s Sink, v value) {
@@ -40,8 +33,8 @@ const clockEvery = 32
 // OpenFoliotBatch returns a Wheel that passes batches to one callback, on the
 // goroutine of the driver.
 func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
-	return foliot[value]{
-		Wheel: wheel.NewBatch(wheel.Config{Run: wheel.Inline}, func(batch []wheel.Expired[value]) {
+	return foliot{
+		wheel.NewBatch(wheel.Config{Run: wheel.Inline}, func(batch []wheel.Expired[value]) {
 			var now time.Duration
 			for i := range batch {
 				if i%clockEvery == 0 {
@@ -52,49 +45,17 @@ func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
 				}
 			}
 		}),
-		carry: func(i int) value { return value(i) },
 	}
 }
 
-// object stands for a value that a program points to. It is as large as the
-// closure of a timer of package time.
-type object struct {
-	i int
-	_ int
-}
+func (f foliot) Nop(d time.Duration) wheel.ID        { return f.Add(d, noNumber) }
+func (f foliot) Set(d time.Duration, i int) wheel.ID { return f.Add(d, value(i)) }
+func (f foliot) Pending() (int, bool)                { return f.Len(), true }
 
-// OpenFoliotPointer returns a Wheel with pointers as values.
-func OpenFoliotPointer(s Sink) Timers[wheel.ID] {
-	none := &object{i: noNumber}
-	return foliot[*object]{
-		Wheel: wheel.New(wheel.Config{}, func(o *object) { fire(s, value(o.i)) }),
-		carry: func(i int) *object {
-			if i == noNumber {
-				return none
-			}
-			return &object{i: i}
-		},
-	}
-}
-
-func (f foliot[T]) Nop(d time.Duration) wheel.ID        { return f.Add(d, f.carry(noNumber)) }
-func (f foliot[T]) Set(d time.Duration, i int) wheel.ID { return f.Add(d, f.carry(i)) }
-func (f foliot[T]) Pending() (int, bool)                { return f.Len(), true }
-
-func (f foliot[T]) Remove(id wheel.ID) bool {
+func (f foliot) Remove(id wheel.ID) bool {
 	_, ok := f.Wheel.Remove(id)
 	return ok
 }
-
-// foliotReset is Foliot in a program that does not use Extend.
-type foliotReset struct{ foliot[value] }
-
-// OpenFoliotReset returns a Wheel that implements Extend by Reset.
-func OpenFoliotReset(s Sink) Timers[wheel.ID] {
-	return foliotReset{OpenFoliot(s, nil).(foliot[value])}
-}
-
-func (f foliotReset) Extend(id wheel.ID, d time.Duration) bool { return f.Reset(id, d) }
 
 // OpenFoliotTimers returns wheel.Timers, which has the methods of package time.
 func OpenFoliotTimers(s Sink) Timers[*wheel.Timer] {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Head describes a run: its time, command, code and machine. Runs embed it.
+// Head describes a run: its time, command, code and machine.
 type Head struct {
 	Started  time.Time         `json:"started"`
 	Took     float64           `json:"took"` // seconds
@@ -21,11 +21,7 @@ type Head struct {
 	Modules  map[string]string `json:"modules,omitempty"` // versions of other modules
 	Machine  Machine           `json:"machine"`
 	Complete bool              `json:"complete"` // everything was measured
-
 }
-
-// About returns the head of the run that embeds it.
-func (h *Head) About() *Head { return h }
 
 // End records the end of the run, and whether everything was measured.
 func (h *Head) End(complete bool) {
@@ -57,7 +53,7 @@ var joins = []struct {
 
 // Save writes a run to path. Each element of its lists is on a line of its own,
 // so that diffs are readable.
-func Save(path string, run any) error {
+func Save(path string, run *Run) error {
 	text, err := json.MarshalIndent(run, "", "\t")
 	if err != nil {
 		return fmt.Errorf("encode the results: %w", err)
@@ -72,13 +68,14 @@ func Save(path string, run any) error {
 }
 
 // Load reads a run that Save wrote.
-func Load(path string, run any) error {
+func Load(path string) (*Run, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the results: %w", err)
+		return nil, fmt.Errorf("read the results: %w", err)
 	}
+	run := new(Run)
 	if err := json.Unmarshal(text, run); err != nil {
-		return fmt.Errorf("read the results in %s: %w", path, err)
+		return nil, fmt.Errorf("read the results in %s: %w", path, err)
 	}
-	return nil
+	return run, nil
 }

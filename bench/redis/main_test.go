@@ -4,25 +4,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/bench/child"
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/receiver"
-	"github.com/foliot/foliot/bench/redis/report"
 	"github.com/foliot/foliot/bench/redis/server"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
 // TestMain lets the test binary run as the child processes that deliver.
 func TestMain(m *testing.M) {
-	if child.Role() == contender.Role {
-		_ = child.Serve(new(contender.Node))
-		return
-	}
+	serve()
 	os.Exit(m.Run())
+}
+
+func TestTheCommittedPageIsThatOfTheCommittedResults(t *testing.T) {
+	if err := self.Stale("../.."); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAllContendersEndToEnd(t *testing.T) {
@@ -38,19 +39,20 @@ func TestAllContendersEndToEnd(t *testing.T) {
 		t.Run(info.Name, func(t *testing.T) {
 			t.Parallel() // each has a Redis of its own
 			b := newBench(t, foliot)
-			r, err := b.step(t.Context(), &report.Step{Kind: report.Create, Contender: info.Name, Callers: 4, Each: min(info.Many, 25), N: 110, Size: 100})
-			if err != nil || r.Seconds <= 0 || r.Bytes < 100 || r.File < 100 {
+			r, err := b.step(t.Context(), &record.Job{Part: create, Contender: info.Name, Callers: 4, Each: min(info.Many, 25), N: 110, Size: 100})
+			if v := r.Values; err != nil || v[createS] <= 0 || v[record.Bytes] < 100 || v[fileBytes] < 100 {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if !info.Calls {
 				return
 			}
-			r, err = b.step(t.Context(), &report.Step{Kind: report.Late, Contender: info.Name, Callers: 4, Each: min(info.Many, 25), N: 100, Size: 100, Over: 2 * time.Second})
-			if err != nil || r.Calls == nil || r.Calls.Came != 100 || r.Calls.Lost+r.Calls.Doubled != 0 || r.Calls.Seconds <= 0 {
-				t.Fatalf("%+v, %+v, %v", r, r.Calls, err)
+			r, err = b.step(t.Context(), &record.Job{Part: late, Contender: info.Name, Callers: 4, Each: min(info.Many, 25), N: 100, Size: 100, Over: 2 * time.Second})
+			v := r.Values
+			if err != nil || v[record.Fired] != 100 || v[record.Lost]+v[record.Doubled] != 0 || v[receiver.Span] <= 0 {
+				t.Fatalf("%+v, %v", r, err)
 			}
-			if info.Ours && r.Calls.Early != 0 {
-				t.Errorf("%d were early", r.Calls.Early)
+			if info.Ours && v[record.Early] != 0 {
+				t.Errorf("%v were early", v[record.Early])
 			}
 		})
 	}
@@ -69,30 +71,4 @@ func newBench(t *testing.T, foliot string) *bench {
 	}
 	t.Cleanup(b.receiver.Close)
 	return b
-}
-
-func TestOnlyTheWholeSetIsPublished(t *testing.T) {
-	for args, docs := range map[string]string{"": "docs", "-quick": "bin/bench-redis", "-contender foliot,asynq": "bin/bench-redis", "-part idle": "bin/bench-redis"} {
-		s, err := parse(strings.Fields(args))
-		if err != nil || s.Docs != docs {
-			t.Errorf("%q: %+v, %v", args, s, err)
-		}
-	}
-	for _, args := range []string{"-contender unknown", "-part some", "late"} {
-		if s, err := parse(strings.Fields(args)); err == nil {
-			t.Errorf("%q: %+v", args, s)
-		}
-	}
-}
-
-func TestTheWholeSetTakesLessThanEightMinutes(t *testing.T) {
-	s, err := parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := steps(&s)
-	all := expectedOf(list)
-	if t.Log(all, "for", len(list)); all > 8*time.Minute {
-		t.Errorf("it takes %v", all)
-	}
 }

@@ -7,14 +7,15 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/receiver"
-	"github.com/foliot/foliot/bench/redis/report"
 	"github.com/foliot/foliot/bench/redis/server"
 	"github.com/foliot/foliot/bench/usage"
 )
@@ -29,13 +30,14 @@ type bench struct {
 	env      contender.Environment
 }
 
-// measureAll runs the steps that the settings select. It stores failures in r.
-// It returns an error only if it could not continue.
-func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) (err error) {
-	if _, err := os.Stat(s.foliot); err != nil {
-		return fmt.Errorf("find the binary to measure: %w: run make build, or pass -foliot", err)
+// foliot is the binary to measure.
+const foliot = "bin/foliot"
+
+func measureAll(ctx context.Context, s *program.Settings, r *record.Run, out io.Writer) (err error) {
+	if _, err := os.Stat(foliot); err != nil {
+		return fmt.Errorf("find the binary to measure: %w: run make build", err)
 	}
-	b := &bench{env: contender.Environment{Foliot: s.foliot}}
+	b := &bench{env: contender.Environment{Foliot: foliot}}
 	if b.redis, err = server.Start(); err != nil {
 		return err
 	}
@@ -44,62 +46,45 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 		return err
 	}
 	defer b.receiver.Close()
-	r.Redis, r.Settings = b.redis.Version(ctx), server.Arguments
-	list := steps(s)
-	progress := program.NewProgress(out, expectedOf(list))
-	for i := range list {
-		x := &list[i]
-		progress.Begin(expected(x))
-		progress.Say("[%d/%d] %s: %s", i+1, len(list), x.Contender, about(x))
-		limited, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
-		result, err := b.step(limited, x)
-		cancel()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			result.Failed = err.Error()
-			progress.Say("FAILED: %s", result.Failed)
-		}
-		r.Results = append(r.Results, result)
-	}
-	return nil
+	r.Notes["redis"], r.Notes["arguments"] = b.redis.Version(ctx), strings.Join(server.Arguments, " ")
+	return program.Steps(ctx, r, out, steps(s), tooLong, expected, b.step)
 }
 
 // step runs one measurement on an empty Redis.
-func (b *bench) step(ctx context.Context, x *report.Step) (r report.Result, err error) {
-	r.Step = *x
-	info, err := contender.Find(x.Contender)
+func (b *bench) step(ctx context.Context, x *record.Job) (out record.Outcome, err error) {
+	v := record.Values{}
+	out.Values = v
+	info, err := record.Find(contender.All, x.Contender)
 	if err != nil {
-		return r, err
+		return out, err
 	}
 	if err := b.redis.Flush(ctx); err != nil {
-		return r, err
+		return out, err
 	}
 	empty, err := b.redis.Settled(ctx)
 	if err != nil {
-		return r, err
+		return out, err
 	}
-	running, err := info.Open(ctx, b.redis.Addr, x.Kind != report.Create, &b.env)
+	running, err := info.Open(ctx, b.redis.Addr, x.Part != create, &b.env)
 	if err != nil {
-		return r, err
+		return out, err
 	}
-	if x.Kind == report.Idle {
-		return r, errors.Join(b.idle(ctx, running, &r), running.Close())
+	if x.Part == idle {
+		return out, errors.Join(b.idle(ctx, running, x, v), running.Close())
 	}
-	err = b.work(ctx, running, &r)
+	err = b.work(ctx, running, x, v)
 	if err := errors.Join(err, running.Close()); err != nil {
-		return r, err
+		return out, err
 	}
 	full, err := b.redis.Settled(ctx)
-	r.Bytes, r.File = (full.Memory-empty.Memory)/float64(x.N), (full.File-empty.File)/float64(x.N)
-	return r, err
+	v[record.Bytes], v[fileBytes] = (full.Memory-empty.Memory)/float64(x.N), (full.File-empty.File)/float64(x.N)
+	return out, err
 }
 
-// work creates the tasks of r. If they are due soon, it waits for their calls.
-func (b *bench) work(ctx context.Context, running *contender.Running, r *report.Result) error {
-	w := &contender.Work{N: r.N, Over: r.Over, Size: r.Size, URL: b.receiver.Expect(r.N), First: time.Now().Add(time.Hour).Truncate(time.Second)}
-	if r.Kind != report.Create {
+// work creates the tasks of x. If they are due soon, it waits for their calls.
+func (b *bench) work(ctx context.Context, running *contender.Running, x *record.Job, v record.Values) error {
+	w := &contender.Work{N: x.N, Over: x.Over, Size: x.Size, URL: b.receiver.Expect(x.N), First: time.Now().Add(time.Hour).Truncate(time.Second)}
+	if x.Part != create {
 		w.First = time.Now().Add(lead).Truncate(time.Second)
 	}
 	before, err := b.spent(ctx, running)
@@ -107,34 +92,34 @@ func (b *bench) work(ctx context.Context, running *contender.Running, r *report.
 		return err
 	}
 	began := time.Now()
-	if err := create(ctx, running, w, r); err != nil {
+	if err := createAll(ctx, running, w, x); err != nil {
 		return err
 	}
-	r.Seconds = time.Since(began).Seconds()
+	v[createS] = time.Since(began).Seconds()
 	created, err := b.spent(ctx, running)
 	if err != nil {
 		return err
 	}
-	used := created.since(before, r.N)
-	r.Redis, r.Node, r.Own = used.redis, used.node, used.own
-	if r.Kind == report.Create {
+	used := created.since(before, x.N)
+	v[createUs], v[nodeUs], v[ownUs] = used.redis, used.node, used.own
+	if x.Part == create {
 		return nil
 	}
 	if time.Now().After(w.First) {
-		return fmt.Errorf("creating the tasks took %.1f s, and some were due earlier", r.Seconds)
+		return fmt.Errorf("creating the tasks took %.1f s, and some were due earlier", v[createS])
 	}
 	stop := sleeper()
 	err = b.receiver.Wait(ctx, w.First.Add(w.Over+tail+time.Duration(w.N)*time.Second/500))
-	if r.Sleep = stop(); err != nil {
+	if v[sleepMs] = stop(); err != nil {
 		return err
 	}
 	called, err := b.spent(ctx, running)
 	if err != nil {
 		return err
 	}
-	verdict := b.receiver.Judge(w.Due)
-	used = called.since(before, r.N)
-	r.Calls, r.Life, r.LifeNode = &verdict, used.redis, used.node
+	b.receiver.Judge(w.Due, v)
+	used = called.since(before, x.N)
+	v[lifeUs], v[lifeNodeUs] = used.redis, used.node
 	return nil
 }
 
@@ -168,7 +153,7 @@ func sleeper() (stop func() float64) {
 }
 
 // idle measures a contender without tasks.
-func (b *bench) idle(ctx context.Context, running *contender.Running, r *report.Result) error {
+func (b *bench) idle(ctx context.Context, running *contender.Running, x *record.Job, v record.Values) error {
 	if err := pause(ctx, time.Second); err != nil { // until work that is done once at the start has ended
 		return err
 	}
@@ -177,13 +162,13 @@ func (b *bench) idle(ctx context.Context, running *contender.Running, r *report.
 		return err
 	}
 	began := time.Now()
-	if err := pause(ctx, r.Over); err != nil {
+	if err := pause(ctx, x.Over); err != nil {
 		return err
 	}
 	after, err := b.spent(ctx, running)
 	used := after.since(before, 1000) // divides by 1000: milliseconds
 	seconds := time.Since(began).Seconds()
-	r.IdleRedis, r.IdleNode = used.redis/seconds, used.node/seconds
+	v[idleRedis], v[idleNode] = used.redis/seconds, used.node/seconds
 	return err
 }
 
@@ -196,8 +181,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// create creates all tasks as fast as the contender can.
-func create(ctx context.Context, running *contender.Running, w *contender.Work, x *report.Result) error {
+// createAll creates all tasks as fast as the contender can.
+func createAll(ctx context.Context, running *contender.Running, w *contender.Work, x *record.Job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64

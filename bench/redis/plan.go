@@ -1,12 +1,20 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/bench/program"
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/redis/contender"
-	"github.com/foliot/foliot/bench/redis/report"
+)
+
+// The kinds of measurements, each with an empty Redis and new processes.
+const (
+	create = "create" // tasks that are due in an hour
+	late   = "late"   // tasks that are due evenly over some time
+	drain  = "drain"  // tasks that are due in one moment
+	idle   = "idle"   // no tasks, for some time
 )
 
 const (
@@ -18,10 +26,10 @@ const (
 var bodies = []int{100, 1000}
 
 // steps returns all measurements in their order.
-func steps(s *settings) (list []report.Step) {
+func steps(s *program.Settings) (list []record.Job) {
 	for i := range contender.All {
 		info := &contender.All[i]
-		if !slices.Contains(s.contenders, info.Name) {
+		if !slices.Contains(s.Contenders, info.Name) {
 			continue
 		}
 		if info.Name != "asynq-fast" { // it creates tasks in the same way as asynq
@@ -31,20 +39,20 @@ func steps(s *settings) (list []report.Step) {
 			list = append(list, calls(info, s.Quick)...)
 		}
 	}
-	return slices.DeleteFunc(list, func(x report.Step) bool { return !slices.Contains(s.kinds, x.Kind) })
+	return slices.DeleteFunc(list, func(x record.Job) bool { return !s.Wants(x.Part) })
 }
 
 // creates returns the measurements of creates: with bodies of each size, and in
 // batches and one by one if the contender has batches.
-func creates(info *contender.Info, quick bool) (list []report.Step) {
+func creates(info *contender.Info, quick bool) (list []record.Job) {
 	n := 100_000
 	if quick {
 		n = 5000
 	}
-	one := report.Step{Kind: report.Create, Contender: info.Name, Callers: 64, Each: 1, N: n, Size: bodies[0]}
+	one := record.Job{Part: create, Contender: info.Name, Callers: singly, Each: 1, N: n, Size: bodies[0]}
 	first := one
 	if info.Many > 1 {
-		first.Each, first.Callers = info.Many, 16
+		first.Each, first.Callers = info.Many, batched
 	}
 	list = append(list, first)
 	big := first
@@ -57,44 +65,30 @@ func creates(info *contender.Info, quick bool) (list []report.Step) {
 	return list
 }
 
-func calls(info *contender.Info, quick bool) []report.Step {
-	late := report.Step{Kind: report.Late, Contender: info.Name, Callers: 64, Each: 1, N: 20_000, Size: bodies[0], Over: 20 * time.Second}
+func calls(info *contender.Info, quick bool) []record.Job {
+	first := record.Job{Part: late, Contender: info.Name, Callers: singly, Each: 1, N: 20_000, Size: bodies[0], Over: 20 * time.Second}
 	if quick {
-		late.N, late.Over = 2000, 2*time.Second
+		first.N, first.Over = 2000, 2*time.Second
 	}
 	if info.Many > 1 {
-		late.Each, late.Callers = 100, 8
+		first.Each, first.Callers = 100, 8
 	}
-	drain := late
-	drain.Kind, drain.Over = report.Drain, 0
-	idle := report.Step{Kind: report.Idle, Contender: info.Name, Over: 5 * time.Second}
+	backlog := first
+	backlog.Part, backlog.Over = drain, 0
+	quiet := record.Job{Part: idle, Contender: info.Name, Over: 5 * time.Second}
 	if quick {
-		idle.Over = time.Second
+		quiet.Over = time.Second
 	}
-	return []report.Step{late, drain, idle}
-}
-
-func about(x *report.Step) string {
-	if x.Kind == report.Idle {
-		return x.Kind
-	}
-	return fmt.Sprintf("%s, %d tasks of %d bytes, %d in a call", x.Kind, x.N, x.Size, x.Each)
-}
-
-func expectedOf(list []report.Step) (all time.Duration) {
-	for i := range list {
-		all += expected(&list[i])
-	}
-	return all
+	return []record.Job{first, backlog, quiet}
 }
 
 // expected is about how long a step takes.
-func expected(x *report.Step) time.Duration {
+func expected(x *record.Job) time.Duration {
 	const around = 3 * time.Second // time to start, and until the memory is stable
-	switch x.Kind {
-	case report.Create:
+	switch x.Part {
+	case create:
 		return around + time.Duration(x.N)*time.Second/15_000
-	case report.Idle:
+	case idle:
 		return around + x.Over
 	}
 	return around + lead + x.Over + 3*time.Second

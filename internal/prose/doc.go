@@ -1,9 +1,7 @@
-// Package prose measures how far the repository's texts are from plain English.
-//
-// It counts a list of words that plain technical English hardly uses, per 1,000
-// words, in comments, Markdown and the strings that users read. Its test holds
-// each package and page at or below 3, or below its row in
-// testdata/figures.txt. Rows may only fall.
+// Package prose counts the dialect words in the repository's texts: words that
+// plain technical English hardly uses, per 1,000 words, in comments, Markdown
+// and the strings that users read. Its test fails if a package or page has more
+// than 3.
 //
 // All functions are pure except Read, which walks a tree. A low figure proves
 // nothing: read the text aloud.

@@ -48,27 +48,6 @@ func TestCountFindsTheDialect(t *testing.T) {
 	}
 }
 
-// TestTheListIsComplete: it has each word of the shell script it replaces, and
-// no phrase twice.
-func TestTheListIsComplete(t *testing.T) {
-	seen := map[string]bool{}
-	for _, same := range dialects {
-		for _, d := range same {
-			phrase := strings.Join(d.phrase, " ")
-			if seen[phrase] || d.better == "" {
-				t.Errorf("%q stands twice, or has no better word", phrase)
-			}
-			seen[phrase] = true
-		}
-	}
-	for _, word := range strings.Fields(`what who whom whose whoever whatever nobody somebody anew meanwhile beside likewise thereby
-		whereof told tells of-which of-whom`) {
-		if !seen[strings.ReplaceAll(word, "-", " ")] {
-			t.Errorf("%q is missing", word)
-		}
-	}
-}
-
 // found is "line word" for each hit in the texts, after the kind.
 func found(texts []Text) []string {
 	var all []string

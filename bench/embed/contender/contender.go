@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
 // workers is the maximum number of handlers of a library that run at once. It is
@@ -78,10 +80,8 @@ type Running struct {
 
 // Info describes a contender.
 type Info struct {
-	Name  string // in flags and results
-	Title string // in tables
+	record.Contender
 	Many  string // the call for many tasks, or empty
-	Ours  bool
 	Store string // Directory, Redis or Postgres
 	// Tuned is false if another contender is the same library with better
 	// settings. Then only the timing of this one is measured.
@@ -108,43 +108,11 @@ func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 
 // All lists the contenders in the order of the tables.
 var All = []Info{
-	{
-		Name: "foliot-dir", Title: "Foliot, directory", Ours: true, Store: Directory, Tuned: true, open: openFoliotDir,
-	},
-	{
-		Name: "foliot-redis", Title: "Foliot, Redis", Ours: true, Store: Redis, Tuned: true, open: openFoliotRedis,
-	},
-	{
-		Name: "asynq-fast", Title: "asynq, tuned", Store: Redis, Tuned: true, open: openAsynqFast,
-	},
-	{
-		Name: "asynq", Title: "asynq, defaults", Store: Redis, open: openAsynq,
-	},
-	{
-		Name: "river-pg-fast", Title: "River, PostgreSQL, tuned", Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast",
-	},
-	{
-		Name: "river-pg", Title: "River, PostgreSQL, defaults", Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast",
-	},
-	{
-		Name: "river-sqlite-fast", Title: "River, SQLite, tuned", Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast",
-	},
-}
-
-// Find returns the contender with a name.
-func Find(name string) (*Info, error) {
-	for i := range All {
-		if All[i].Name == name {
-			return &All[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no contender %q", name)
-}
-
-// Names lists the names of all contenders.
-func Names() (list []string) {
-	for i := range All {
-		list = append(list, All[i].Name)
-	}
-	return list
+	{Contender: record.Contender{Name: "foliot-dir", Title: "Foliot, directory", Ours: true}, Store: Directory, Tuned: true, open: openFoliotDir},
+	{Contender: record.Contender{Name: "foliot-redis", Title: "Foliot, Redis", Ours: true}, Store: Redis, Tuned: true, open: openFoliotRedis},
+	{Contender: record.Contender{Name: "asynq-fast", Title: "asynq, tuned"}, Store: Redis, Tuned: true, open: openAsynqFast},
+	{Contender: record.Contender{Name: "asynq", Title: "asynq, defaults"}, Store: Redis, open: openAsynq},
+	{Contender: record.Contender{Name: "river-pg-fast", Title: "River, PostgreSQL, tuned"}, Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast"},
+	{Contender: record.Contender{Name: "river-pg", Title: "River, PostgreSQL, defaults"}, Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast"},
+	{Contender: record.Contender{Name: "river-sqlite-fast", Title: "River, SQLite, tuned"}, Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast"},
 }

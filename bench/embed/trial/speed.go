@@ -19,13 +19,13 @@ func inAnHour() func(int) time.Time {
 // create creates tasks for some time.
 func (t *trial) create(ctx context.Context) error {
 	each := 1
-	if t.Kind == Batch {
+	if t.Part == Batch {
 		each = t.Each
 	}
 	var next, created atomic.Int64
 	due, before, began := inAnHour(), t.spent(), time.Now()
 	err := t.parallel(ctx, func(ctx context.Context) (bool, error) {
-		if time.Since(began) >= t.For {
+		if time.Since(began) >= t.Over {
 			return false, nil
 		}
 		from := int(next.Add(int64(each))) - each
@@ -59,7 +59,7 @@ func (t *trial) standing(ctx context.Context) error {
 // which runs every 5 s, has found all tasks.
 func (t *trial) lead() time.Duration {
 	least := 2 * time.Second
-	if t.Kind == Late || t.Kind == Facts {
+	if t.Part == Late || t.Part == Facts {
 		least = 6 * time.Second
 	}
 	return least + time.Duration(t.N)*time.Millisecond/2

@@ -33,24 +33,10 @@ const (
 	Reap     = "reap"     // the tasks of a killed process
 )
 
-// Order describes a measurement.
+// Order is a job with the stores of its contender.
 type Order struct {
-	Contender string
-	Kind      string
-	Stores    contender.Stores
-
-	N       int           // tasks
-	Callers int           // goroutines that create
-	Each    int           // tasks in a call
-	For     time.Duration // how long to create
-	Over    time.Duration // the due times are spread over this time
-	Limit   time.Duration // how long to wait for handlers
-}
-
-// Outcome has the measured values, and texts.
-type Outcome struct {
-	Values record.Values
-	Texts  map[string]string
+	record.Job
+	Stores contender.Stores
 }
 
 // The names of values, besides those of package record.
@@ -76,8 +62,8 @@ const (
 type Node struct{}
 
 // Run runs one measurement.
-func (*Node) Run(o Order, out *Outcome) error {
-	info, err := contender.Find(o.Contender)
+func (*Node) Run(o Order, out *record.Outcome) error {
+	info, err := record.Find(contender.All, o.Contender)
 	if err != nil {
 		return err
 	}
@@ -90,7 +76,7 @@ func (*Node) Run(o Order, out *Outcome) error {
 	if err := t.run(ctx); err != nil {
 		return err
 	}
-	if o.Kind == Plant || o.Kind == Hold { // the process is killed while the library is open
+	if o.Part == Plant || o.Part == Hold { // the process is killed while the library is open
 		return nil
 	}
 	if err := t.lib.Stop(); err != nil {
@@ -102,13 +88,13 @@ func (*Node) Run(o Order, out *Outcome) error {
 type trial struct {
 	Order
 	lib  *contender.Running
-	out  *Outcome
+	out  *record.Outcome
 	log  *log
 	hold atomic.Bool // handlers do not return before their context ends
 }
 
 func (t *trial) run(ctx context.Context) error {
-	switch t.Kind {
+	switch t.Part {
 	case Create, Batch:
 		return t.create(ctx)
 	case Standing:
@@ -130,7 +116,7 @@ func (t *trial) run(ctx context.Context) error {
 	case Reap:
 		return t.reap(ctx)
 	}
-	return fmt.Errorf("there is no measurement %q", t.Kind)
+	return fmt.Errorf("there is no measurement %q", t.Part)
 }
 
 // handle is the handler of all tasks.

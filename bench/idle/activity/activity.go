@@ -3,6 +3,7 @@
 package activity
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/guard"
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/usage"
 )
 
@@ -24,56 +26,58 @@ type Config struct {
 	Trials int           // the result is their median
 }
 
-// Cost is the cost of one use.
-type Cost struct {
-	Guard      string  `json:"guard"`
-	Goroutines int     `json:"goroutines"` // each has a connection of its own
-	Written    bool    `json:"written"`    // a read and a write, not a read alone
-	Nanos      float64 `json:"nanos"`      // wall time
-	Allocs     float64 `json:"allocs"`
+// The parts of a run.
+const (
+	Read      = "read"
+	ReadWrite = "read-write" // a read and a write
+)
+
+// cost is the cost of one use.
+type cost struct {
+	record.Job         // each of its callers has a connection of its own
+	nanos      float64 // wall time
+	allocs     float64
 }
 
 // Measure runs the trials in rounds: every guard has its first before any has its
 // second.
-func (*Meter) Measure(c Config, out *[]Cost) error {
-	for _, goroutines := range []int{1, 64} {
-		for _, written := range []bool{false, true} {
-			trials := map[string][]Cost{}
+func (*Meter) Measure(c Config, out *[]record.Result) error {
+	for _, callers := range []int{1, 64} {
+		for _, part := range []string{Read, ReadWrite} {
+			trials := map[string][]cost{}
 			for range c.Trials {
 				for _, name := range c.Guards {
-					cost := Cost{Guard: name, Goroutines: goroutines, Written: written}
-					if err := cost.measure(c.Window); err != nil {
+					x := cost{Job: record.Job{Part: part, Contender: name, Callers: callers}}
+					if err := x.measure(c.Window); err != nil {
 						return fmt.Errorf("measure %s: %w", name, err)
 					}
-					trials[name] = append(trials[name], cost)
+					trials[name] = append(trials[name], x)
 				}
 			}
 			for _, name := range c.Guards {
-				*out = append(*out, median(trials[name]))
+				all := trials[name]
+				slices.SortFunc(all, func(a, b cost) int { return cmp.Compare(a.nanos, b.nanos) })
+				x := all[len(all)/2]
+				*out = append(*out, record.Result{Job: x.Job, Outcome: record.Outcome{Values: record.Values{record.WallNanos: x.nanos, record.Allocs: x.allocs}}})
 			}
 		}
 	}
 	return nil
 }
 
-func median(trials []Cost) Cost {
-	slices.SortFunc(trials, func(a, b Cost) int { return int(a.Nanos*1000) - int(b.Nanos*1000) })
-	return trials[len(trials)/2]
-}
-
 // measure runs a single goroutine on one processor, so that the elapsed time is
 // its whole cost.
-func (c *Cost) measure(window time.Duration) error {
-	if c.Goroutines == 1 {
+func (c *cost) measure(window time.Duration) error {
+	if c.Callers == 1 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
 	const timeout = time.Minute // no connection is closed
-	g, err := guard.Open(c.Guard, timeout)
+	g, err := guard.Open(c.Contender, timeout)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	pairs := make([]pair, c.Goroutines)
+	pairs := make([]pair, c.Callers)
 	defer func() {
 		for _, p := range pairs {
 			p.close(g)
@@ -88,7 +92,7 @@ func (c *Cost) measure(window time.Duration) error {
 	return nil
 }
 
-func (c *Cost) run(pairs []pair, window time.Duration) {
+func (c *cost) run(pairs []pair, window time.Duration) {
 	var users sync.WaitGroup
 	uses := make([]int, len(pairs))
 	runtime.GC()
@@ -96,7 +100,7 @@ func (c *Cost) run(pairs []pair, window time.Duration) {
 	for i := range pairs {
 		users.Go(func() {
 			for time.Since(start) < window {
-				use(pairs[i].guarded, c.Written)
+				use(pairs[i].guarded, c.Part == ReadWrite)
 				uses[i] += batch
 			}
 		})
@@ -106,8 +110,8 @@ func (c *Cost) run(pairs []pair, window time.Duration) {
 	for _, n := range uses {
 		done += n
 	}
-	c.Nanos = float64(took) / float64(done)
-	c.Allocs = float64(usage.Mallocs()-before) / float64(done)
+	c.nanos = float64(took) / float64(done)
+	c.allocs = float64(usage.Mallocs()-before) / float64(done)
 }
 
 // batch is the number of uses between two readings of the clock.

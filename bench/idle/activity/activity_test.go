@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/guard"
+	"github.com/foliot/foliot/bench/record"
 )
 
 func TestEveryGuardIsMeasuredInEveryWay(t *testing.T) {
@@ -12,7 +13,7 @@ func TestEveryGuardIsMeasuredInEveryWay(t *testing.T) {
 	for i := range guard.All {
 		names = append(names, guard.All[i].Name)
 	}
-	var costs []Cost
+	var costs []record.Result
 	if err := new(Meter).Measure(Config{Guards: names, Window: time.Millisecond, Trials: 3}, &costs); err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +21,7 @@ func TestEveryGuardIsMeasuredInEveryWay(t *testing.T) {
 		t.Fatalf("%d costs", len(costs))
 	}
 	for _, c := range costs {
-		if c.Nanos <= 0 {
+		if c.Values[record.WallNanos] <= 0 {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
 // Guard closes connections that were not used for its timeout.
@@ -73,9 +75,7 @@ func plain(c net.Conn) Plain { return Plain{Conn: c, Buf: make([]byte, 256)} }
 
 // Info describes a guard.
 type Info struct {
-	Name, Title string
-	Ours        bool
-
+	record.Contender
 	Pongs  bool // it can distinguish a peer that only answers pings from one in use
 	Writes bool // it notices that no data could be sent for too long
 	Inside bool // it works inside Read and Write: its cost for one use cannot be separated
@@ -93,59 +93,49 @@ func (i *Info) Slack(timeout time.Duration) time.Duration {
 }
 
 // None is the name of the server that closes nothing. All other servers are compared
-// with it.
+// with it, and it has no row.
 const None = "none"
 
 // All lists them in the order of the tables.
 var All = []Info{
 	{
-		Name: None, Title: "no timeouts",
-		open: func(time.Duration) Guard { return none{} },
+		Contender: record.Contender{Name: None},
+		open:      func(time.Duration) Guard { return none{} },
 	},
 	{
-		Name: "read-deadline", Title: "SetReadDeadline",
-		open: func(t time.Duration) Guard { return deadlines{timeout: t} },
+		Contender: record.Contender{Name: "read-deadline", Title: "SetReadDeadline"},
+		open:      func(t time.Duration) Guard { return deadlines{timeout: t} },
 	},
 	{
-		Name: "deadlines", Title: "both deadlines", Writes: true,
+		Contender: record.Contender{Name: "deadlines", Title: "both deadlines"}, Writes: true,
 		open: func(t time.Duration) Guard { return deadlines{timeout: t, writes: true} },
 	},
 	{
-		Name: "timer", Title: "time.Timer",
-		open: func(t time.Duration) Guard { return timers{timeout: t} },
+		Contender: record.Contender{Name: "timer", Title: "time.Timer"},
+		open:      func(t time.Duration) Guard { return timers{timeout: t} },
 	},
 	{
-		Name: "scan", Title: "scan",
-		slack: func(time.Duration) time.Duration { return scanEvery },
-		open:  func(t time.Duration) Guard { return openScan(t) },
+		Contender: record.Contender{Name: "scan", Title: "scan"},
+		slack:     func(time.Duration) time.Duration { return scanEvery },
+		open:      func(t time.Duration) Guard { return openScan(t) },
 	},
 	{
-		Name: "idle-touch", Title: "idle, touches", Ours: true, Pongs: true, Writes: true,
+		Contender: record.Contender{Name: "idle-touch", Title: "idle, touches", Ours: true}, Pongs: true, Writes: true,
 		slack: slackOf, open: openTouching,
 	},
 	{
-		Name: "idle-wrap", Title: "idle, NewListener", Ours: true, Inside: true, Pongs: true, Writes: true,
+		Contender: record.Contender{Name: "idle-wrap", Title: "idle, NewListener", Ours: true}, Inside: true, Pongs: true, Writes: true,
 		slack: slackOf, open: openWrapping,
 	},
 	{
-		Name: "idle-kernel", Title: "idle, kernel", Ours: true, Pongs: true, Writes: true,
+		Contender: record.Contender{Name: "idle-kernel", Title: "idle, kernel", Ours: true}, Pongs: true, Writes: true,
 		slack: slackOf, open: openKernel,
 	},
 }
 
-// Find returns the description of a guard.
-func Find(name string) (*Info, error) {
-	for i := range All {
-		if All[i].Name == name {
-			return &All[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no guard %q", name)
-}
-
 // Open starts a guard.
 func Open(name string, timeout time.Duration) (Guard, error) {
-	info, err := Find(name)
+	info, err := record.Find(All, name)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func accept(t *testing.T, g Guard) Conn {
 }
 
 func TestWhatIsNotThereIsNamed(t *testing.T) {
-	if _, err := Open("x", time.Second); err == nil || err.Error() != `there is no guard "x"` {
+	if _, err := Open("x", time.Second); err == nil || err.Error() != `there is no contender "x"` {
 		t.Errorf("got %v", err)
 	}
 }

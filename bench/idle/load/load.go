@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,51 +15,39 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/server"
 	"github.com/foliot/foliot/bench/idle/verdict"
+	"github.com/foliot/foliot/bench/record"
 )
 
 // addresses is the number of addresses at which the server listens.
 const addresses = 8
 
-// Result is the result of one guard.
-type Result struct {
-	Guard       string           `json:"guard"`
-	Connections int              `json:"connections"`
-	Counters    verdict.Counters `json:"tally"`
-	Stalls      int              `json:"stalls"` // stalls of the guard
+// The names of values, besides those of package record and of verdicts. The
+// server has them while all connections are open, unless they say otherwise.
+const (
+	Stalls       = "stalls"     // of the guard
+	MessageNanos = "message_ns" // CPU of the server, in the median part of the window
+	Messages     = "messages"   // until the peers leave, as CPUMs
+	Goroutines   = "goroutines"
+	Heap         = "heap_bytes"
+	Stack        = "stack_bytes"
+	Before       = "descriptors_before" // the first connection
+	Peak         = "descriptors"
+	After        = "descriptors_after" // the last connection
+)
 
-	PerMessage []float64     `json:"per_message"` // CPU of the server, in nanoseconds, for each part of the window
-	CPU        time.Duration `json:"cpu"`         // CPU of the server until the peers leave
-	Messages   int64         `json:"messages"`    // until the peers leave
-
-	Goroutines int   `json:"goroutines"` // of the server, while all connections are open
-	Heap       int64 `json:"heap"`       // bytes in use, while all connections are open
-	Stack      int64 `json:"stack"`
-
-	Before int `json:"before"` // descriptors of the server: before the first connection
-	Peak   int `json:"peak"`   // while all connections are open
-	After  int `json:"after"`  // after the last connection
-
-	Took   time.Duration `json:"took"`
-	Failed string        `json:"failed,omitempty"`
-}
-
-// Run runs the load. It calls say for each step.
-func Run(ctx context.Context, name string, shape *Shape, say func(step string)) (r Result) {
-	start := time.Now()
-	run := &run{shape: shape, say: say, result: Result{Guard: name, Connections: shape.Connections}}
+// Run runs the load on a guard. It calls say for each step.
+func Run(ctx context.Context, name string, shape *Shape, say func(step string)) (record.Values, error) {
+	run := &run{shape: shape, say: say, guard: name, values: record.Values{}}
 	err := run.do(ctx)
-	if err = errors.Join(err, run.end()); err != nil {
-		run.result.Failed = err.Error()
-	}
-	run.result.Took = time.Since(start)
-	return run.result
+	return run.values, errors.Join(err, run.end())
 }
 
 // run is the state of Run. One goroutine owns it.
 type run struct {
 	shape  *Shape
 	say    func(string)
-	result Result
+	guard  string
+	values record.Values
 
 	server  *child.Process
 	clients []*child.Process // the last one is frozen
@@ -85,7 +74,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	var at []string
-	config := server.Config{Guard: r.result.Guard, Timeout: r.shape.Timeout, Addresses: addresses}
+	config := server.Config{Guard: r.guard, Timeout: r.shape.Timeout, Addresses: addresses}
 	if err := r.server.Call(ctx, "Open", config, &at); err != nil {
 		return err
 	}
@@ -93,7 +82,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.result.Before = before.Descriptors
+	r.values[Before] = float64(before.Descriptors)
 	configs := r.shape.clients(at)
 	for range configs {
 		c, err := child.Start("client")
@@ -147,11 +136,12 @@ func (r *run) measure(ctx context.Context) error {
 	if last.Open != r.shape.Connections {
 		return fmt.Errorf("%d of %d connections are open", last.Open, r.shape.Connections)
 	}
-	r.result.Goroutines, r.result.Peak = last.Goroutines, last.Descriptors
-	r.result.Heap, r.result.Stack = last.Heap, last.Stack
+	r.values[Goroutines], r.values[Peak] = float64(last.Goroutines), float64(last.Descriptors)
+	r.values[Heap], r.values[Stack] = float64(last.Heap), float64(last.Stack)
 	if last, err = r.sample(ctx, false); err != nil {
 		return err
 	}
+	var costs []float64
 	for range partsOfWindow {
 		if err := rest(ctx, r.shape.Window/partsOfWindow); err != nil {
 			return err
@@ -163,15 +153,17 @@ func (r *run) measure(ctx context.Context) error {
 		if next.Messages == last.Messages {
 			return errors.New("nothing was said while it was measured")
 		}
-		r.result.PerMessage = append(r.result.PerMessage, float64(next.CPU-last.CPU)/float64(next.Messages-last.Messages))
+		costs = append(costs, float64(next.CPU-last.CPU)/float64(next.Messages-last.Messages))
 		last = next
 	}
+	slices.Sort(costs)
+	r.values[MessageNanos] = (costs[partsOfWindow/2-1] + costs[partsOfWindow/2]) / 2
 	return nil
 }
 
 // silence makes the peers fall silent, and collects their fates.
 func (r *run) silence(ctx context.Context) error {
-	info, err := guard.Find(r.result.Guard)
+	info, err := record.Find(guard.All, r.guard)
 	if err != nil {
 		return err
 	}
@@ -190,7 +182,8 @@ func (r *run) silence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.result.CPU, r.result.Messages, r.result.Stalls = end.CPU, end.Messages, end.Stalls
+	r.values[record.CPUMs] = float64(end.CPU) / float64(time.Millisecond)
+	r.values[Messages], r.values[Stalls] = float64(end.Messages), float64(end.Stalls)
 	var endings []server.Ending
 	if err := r.server.Call(ctx, "Endings", struct{}{}, &endings); err != nil {
 		return err
@@ -205,7 +198,7 @@ func (r *run) silence(ctx context.Context) error {
 	rule := verdict.Rule{
 		Timeout: r.shape.Timeout, Slack: info.Slack(r.shape.Timeout), Allowance: r.shape.Allowance, Pongs: info.Pongs, Writes: info.Writes,
 	}
-	r.result.Counters = rule.Count(verdict.Cases(seen, endings))
+	rule.Count(verdict.Cases(seen, endings), r.values)
 	return nil
 }
 
@@ -230,14 +223,14 @@ func (r *run) leave(ctx context.Context) error {
 		if s, err = r.sample(ctx, false); err != nil {
 			return err
 		}
-		if s.Open == 0 && s.Descriptors <= r.result.Before {
+		if s.Open == 0 && float64(s.Descriptors) <= r.values[Before] {
 			break
 		}
 		if err := rest(ctx, pause); err != nil {
 			return err
 		}
 	}
-	r.result.After = s.Descriptors
+	r.values[After] = float64(s.Descriptors)
 	return r.server.Call(ctx, "Shut", struct{}{}, new(struct{}))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/server"
+	"github.com/foliot/foliot/bench/record"
 )
 
 // Verdict is the outcome of a connection.
@@ -90,44 +91,29 @@ func (r Rule) Judge(c Case) (v Verdict, late time.Duration) {
 	return Late, late
 }
 
-// Counters counts the verdicts of many connections.
-type Counters struct {
-	Kinds         [client.Kinds][Verdicts]int `json:"kinds"`
-	P50, P99, Max time.Duration               // lateness of the closes
-}
+// Names are the names of the verdicts as values: numbers of connections.
+var Names = [Verdicts]string{"kept", "closed_on_time", "closed_late", "closed_wrongly", "never_closed", "blind", "excused"}
 
-// Count counts the verdicts of all cases.
-func (r Rule) Count(cases []Case) (t Counters) {
+// Count stores the numbers of the verdicts, and the lateness of the closes.
+func (r Rule) Count(cases []Case, values record.Values) {
 	var delays []time.Duration
+	for _, name := range Names {
+		values[name] = 0
+	}
 	for _, c := range cases {
 		v, late := r.Judge(c)
-		t.Kinds[c.Kind][v]++
+		values[Names[v]]++
 		if v == OnTime || v == Late {
 			delays = append(delays, late)
 		}
 	}
 	if len(delays) == 0 {
-		return t
+		return
 	}
 	slices.Sort(delays)
-	t.P50 = delays[len(delays)/2]
-	t.P99 = delays[len(delays)*99/100]
-	t.Max = delays[len(delays)-1]
-	return t
-}
-
-// Of returns the number of connections with the verdict.
-func (t *Counters) Of(v Verdict) (n int) {
-	for k := range t.Kinds {
-		n += t.Kinds[k][v]
+	for name, delay := range map[string]time.Duration{
+		record.P50Ms: delays[len(delays)/2], record.P99Ms: delays[len(delays)*99/100], record.MaxMs: delays[len(delays)-1],
+	} {
+		values[name] = float64(delay) / float64(time.Millisecond)
 	}
-	return n
-}
-
-// Total returns the number of connections of a kind.
-func (t *Counters) Total(k client.Kind) (n int) {
-	for _, count := range t.Kinds[k] {
-		n += count
-	}
-	return n
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/server"
+	"github.com/foliot/foliot/bench/record"
 )
 
 const second = time.Second
@@ -89,17 +90,12 @@ func TestTheCountersOrderLateCloses(t *testing.T) {
 	for i := range 100 { // late by 0, 0.1 s, ... 9.9 s
 		cases = append(cases, Case{Kind: client.Silent, Last: second, Ended: 11*second + time.Duration(99-i)*second/10})
 	}
-	counters := rule.Count(cases)
-	if got := [...]int{counters.Of(Kept), counters.Of(Wrong), counters.Of(OnTime), counters.Of(Late)}; got != [...]int{1, 1, 16, 84} {
+	v := record.Values{}
+	rule.Count(cases, v)
+	if got := [...]float64{v[Names[Kept]], v[Names[Wrong]], v[Names[OnTime]], v[Names[Late]]}; got != [...]float64{1, 1, 16, 84} {
 		t.Errorf("kept, wrong, on time, late: %v", got)
 	}
-	if counters.P50 != 5*second || counters.P99 != 99*second/10 || counters.Max != 99*second/10 {
-		t.Errorf("p50 %v, p99 %v, max %v", counters.P50, counters.P99, counters.Max)
-	}
-	if n := counters.Total(client.Silent); n != 100 {
-		t.Errorf("%d silent ones", n)
-	}
-	if empty := rule.Count(nil); empty.Max != 0 {
-		t.Errorf("of nothing: %+v", empty)
+	if v[record.P50Ms] != 5000 || v[record.P99Ms] != 9900 || v[record.MaxMs] != 9900 {
+		t.Errorf("%v", v)
 	}
 }

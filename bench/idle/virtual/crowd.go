@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/usage"
 	"github.com/foliot/foliot/idle"
 )
@@ -14,66 +15,47 @@ import (
 // Load is a child process. Its methods are those of package rpc.
 type Load struct{}
 
-// Watch is the way in which a crowd is watched.
-type Watch string
-
-// The ways. The difference between the first and the others is the cost of a
-// group without the touches.
+// The ways in which a crowd is watched. The difference between them is the cost
+// of a group without the touches.
 const (
-	Near  Watch = "near"  // a timeout of twice the time between two touches
-	Far   Watch = "far"   // a timeout that never passes: touches cost the same, and no connection is due
-	Loose Watch = "loose" // no group, and touches that do nothing
+	Near = "near" // a timeout of twice the time between two touches
+	Far  = "far"  // a timeout that never passes: touches cost the same, and no connection is due
 )
 
 // CrowdConfig describes connections that are used all the time.
 type CrowdConfig struct {
 	Connections int
-	Watch       Watch
+	Watch       string
 	Every       time.Duration // time between two touches of a connection: two thirds to four thirds of it
 	Window      time.Duration // time of the measurement, which starts after twice Every
 }
 
-// Crowd is the result.
-type Crowd struct {
-	Watch       Watch         `json:"watch"`
-	Connections int           `json:"connections"`
-	Window      time.Duration `json:"window"`
-	CPU         time.Duration `json:"cpu"` // of the process, in the window
-	Switches    int64         `json:"switches"`
-	Touches     int64         `json:"touches"`
-	Asked       int64         `json:"asked"` // connections that were taken for idle, always wrongly
-	Bytes       float64       `json:"bytes"` // heap bytes for each connection, including the group
-	GC          time.Duration `json:"gc"`    // a full collection, the fastest of five
-}
+// The names of values of a crowd, besides those of package record. The CPU is that of the
+// process in the window, and the bytes include the group.
+const (
+	Touches = "touches"
+	Asked   = "asked" // connections that were taken for idle, always wrongly
+)
 
 // virtual is a connection.
 type virtual struct{ idle.Entry }
 
 // Crowd touches connections one after another for the whole time.
-func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
-	*out = Crowd{Watch: c.Watch, Connections: c.Connections, Window: c.Window}
+func (*Load) Crowd(c CrowdConfig, out *record.Values) error {
 	var asked atomic.Int64
 	before := usage.Live()
 	all := make([]virtual, c.Connections)
-	var group *idle.Group[*virtual]
-	if c.Watch != Loose {
-		config := idle.Config{ReadIdle: 2 * c.Every}
-		if c.Watch == Far {
-			config.ReadIdle = 1000 * time.Hour
-		}
-		group = idle.New(config, func(*virtual, idle.Reason) idle.Verdict {
-			asked.Add(1)
-			return idle.Keep
-		})
-		defer group.Close()
+	config := idle.Config{ReadIdle: 2 * c.Every}
+	if c.Watch == Far {
+		config.ReadIdle = 1000 * time.Hour
 	}
-	round := Rounds{N: c.Connections, Every: c.Every, Nap: 10 * time.Millisecond, Start: time.Now()}
-	err := round.Until(c.Every, func(i int) error {
-		if group == nil {
-			return nil
-		}
-		return group.Track(&all[i], &all[i].Entry)
+	group := idle.New(config, func(*virtual, idle.Reason) idle.Verdict {
+		asked.Add(1)
+		return idle.Keep
 	})
+	defer group.Close()
+	round := Rounds{N: c.Connections, Every: c.Every, Nap: 10 * time.Millisecond, Start: time.Now()}
+	err := round.Until(c.Every, func(i int) error { return group.Track(&all[i], &all[i].Entry) })
 	if err != nil {
 		return err
 	}
@@ -82,17 +64,19 @@ func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
 		return nil
 	}
 	_ = round.Until(2*c.Every, touch)
-	out.Bytes = float64(usage.Live()-before) / float64(c.Connections)
+	bytes := float64(usage.Live()-before) / float64(c.Connections)
 	begin, touched := usage.Now(), round.Done
 	_ = round.Until(2*c.Every+c.Window, touch)
 	end := usage.Now()
-	out.CPU, out.Switches = end.CPU-begin.CPU, end.Switches-begin.Switches
-	out.Touches = round.Done - touched
-	out.Asked = asked.Load()
-	out.GC = usage.Collection()
+	*out = record.Values{
+		record.CPUMs: millis(end.CPU - begin.CPU), record.Switches: float64(end.Switches - begin.Switches), record.Bytes: bytes,
+		record.GCMs: millis(usage.Collection()), Touches: float64(round.Done - touched), Asked: float64(asked.Load()),
+	}
 	runtime.KeepAlive(all)
 	return nil
 }
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Rounds visits each of N connections once in each round.
 type Rounds struct {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/idle"
 )
 
@@ -15,30 +16,22 @@ type HerdConfig struct {
 	Herd       int
 	Bystanders int
 	Timeout    time.Duration
-	Work       time.Duration // time to close one connection of the herd
-	MaxPerTick int
 }
 
-// Herd is the result.
-type Herd struct {
-	HerdConfig
-	P50 time.Duration `json:"p50"` // lateness of the bystanders of other ticks
-	P99 time.Duration `json:"p99"`
-	Max time.Duration `json:"max"`
-
-	Same   time.Duration `json:"same"`   // the latest one of the herd's own tick
-	Passed time.Duration `json:"passed"` // from the first to the last of the herd
-	Early  int           `json:"early"`  // bystanders closed before their timeout
-	Open   int           `json:"open"`   // connections that were not closed
-	Stalls int           `json:"stalls"` // each gives every connection a new timeout
-}
+// The names of values of a herd, besides those of package record, which are about
+// the bystanders of other ticks.
+const (
+	SameMs   = "same_late_ms" // the latest bystander of the herd's own tick
+	PassedMs = "passed_ms"    // from the first to the last of the herd
+	Open     = "open"         // connections that were not closed
+	Stalls   = "stalls"       // each gives every connection a new timeout
+)
 
 // member is a connection of the herd, or a bystander.
 type member struct {
 	idle.Entry
-	bystander bool
-	silent    time.Duration // start of its silence, since the start of the run
-	closed    atomic.Int64  // last call of `on`: after a stall it is called again
+	silent time.Duration // start of its silence, since the start of the run
+	closed atomic.Int64  // last call of `on`: after a stall it is called again
 }
 
 // herd is the state of a run.
@@ -51,9 +44,9 @@ type herd struct {
 }
 
 // Herd runs the herd.
-func (*Load) Herd(c HerdConfig, out *Herd) error {
+func (*Load) Herd(c HerdConfig, out *record.Values) error {
 	h := &herd{config: c, start: time.Now(), members: make([]member, c.Bystanders+c.Herd)}
-	h.group = idle.New(idle.Config{ReadIdle: c.Timeout, MaxPerTick: c.MaxPerTick}, h.close)
+	h.group = idle.New(idle.Config{ReadIdle: c.Timeout}, h.close)
 	defer h.group.Close()
 	for i := range h.herd() {
 		if err := h.track(&h.herd()[i]); err != nil {
@@ -65,7 +58,7 @@ func (*Load) Herd(c HerdConfig, out *Herd) error {
 			h.hush()
 		}
 		m := &h.bystanders()[i]
-		m.bystander, m.silent = true, time.Since(h.start)
+		m.silent = time.Since(h.start)
 		if err := h.track(m); err != nil {
 			return err
 		}
@@ -93,54 +86,50 @@ func (h *herd) hush() {
 
 // close is called by the group's workers.
 func (h *herd) close(m *member, _ idle.Reason) idle.Verdict {
-	begin := time.Since(h.start)
-	m.closed.Store(int64(begin))
-	if !m.bystander {
-		for time.Since(h.start)-begin < h.config.Work {
-		}
-	}
+	m.closed.Store(int64(time.Since(h.start)))
 	return idle.Close
 }
 
 // wait ends some time after the last connection was due.
 func (h *herd) wait() {
-	end := time.Now().Add(3*h.config.Timeout + time.Duration(h.config.Herd)*h.config.Work + 5*time.Second)
+	end := time.Now().Add(3*h.config.Timeout + 5*time.Second)
 	for h.group.Len() > 0 && time.Now().Before(end) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-func (h *herd) result() Herd {
-	r := Herd{HerdConfig: h.config, Stalls: int(h.group.Stats().Stalls)}
-	h.giveUp(&r)
+func (h *herd) result() record.Values {
+	v := record.Values{Stalls: float64(h.group.Stats().Stalls), Open: h.giveUp(), record.Early: 0}
 	var late []time.Duration
+	var same time.Duration
 	for i := range h.bystanders() {
 		m := &h.bystanders()[i]
 		delay := time.Duration(m.closed.Load()) - m.silent - h.config.Timeout
 		if delay < 0 {
-			r.Early++
+			v[record.Early]++
 		}
 		if (m.silent - h.hushed).Abs() < h.config.resolution() {
-			r.Same = max(r.Same, delay)
+			same = max(same, delay)
 			continue
 		}
 		late = append(late, delay)
 	}
 	slices.Sort(late)
-	r.P50, r.P99, r.Max = late[len(late)/2], late[len(late)*99/100], late[len(late)-1]
-	r.Passed = h.passed()
-	return r
+	v[record.P50Ms], v[record.P99Ms], v[record.MaxMs] = millis(late[len(late)/2]), millis(late[len(late)*99/100]), millis(late[len(late)-1])
+	v[SameMs], v[PassedMs] = millis(same), millis(h.passed())
+	return v
 }
 
 // giveUp counts connections that are still open as closed now.
-func (h *herd) giveUp(r *Herd) {
+func (h *herd) giveUp() (open float64) {
 	for i := range h.members {
 		m := &h.members[i]
 		if h.group.Untrack(&m.Entry) {
-			r.Open++
+			open++
 			m.closed.Store(int64(time.Since(h.start)))
 		}
 	}
+	return open
 }
 
 // passed returns the time from the first to the last of the herd.

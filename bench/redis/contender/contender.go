@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
 // Work describes tasks to create. They are numbered from 0.
@@ -53,9 +55,7 @@ type Running struct {
 
 // Info describes a contender.
 type Info struct {
-	Name  string // in flags and results
-	Title string // in tables
-	Ours  bool
+	record.Contender
 	Many  int  // maximal number of tasks in one call
 	Calls bool // it can deliver
 
@@ -93,31 +93,12 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 	return r, nil
 }
 
-// All lists the contenders in the order of the tables.
+// All lists the contenders in the order of the tables. The store alone has no row,
+// because it does not deliver.
 var All = []Info{
-	{
-		Name: "foliot", Title: "Foliot", Ours: true, Many: 1000, Calls: true, open: openFoliot,
-	},
-	{
-		Name: "foliot-store", Title: "Foliot, its store alone", Ours: true, Many: 100, open: openStore,
-	},
-	{
-		Name: "asynq", Title: "asynq", Many: 1, Calls: true, open: openAsynq,
-	},
-	{
-		Name: "asynq-fast", Title: "asynq, 100 ms", Many: 1, Calls: true, open: openAsynq,
-	},
-	{
-		Name: "original", Title: "the original design", Many: 1, Calls: true, open: openOriginal,
-	},
-}
-
-// Find returns the contender with a name.
-func Find(name string) (*Info, error) {
-	for i := range All {
-		if All[i].Name == name {
-			return &All[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no contender %q", name)
+	{record.Contender{Name: "foliot", Title: "Foliot", Ours: true}, 1000, true, openFoliot},
+	{record.Contender{Name: "foliot-store", Ours: true}, 100, false, openStore},
+	{record.Contender{Name: "asynq", Title: "asynq"}, 1, true, openAsynq},
+	{record.Contender{Name: "asynq-fast", Title: "asynq, 100 ms"}, 1, true, openAsynq},
+	{record.Contender{Name: "original", Title: "the original design"}, 1, true, openOriginal},
 }

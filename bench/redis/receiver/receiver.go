@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/bench/record"
 )
 
 // Receiver is a server on loopback. It replies 200 to every request.
@@ -93,48 +95,38 @@ func (r *Receiver) Wait(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Verdict summarizes the calls of a round. Times in milliseconds count from the
-// due time. Negative ones are early.
-type Verdict struct {
-	Came    int     `json:"came"`
-	Lost    int     `json:"lost"`
-	Doubled int     `json:"doubled"`
-	Early   int     `json:"early"`
-	Least   float64 `json:"least_ms"`
-	P50     float64 `json:"p50_ms"`
-	P99     float64 `json:"p99_ms"`
-	Most    float64 `json:"most_ms"`
-	Seconds float64 `json:"seconds"` // from the first call to the last
-	Last    float64 `json:"last"`    // from the first due time to the last call, in seconds
-}
+// The names of values, besides those of package record. Negative lateness is
+// early.
+const (
+	LeastMs = "late_least_ms"
+	Span    = "calls_s" // from the first call to the last
+	Last    = "last_s"  // from the first due time to the last call
+)
 
 // Judge compares the times of the calls with the due times.
-func (r *Receiver) Judge(due func(i int) time.Time) Verdict {
+func (r *Receiver) Judge(due func(i int) time.Time, v record.Values) {
 	now := r.now.Load()
 	var late []float64
-	v := Verdict{Doubled: int(now.doubled.Load())}
-	first, last := int64(math.MaxInt64), int64(0)
+	first, last, early := int64(math.MaxInt64), int64(0), 0
 	for i := range now.first {
 		at := now.first[i].Load()
 		if at == 0 {
-			v.Lost++
 			continue
 		}
 		first, last = min(first, at), max(last, at)
 		d := now.began.Add(time.Duration(at)).Sub(due(i))
 		if d < 0 {
-			v.Early++
+			early++
 		}
 		late = append(late, float64(d)/float64(time.Millisecond))
 	}
-	v.Came = len(late)
-	if v.Came == 0 {
-		return v
+	v[record.Fired], v[record.Lost] = float64(len(late)), float64(len(now.first)-len(late))
+	v[record.Doubled], v[record.Early] = float64(now.doubled.Load()), float64(early)
+	if len(late) == 0 {
+		return
 	}
 	slices.Sort(late)
 	at := func(p float64) float64 { return late[min(int(p*float64(len(late))), len(late)-1)] }
-	v.Least, v.P50, v.P99, v.Most = late[0], at(0.5), at(0.99), at(1)
-	v.Seconds = time.Duration(last - first).Seconds()
-	v.Last = now.began.Add(time.Duration(last)).Sub(due(0)).Seconds()
-	return v
+	v[LeastMs], v[record.P50Ms], v[record.P99Ms], v[record.MaxMs] = late[0], at(0.5), at(0.99), at(1)
+	v[Span], v[Last] = time.Duration(last-first).Seconds(), now.began.Add(time.Duration(last)).Sub(due(0)).Seconds()
 }
