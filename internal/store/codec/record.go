@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -99,6 +100,92 @@ const (
 	leaseTimeout = 5
 	leaseHolder  = 6
 )
+
+// AppendRecord appends the record of t, without its body, to dst. Two calls for
+// one task may append different bytes: its labels and headers come in no order.
+func AppendRecord(dst []byte, t *task.Task) []byte {
+	rest := *t // loses each field that the head states
+	var id [16]byte
+	flags := uint64(0)
+	if parsed, ok := parseUUID(t.ID); ok {
+		id, rest.ID = parsed, ""
+		if flags = hasUUID; t.ID == t.Name {
+			flags = nameIsID
+		}
+		if t.CreatedAt == timeOf(id) {
+			flags, rest.CreatedAt = flags|createdWithID, 0
+		}
+	}
+	if t.State == task.Scheduled {
+		flags, rest.State = flags|isScheduled, 0
+	}
+	if t.OriginalDue == t.Due {
+		flags, rest.OriginalDue = flags|dueIsOriginal, 0
+	}
+	if t.Version == 1 {
+		flags, rest.Version = flags|firstVersion, 0
+	}
+	if t.Queue == theQueue {
+		flags, rest.Queue = flags|usualQueue, ""
+	}
+	if t.Priority == thePriority {
+		flags, rest.Priority = flags|usualPriority, 0
+	}
+	if t.Request.Method == theMethod {
+		flags, rest.Request.Method = flags|usualMethod, ""
+	}
+	if t.Timeout == theTimeout && t.ExpireAfter == 0 && t.Retry == theRetry {
+		flags, rest.Timeout, rest.Retry = flags|usualLimits, 0, task.Retry{}
+	}
+	if t.Relative && t.Delay == delayOf(t) {
+		flags, rest.Relative, rest.Delay = flags|delayIsUsual, false, 0
+	}
+	url, scheme := cutScheme(t.Request.URL)
+	if flags |= scheme; isDestination(t.Request.Destination, url, scheme) {
+		flags, rest.Request.Destination = flags|destinationOfURL, ""
+	}
+	if l := t.Lease; l != nil && l.TaskID == t.ID && l.Timeout == t.Timeout {
+		flags, rest.Lease = flags|leaseIsUsual, &task.Lease{Token: l.Token, Since: l.Since, Until: l.Until, Holder: l.Holder}
+	}
+	body := uint64(0)
+	if size, kind := t.Request.BodySize, t.Request.BodyKind; size >= 0 && size <= maxHeadSize && kind <= maxHeadKind {
+		body, rest.Request.BodySize, rest.Request.BodyKind = uint64(size)<<2|uint64(kind), 0, 0
+	}
+	rest.Due, rest.Request.URL = 0, ""
+
+	dst = binary.AppendUvarint(append(dst, Format), flags)
+	if flags&hasUUID != 0 {
+		dst = append(dst, id[:]...)
+	}
+	dst = binary.AppendVarint(dst, int64(t.Due-t.CreatedAt)) // an overflow is undone when it is added
+	dst = binary.AppendUvarint(dst, uint64(len(url)))
+	dst = append(dst, url...)
+	dst = binary.AppendUvarint(dst, body)
+	return appendFields(dst, &rest)
+}
+
+// DecodeRecord returns the record src of the task with that key. It has its body
+// only if AppendBody was called. The result does not refer to src. Errors name
+// the task.
+func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
+	return decodeRecord(key, src, string(src))
+}
+
+// ParseRecord is DecodeRecord of a string. Texts of the result can be parts of
+// src.
+func ParseRecord(key task.Key, src string) (*task.Task, error) {
+	return decodeRecord(key, []byte(src), src)
+}
+
+// decodeRecord decodes src. same is a copy of src: see eachField.
+func decodeRecord(key task.Key, src []byte, same string) (*task.Task, error) {
+	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
+	src, err := Unwrap(src)
+	if err == nil {
+		err = decodeFields(t, src, same[1:])
+	}
+	return checked(t, err)
+}
 
 // appendFields appends the fields of t that differ from zero.
 func appendFields(dst []byte, t *task.Task) []byte {

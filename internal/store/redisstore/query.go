@@ -17,6 +17,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// Get implements store.TaskStore.
+func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	return call(ctx, s, func() (*task.Task, error) {
+		got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
+		switch {
+		case err != nil:
+			return nil, err
+		case got[0].Task == nil:
+			return nil, task.ErrNotFound
+		}
+		return got[0].WithBody(), nil
+	})
+}
+
 // List implements store.TaskStore.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	return call(ctx, s, func() (task.Listing, error) { return kernel.List(ctx, query{s}, f, page) })

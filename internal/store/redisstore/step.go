@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
@@ -13,6 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // step is a step and its progress.
@@ -70,6 +73,51 @@ func (r *request) Prepare(ctx context.Context, open []*step) error {
 	}
 	r.provisional, r.known = 0, r.settings.Load().passed // read before the settings, so the settings are not older
 	return r.unmark(ctx, r.now, open)
+}
+
+// readRecords reads the records of steps that do not know theirs.
+func (s *Store) readRecords(ctx context.Context, steps []*step) error {
+	var reads []records.Read
+	var of []*step
+	for _, st := range steps {
+		if st.Unknown() {
+			reads, of = append(reads, records.Read{Key: st.Key, Body: st.Kind.NeedsBody()}), append(of, st)
+		}
+	}
+	found, err := s.records.ReadEach(ctx, reads)
+	if err != nil {
+		return err
+	}
+	var fires []*step
+	for i, st := range of {
+		if err := found[i].Err; err != nil { // a damaged record must not block the other records of the call
+			st.Answer(task.Result{}, err)
+			continue
+		}
+		st.Found(found[i].Record, found[i].Body)
+		if t := st.Old.Task; st.Kind == store.Fire && t != nil {
+			st.Old.Task = found[i].WithBody()
+			fires = append(fires, st)
+		}
+	}
+	return s.countUnfinished(ctx, fires)
+}
+
+// countUnfinished reads how many occurrences are unfinished, for fires whose
+// schedules need that number. If another fire creates an occurrence meanwhile, it
+// also changes the schedule, and put refuses this fire. An occurrence that was
+// requested by hand does not, so it can be missed.
+func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
+	fires = slices.DeleteFunc(fires, func(st *step) bool {
+		return !st.Old.Task.IsSchedule() || st.Old.Task.Recur.Overlap == recurrence.AllowOverlap
+	})
+	unfinished, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, redisconn.EachOf(fires, func(b rueidis.Builder, st *step) rueidis.Completed {
+		return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
+	})...)
+	for i, n := range unfinished {
+		fires[i].Own.unfinished = n
+	}
+	return err
 }
 
 // Write implements kernel.Medium.

@@ -3,18 +3,13 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
-
-	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
-	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // Transit implements store.Steps.
@@ -96,63 +91,4 @@ func repliesOf(steps []*step) []store.Reply {
 		replies[i] = st.Reply
 	}
 	return replies
-}
-
-// readRecords reads the records of steps that do not know theirs.
-func (s *Store) readRecords(ctx context.Context, steps []*step) error {
-	var reads []records.Read
-	var of []*step
-	for _, st := range steps {
-		if st.Unknown() {
-			reads, of = append(reads, records.Read{Key: st.Key, Body: st.Kind.NeedsBody()}), append(of, st)
-		}
-	}
-	found, err := s.records.ReadEach(ctx, reads)
-	if err != nil {
-		return err
-	}
-	var fires []*step
-	for i, st := range of {
-		if err := found[i].Err; err != nil { // a damaged record must not block the other records of the call
-			st.Answer(task.Result{}, err)
-			continue
-		}
-		st.Found(found[i].Record, found[i].Body)
-		if t := st.Old.Task; st.Kind == store.Fire && t != nil {
-			st.Old.Task = found[i].WithBody()
-			fires = append(fires, st)
-		}
-	}
-	return s.countUnfinished(ctx, fires)
-}
-
-// countUnfinished reads how many occurrences are unfinished, for fires whose
-// schedules need that number. If another fire creates an occurrence meanwhile, it
-// also changes the schedule, and put refuses this fire. An occurrence that was
-// requested by hand does not, so it can be missed.
-func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
-	fires = slices.DeleteFunc(fires, func(st *step) bool {
-		return !st.Old.Task.IsSchedule() || st.Old.Task.Recur.Overlap == recurrence.AllowOverlap
-	})
-	unfinished, err := redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, redisconn.EachOf(fires, func(b rueidis.Builder, st *step) rueidis.Completed {
-		return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
-	})...)
-	for i, n := range unfinished {
-		fires[i].Own.unfinished = n
-	}
-	return err
-}
-
-// Get implements store.TaskStore.
-func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
-	return call(ctx, s, func() (*task.Task, error) {
-		got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
-		switch {
-		case err != nil:
-			return nil, err
-		case got[0].Task == nil:
-			return nil, task.ErrNotFound
-		}
-		return got[0].WithBody(), nil
-	})
 }
