@@ -1,6 +1,9 @@
 package identity
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestARollbackIsDistinguishedFromAFailover(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -23,6 +26,24 @@ func TestARollbackIsDistinguishedFromAFailover(t *testing.T) {
 		}
 		if r.missing != c.want {
 			t.Errorf("%s: %d, not %d", name, r.missing, c.want)
+		}
+	}
+}
+
+// A node compares its own changes when it can write again, and the heartbeats a little
+// later.
+func TestTwoSignsOfOneRollbackAreReportedOnce(t *testing.T) {
+	var r rollback
+	now := time.Now()
+	for i, look := range []struct {
+		after   time.Duration
+		changes int64
+		missing int64
+		news    bool
+	}{{0, 58, 0, true}, {time.Second, 0, 20, false}, {2 * time.Second, 3, 0, true}, {time.Minute, 0, 20, true}, {2 * time.Minute, 0, 0, false}} {
+		r.missing = look.missing
+		if by, news := r.note(now.Add(look.after), look.changes); news != look.news || news && by != look.missing {
+			t.Errorf("look %d: %d, %v", i, by, news)
 		}
 	}
 }
