@@ -215,6 +215,7 @@ type recount struct {
 	at           []byte   // the records up to this key are counted; nil means none
 	step         *scrub   // under way
 	later        []change // since the step began, after at
+	key          []byte   // scratch
 }
 
 type change struct {
@@ -224,7 +225,7 @@ type change struct {
 
 // maxLater bounds the changes during one step. With more of them, the next scrub
 // counts.
-const maxLater = 100_000
+const maxLater = 20_000
 
 // begin begins a step.
 func (y *recount) begin(sc *scrub) {
@@ -244,14 +245,15 @@ func (y *recount) move(key task.Key, old, t *task.Task) {
 	if y.Tally == nil {
 		return
 	}
-	encoded := appendTaskKey(nil, taskPrefix, key)
+	y.key = appendTaskKey(y.key[:0], taskPrefix, key)
 	switch {
-	case bytes.Compare(encoded, y.at) <= 0:
+	case bytes.Compare(y.key, y.at) <= 0:
 		y.Move(old, t)
+	case y.step == nil: // a later step counts the record
 	case len(y.later) == maxLater:
 		*y = recount{}
 	default:
-		y.later = append(y.later, change{encoded, old, t})
+		y.later = append(y.later, change{bytes.Clone(y.key), old, t})
 	}
 }
 

@@ -350,6 +350,19 @@ func TestAScrubOfAHealthyStoreUnderLoadRepairsNothing(t *testing.T) {
 	wantHealthy(t, s)
 }
 
+// Of two scrubs at a time, only the one that began last counts.
+func TestAStepThatAnotherScrubOvertookCountsNothing(t *testing.T) {
+	queue := task.QueueKey{Namespace: "a", Queue: "q"}
+	step := func() *scrub { return &scrub{counted: kernel.Tally{queue: {Bytes: 7}}, last: true} }
+	var y recount
+	first, second := step(), step()
+	y.begin(first)
+	y.begin(second)
+	if y.end(first) || !y.end(second) || y.Tally[queue].Bytes != 7 {
+		t.Errorf("counted: %v", y.Tally)
+	}
+}
+
 func TestTwoScrubsAtATimeDoNoDamage(t *testing.T) {
 	s := scrubWorld(t)
 	var scrubs sync.WaitGroup
