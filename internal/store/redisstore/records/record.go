@@ -183,31 +183,16 @@ func moveIndex(it *redisconn.Item, old, t *task.Task) {
 
 // MoveCounts adds the change to the counts of the shard.
 func MoveCounts(it *redisconn.Item, old, t *task.Task) {
-	if line, change := task.Unfinished(old, t); change != 0 {
-		it.Write("COUNT", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
-	}
-	if old != nil && t != nil && old.Queue != t.Queue {
-		moveCounts(it, old, nil)
-		moveCounts(it, nil, t)
-		return
-	}
-	moveCounts(it, old, t)
-}
-
-// moveCounts is MoveCounts for the counts of one queue.
-func moveCounts(it *redisconn.Item, old, t *task.Task) {
-	in := cmp.Or(t, old)
-	q := task.QueueKey{Namespace: in.Namespace, Queue: in.Queue}
-	var diff task.Counts
-	diff.Move(old, t)
-	for state, n := range diff.States {
-		if n != 0 {
-			it.Write("COUNT", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+	kernel.EachDelta(old, t, func(q task.QueueKey, diff task.Counts) {
+		for state, n := range diff.States {
+			if n != 0 {
+				it.Write("COUNT", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+			}
 		}
-	}
-	if diff.Bytes != 0 {
-		it.Write("COUNT", it.Shard.Counts, CountField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
-	}
+		if diff.Bytes != 0 {
+			it.Write("COUNT", it.Shard.Counts, CountField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+		}
+	})
 }
 
 // UnfinishedField returns the field that counts the unfinished occurrences of a
