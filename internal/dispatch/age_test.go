@@ -44,11 +44,11 @@ func TestNoPauseKillsATask(t *testing.T) {
 
 // closed is a queue whose store can be unavailable, like a Redis.
 type closed struct {
-	store.LeaseStore
+	store.DispatchStore
 	away atomic.Bool
 }
 
-func (c *closed) over(q store.LeaseStore) store.LeaseStore { c.LeaseStore = q; return c }
+func (c *closed) over(q store.DispatchStore) store.DispatchStore { c.DispatchStore = q; return c }
 
 func (c *closed) err() error {
 	if c.away.Load() {
@@ -61,7 +61,7 @@ func (c *closed) LanePages(ctx context.Context, until task.Millis, reads []store
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.LeaseStore.LanePages(ctx, until, reads)
+	return c.DispatchStore.LanePages(ctx, until, reads)
 }
 
 func (c *closed) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
@@ -70,14 +70,14 @@ func (c *closed) Transit(ctx context.Context, now task.Millis, steps []store.Ste
 			return nil, err
 		}
 	}
-	return c.LeaseStore.Transit(ctx, now, steps)
+	return c.DispatchStore.Transit(ctx, now, steps)
 }
 
 func (c *closed) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.LeaseStore.Peek(ctx, reads)
+	return c.DispatchStore.Peek(ctx, reads)
 }
 
 // The tasks wait behind an open breaker when the store becomes unavailable. At
@@ -94,7 +94,7 @@ func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
 	}
 	whole, part := &closed{}, &partly{}
 	for name, c := range map[string]struct {
-		over  func(store.LeaseStore) store.LeaseStore
+		over  func(store.DispatchStore) store.DispatchStore
 		away  *atomic.Bool
 		reply receiver
 	}{

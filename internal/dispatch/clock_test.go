@@ -26,13 +26,16 @@ func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.
 // timeRecorder wraps a queue and records the time that each call carries, as
 // the difference from our clock.
 type timeRecorder struct {
-	store.LeaseStore
+	store.DispatchStore
 
 	mu    sync.Mutex // guards calls
 	calls map[string]map[time.Duration]int
 }
 
-func (q *timeRecorder) over(inner store.LeaseStore) store.LeaseStore { q.LeaseStore = inner; return q }
+func (q *timeRecorder) over(inner store.DispatchStore) store.DispatchStore {
+	q.DispatchStore = inner
+	return q
+}
 
 func (q *timeRecorder) note(op string, now task.Millis) {
 	q.mu.Lock()
@@ -48,7 +51,7 @@ func (q *timeRecorder) note(op string, now task.Millis) {
 
 func (q *timeRecorder) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	q.note("lanes", until)
-	return q.LeaseStore.LanePages(ctx, until, reads)
+	return q.DispatchStore.LanePages(ctx, until, reads)
 }
 
 func (q *timeRecorder) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
@@ -58,17 +61,17 @@ func (q *timeRecorder) Transit(ctx context.Context, now task.Millis, steps []sto
 			q.note("claim until", c.Until)
 		}
 	}
-	return q.LeaseStore.Transit(ctx, now, steps)
+	return q.DispatchStore.Transit(ctx, now, steps)
 }
 
 func (q *timeRecorder) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("sweep", now)
-	return q.LeaseStore.Sweep(ctx, now, limit)
+	return q.DispatchStore.Sweep(ctx, now, limit)
 }
 
 func (q *timeRecorder) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	q.note("reap", now)
-	return q.LeaseStore.(store.Reaper).Reap(ctx, now, limit)
+	return q.DispatchStore.(store.Reaper).Reap(ctx, now, limit)
 }
 
 func (q *timeRecorder) Scrub(_ context.Context, now task.Millis, _ string, _ int) (store.Scrubbed, error) {

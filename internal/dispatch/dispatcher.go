@@ -48,7 +48,7 @@ var (
 // them and waits for them.
 type Dispatcher struct {
 	config  Config
-	queue   store.LeaseStore
+	queue   store.DispatchStore
 	deliver Deliver
 	clock   *monotonicClock // read by monotonic
 	logs    sparseLog
@@ -87,7 +87,7 @@ type Dispatcher struct {
 }
 
 // New returns a Dispatcher. It does nothing before Run.
-func New(config Config, queue store.LeaseStore, deliver Deliver) *Dispatcher {
+func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
 	if c.Scrubber == nil {
 		c.Scrubber, _ = queue.(store.Scrubber)

@@ -1,5 +1,5 @@
 // Package dispatch sends each task when it is due. It reads the near window of
-// a store.LeaseStore, claims tasks at their due instant, passes each claim to a
+// a store.DispatchStore, claims tasks at their due instant, passes each claim to a
 // Deliver, and settles the outcome.
 //
 // Package planner decides which task starts next. It is pure. Dispatcher adds

@@ -12,7 +12,7 @@ import (
 
 // slowPeek is a queue with slow reads.
 type slowPeek struct {
-	store.LeaseStore
+	store.DispatchStore
 	takes time.Duration
 }
 
@@ -20,7 +20,7 @@ func (q slowPeek) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.En
 	if !pause(ctx, q.takes) {
 		return nil, ctx.Err()
 	}
-	return q.LeaseStore.Peek(ctx, reads)
+	return q.DispatchStore.Peek(ctx, reads)
 }
 
 // TestManyLanesDoNotDelayTheSurvey: until all lanes had been read once, no
@@ -28,7 +28,7 @@ func (q slowPeek) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.En
 // found.
 func TestManyLanesDoNotDelayTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
-	slow := func(q store.LeaseStore) store.LeaseStore { return slowPeek{q, takes} }
+	slow := func(q store.DispatchStore) store.DispatchStore { return slowPeek{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {
 		b.store.Watch(store.Watcher{Tasks: func([]task.Entry) {}}) // as after a restart: no hints
 		changes := make([]task.Change, lanes)

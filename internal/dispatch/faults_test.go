@@ -21,7 +21,7 @@ var errBroken = errors.New("the medium has hiccups")
 
 // faults wraps a queue and fails calls. The zero faults fails none.
 type faults struct {
-	store.LeaseStore
+	store.DispatchStore
 
 	mu    sync.Mutex // guards the fields below
 	calls map[string]int
@@ -30,7 +30,7 @@ type faults struct {
 	deaf  bool                                         // no hints
 }
 
-func (f *faults) over(q store.LeaseStore) store.LeaseStore { f.LeaseStore = q; return f }
+func (f *faults) over(q store.DispatchStore) store.DispatchStore { f.DispatchStore = q; return f }
 
 // verdict returns the errors of a call, before or after it is applied.
 func (f *faults) verdict(op string) (before, after error) {
@@ -65,11 +65,11 @@ func (f *faults) LanePages(ctx context.Context, until task.Millis, reads []store
 	if reads[0].Namespace == "" {
 		op = "namespaces"
 	}
-	return around(f, op, func() ([]store.LanePage, error) { return f.LeaseStore.LanePages(ctx, until, reads) })
+	return around(f, op, func() ([]store.LanePage, error) { return f.DispatchStore.LanePages(ctx, until, reads) })
 }
 
 func (f *faults) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return around(f, "peek", func() ([][]task.Entry, error) { return f.LeaseStore.Peek(ctx, reads) })
+	return around(f, "peek", func() ([][]task.Entry, error) { return f.DispatchStore.Peek(ctx, reads) })
 }
 
 func (f *faults) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
@@ -77,7 +77,7 @@ func (f *faults) Transit(ctx context.Context, now task.Millis, steps []store.Ste
 	if op == "claim" {
 		now -= f.slow
 	}
-	return around(f, op, func() ([]store.Reply, error) { return f.LeaseStore.Transit(ctx, now, steps) })
+	return around(f, op, func() ([]store.Reply, error) { return f.DispatchStore.Transit(ctx, now, steps) })
 }
 
 // opOf returns the word for a call of Transit.
@@ -97,7 +97,7 @@ func (f *faults) Watch(w store.Watcher) (stop func()) {
 	if f.deaf {
 		return func() {}
 	}
-	return f.LeaseStore.Watch(w)
+	return f.DispatchStore.Watch(w)
 }
 
 func TestWithoutHintsNoTaskIsLaterThanAPoll(t *testing.T) {
@@ -117,11 +117,11 @@ func TestWithoutHintsNoTaskIsLaterThanAPoll(t *testing.T) {
 
 // unreadable refuses claims of the task "bad" with an error that no healthy
 // task can get.
-type unreadable struct{ store.LeaseStore }
+type unreadable struct{ store.DispatchStore }
 
 func (u *unreadable) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	i := slices.IndexFunc(steps, isBad)
-	replies, err := u.LeaseStore.Transit(ctx, now, slices.DeleteFunc(slices.Clone(steps), isBad))
+	replies, err := u.DispatchStore.Transit(ctx, now, slices.DeleteFunc(slices.Clone(steps), isBad))
 	if i >= 0 && err == nil {
 		replies = slices.Insert(replies, i, store.Reply{Err: errBroken})
 	}
@@ -133,7 +133,7 @@ func isBad(st store.Step) bool { return st.Kind == store.Claim && st.Key.Name ==
 func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	over := func(q store.LeaseStore) store.LeaseStore { return &unreadable{q} }
+	over := func(q store.DispatchStore) store.DispatchStore { return &unreadable{q} }
 	inBubble(t, c, over, accept, func(b *bed) {
 		b.create("bad", 0)
 		for i := range 5 {
@@ -149,13 +149,13 @@ func TestATaskThatCannotBeClaimedIsLoggedAndDelaysNoOther(t *testing.T) {
 }
 
 // unsettled refuses settlements with an error other than that of a lost lease.
-type unsettled struct{ store.LeaseStore }
+type unsettled struct{ store.DispatchStore }
 
 func (u *unsettled) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if steps[0].Kind == store.Settlement {
 		return slices.Repeat([]store.Reply{{Err: errBroken}}, len(steps)), nil
 	}
-	return u.LeaseStore.Transit(ctx, now, steps)
+	return u.DispatchStore.Transit(ctx, now, steps)
 }
 
 // TestATaskThatCannotBeSettledIsLogged: the log must not say that its
@@ -163,7 +163,7 @@ func (u *unsettled) Transit(ctx context.Context, now task.Millis, steps []store.
 func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	over := func(q store.LeaseStore) store.LeaseStore { return &unsettled{q} }
+	over := func(q store.DispatchStore) store.DispatchStore { return &unsettled{q} }
 	inBubble(t, c, over, accept, func(b *bed) {
 		b.create("bad", 0)
 		b.pass(time.Second)

@@ -101,7 +101,7 @@ func TestAWaitingOccurrenceBeginsWhenThePreviousOneEnds(t *testing.T) {
 }
 
 func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T) {
-	deaf := func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }
+	deaf := func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }
 	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		b.pass(time.Minute)
@@ -112,12 +112,12 @@ func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T)
 }
 
 // deafQueue gives no hints.
-type deafQueue struct{ store.LeaseStore }
+type deafQueue struct{ store.DispatchStore }
 
 func (deafQueue) Watch(store.Watcher) (stop func()) { return func() {} }
 
 func TestSchedulesAreFoundWithoutHints(t *testing.T) {
-	inBubble(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept, func(b *bed) {
 		b.schedule("a", 10*time.Second)
 		b.pass(101 * time.Second)
 		b.wantInstants(10, 2*250*time.Millisecond)
@@ -128,7 +128,7 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 // store.
 func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept)
+		b := newBed(t, Config{}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept)
 		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 		b.pass(100*time.Minute + time.Second)
 		b.start()
@@ -145,7 +145,7 @@ func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 // TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll: the other schedules
 // are read while the first are fired.
 func TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll(t *testing.T) {
-	inBubble(t, Config{WindowTasks: 64}, func(q store.LeaseStore) store.LeaseStore { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{WindowTasks: 64}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept, func(b *bed) {
 		for i := range 1000 {
 			b.schedule(fmt.Sprint("s", i), time.Minute)
 		}
@@ -195,8 +195,8 @@ func TestAStartAfterTwoWeeksFiresOrLogsMissedInstants(t *testing.T) {
 
 func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
 	var failing *failingFires
-	wrap := func(q store.LeaseStore) store.LeaseStore {
-		failing = &failingFires{LeaseStore: q}
+	wrap := func(q store.DispatchStore) store.DispatchStore {
+		failing = &failingFires{DispatchStore: q}
 		return failing
 	}
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
@@ -209,35 +209,35 @@ func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
 // failingFires fails two calls of three: one before it is applied, one
 // after.
 type failingFires struct {
-	store.LeaseStore
+	store.DispatchStore
 	calls int
 }
 
 func (f *failingFires) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if steps[0].Kind != store.Fire {
-		return f.LeaseStore.Transit(ctx, now, steps)
+		return f.DispatchStore.Transit(ctx, now, steps)
 	}
 	f.calls++
 	switch f.calls % 3 {
 	case 1:
 		return nil, fmt.Errorf("it did not come to that")
 	case 2:
-		_, _ = f.LeaseStore.Transit(ctx, now, steps)
+		_, _ = f.DispatchStore.Transit(ctx, now, steps)
 		return nil, fmt.Errorf("the answer was lost")
 	}
-	return f.LeaseStore.Transit(ctx, now, steps)
+	return f.DispatchStore.Transit(ctx, now, steps)
 }
 
 // fullQueue has no room for occurrences until room is set.
 type fullQueue struct {
-	store.LeaseStore
+	store.DispatchStore
 	room  atomic.Bool
 	fires atomic.Int64
 }
 
 func (q *fullQueue) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if q.room.Load() || steps[0].Kind != store.Fire {
-		return q.LeaseStore.Transit(ctx, now, steps)
+		return q.DispatchStore.Transit(ctx, now, steps)
 	}
 	q.fires.Add(int64(len(steps)))
 	replies := make([]store.Reply, len(steps))
@@ -250,7 +250,7 @@ func (q *fullQueue) Transit(ctx context.Context, now task.Millis, steps []store.
 func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
 	const schedules = 2*fireBatch + 1
 	full := &fullQueue{}
-	wrap := func(q store.LeaseStore) store.LeaseStore { full.LeaseStore = q; return full }
+	wrap := func(q store.DispatchStore) store.DispatchStore { full.DispatchStore = q; return full }
 	inBubble(t, Config{}, wrap, accept, func(b *bed) {
 		for i := range schedules {
 			b.schedule(fmt.Sprint("s", i), 10*time.Minute)
@@ -267,7 +267,7 @@ func TestAFullStoreIsRetriedSlowlyAndLosesNothing(t *testing.T) {
 }
 
 // slowFires takes a while to fire.
-type slowFires struct{ store.LeaseStore }
+type slowFires struct{ store.DispatchStore }
 
 func (q slowFires) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if steps[0].Kind == store.Fire {
@@ -276,12 +276,12 @@ func (q slowFires) Transit(ctx context.Context, now task.Millis, steps []store.S
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return q.LeaseStore.Transit(ctx, now, steps)
+	return q.DispatchStore.Transit(ctx, now, steps)
 }
 
 func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Config{}, func(q store.LeaseStore) store.LeaseStore { return slowFires{q} }, accept)
+		b := newBed(t, Config{}, func(q store.DispatchStore) store.DispatchStore { return slowFires{q} }, accept)
 		b.start()
 		synctest.Wait()
 		b.schedule("a", time.Second)

@@ -63,7 +63,7 @@ func millis() task.Millis { return task.FloorMillis(time.Now()) }
 
 // inBubble runs f with a bed in a bubble and stops the dispatcher at the end.
 // If wrap is not nil, the dispatcher uses its result in place of the store.
-func inBubble(t *testing.T, c Config, wrap func(store.LeaseStore) store.LeaseStore, r receiver, f func(b *bed)) {
+func inBubble(t *testing.T, c Config, wrap func(store.DispatchStore) store.DispatchStore, r receiver, f func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, c, wrap, r)
@@ -76,9 +76,9 @@ func inBubble(t *testing.T, c Config, wrap func(store.LeaseStore) store.LeaseSto
 	})
 }
 
-func newBed(t *testing.T, c Config, wrap func(store.LeaseStore) store.LeaseStore, r receiver) *bed {
+func newBed(t *testing.T, c Config, wrap func(store.DispatchStore) store.DispatchStore, r receiver) *bed {
 	b := &bed{t: t, store: memstore.New(memstore.Config{})}
-	var queue store.LeaseStore = b.store
+	var queue store.DispatchStore = b.store
 	if wrap != nil {
 		queue = wrap(queue)
 	}

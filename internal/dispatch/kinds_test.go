@@ -62,19 +62,19 @@ func TestACancelEndsTheContextOfAHandlerAtOnce(t *testing.T) {
 
 // crossed is a store that also passes on the notices of other stores.
 type crossed struct {
-	store.LeaseStore
+	store.DispatchStore
 	foreign func(task.Entry) // passes on a notice; set by Watch
 }
 
 func (q *crossed) Watch(w store.Watcher) (stop func()) {
 	q.foreign = func(e task.Entry) { w.Tasks([]task.Entry{e}) }
-	return q.LeaseStore.Watch(w)
+	return q.DispatchStore.Watch(w)
 }
 
 func TestANoticeOfACancelEndsNoHandlerWhoseTaskWasNotCancelled(t *testing.T) {
 	causes := make(chan error, 1)
 	q := &crossed{}
-	wrap := func(s store.LeaseStore) store.LeaseStore { q.LeaseStore = s; return q }
+	wrap := func(s store.DispatchStore) store.DispatchStore { q.DispatchStore = s; return q }
 	inBubble(t, worker("close"), wrap, untilCancelled(causes), func(b *bed) {
 		b.create("a", 0, kind("close"), timeout(time.Hour))
 		b.pass(time.Second)
@@ -102,10 +102,10 @@ func TestANoticeOfACancelEndsNoHandlerWhoseTaskWasNotCancelled(t *testing.T) {
 }
 
 // deaf is a store that loses all notices.
-type deaf struct{ store.LeaseStore }
+type deaf struct{ store.DispatchStore }
 
 func (q deaf) Watch(w store.Watcher) (stop func()) {
-	return q.LeaseStore.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
+	return q.DispatchStore.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
 		for _, e := range entries {
 			if e.Hint != task.CancelRequested {
 				w.Tasks([]task.Entry{e})
@@ -116,7 +116,7 @@ func (q deaf) Watch(w store.Watcher) (stop func()) {
 
 func TestALostNoticeOfACancelIsFoundByTheNextExtension(t *testing.T) {
 	causes := make(chan error, 1)
-	inBubble(t, worker("close"), func(s store.LeaseStore) store.LeaseStore { return deaf{s} }, untilCancelled(causes), func(b *bed) {
+	inBubble(t, worker("close"), func(s store.DispatchStore) store.DispatchStore { return deaf{s} }, untilCancelled(causes), func(b *bed) {
 		b.create("a", 0, kind("close"), timeout(time.Hour))
 		b.pass(time.Second)
 		b.apply(task.Cancel{Key: key("a")})

@@ -132,16 +132,16 @@ func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
 }
 
 // slowPeeks replies to each Peek some time after it has read.
-type slowPeeks struct{ store.LeaseStore }
+type slowPeeks struct{ store.DispatchStore }
 
 func (q slowPeeks) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	found, err := q.LeaseStore.Peek(ctx, reads)
+	found, err := q.DispatchStore.Peek(ctx, reads)
 	time.Sleep(20 * time.Millisecond)
 	return found, err
 }
 
 func TestATaskThatIsCreatedWhileItsLaneIsReadIsOnTime(t *testing.T) {
-	inBubble(t, Config{Slots: 4000}, func(q store.LeaseStore) store.LeaseStore { return slowPeeks{q} }, accept, func(b *bed) {
+	inBubble(t, Config{Slots: 4000}, func(q store.DispatchStore) store.DispatchStore { return slowPeeks{q} }, accept, func(b *bed) {
 		due := at(task.CeilMillis(time.Now().Add(time.Second)))
 		b.pass(240 * time.Millisecond)
 		for i := range 10 { // over a poll, which reads the lane in two parts

@@ -16,10 +16,10 @@ import (
 func withRemotePermits(t *testing.T, wide time.Duration, r receiver, f func(b *bed, c *remotePermits)) {
 	t.Helper()
 	var c *remotePermits
-	wrap := func(q store.LeaseStore) store.LeaseStore {
+	wrap := func(q store.DispatchStore) store.DispatchStore {
 		c = newRemotePermits(wide)
 		return struct {
-			store.LeaseStore
+			store.DispatchStore
 			store.PermitStore
 		}{q, c}
 	}
@@ -120,10 +120,10 @@ func TestAStoppingNodeReturnsItsPermits(t *testing.T) {
 func TestWithoutTheStoreNothingStartsInLimitedQueuesAfterTheLease(t *testing.T) {
 	var log strings.Builder
 	var c *remotePermits
-	wrap := func(q store.LeaseStore) store.LeaseStore {
+	wrap := func(q store.DispatchStore) store.DispatchStore {
 		c = newRemotePermits(time.Millisecond)
 		return struct {
-			store.LeaseStore
+			store.DispatchStore
 			store.PermitStore
 		}{q, c}
 	}

@@ -31,7 +31,7 @@ func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Sto
 		}
 		return nil, nil
 	}}
-	b := newBed(t, Config{Grace: -1}, func(store.LeaseStore) store.LeaseStore { return f.over(s) },
+	b := newBed(t, Config{Grace: -1}, func(store.DispatchStore) store.DispatchStore { return f.over(s) },
 		func(ctx context.Context, d task.Delivery) task.Outcome {
 			if strings.Contains(d.Task.Name, "poison") {
 				if !pause(ctx, slower*50*time.Millisecond) {

@@ -17,11 +17,11 @@ import (
 // with names that begin with "away". A call for such a task waits as for a
 // server and fails, but may be applied all the same.
 type partly struct {
-	store.LeaseStore
+	store.DispatchStore
 	away, does atomic.Bool
 }
 
-func (p *partly) over(q store.LeaseStore) store.LeaseStore { p.LeaseStore = q; return p }
+func (p *partly) over(q store.DispatchStore) store.DispatchStore { p.DispatchStore = q; return p }
 
 // of applies the calls for the available shard, and returns a reply for
 // each item.
@@ -53,10 +53,10 @@ func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]store.Re
 
 func (p *partly) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if k := steps[0].Kind; k != store.Claim && k != store.Settlement {
-		return p.LeaseStore.Transit(ctx, now, steps)
+		return p.DispatchStore.Transit(ctx, now, steps)
 	}
 	return of(p, steps, func(st store.Step) string { return st.Key.Name }, func(there []store.Step) ([]store.Reply, error) {
-		return p.LeaseStore.Transit(ctx, now, there)
+		return p.DispatchStore.Transit(ctx, now, there)
 	})
 }
 

@@ -14,13 +14,13 @@ import (
 )
 
 // away is a store whose claims take long.
-type away struct{ store.LeaseStore }
+type away struct{ store.DispatchStore }
 
 func (s away) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if steps[0].Kind == store.Claim {
 		time.Sleep(3 * time.Second)
 	}
-	return s.LeaseStore.Transit(ctx, now, steps)
+	return s.DispatchStore.Transit(ctx, now, steps)
 }
 
 // The receiver of the tasks "slow" needs ten seconds for each, and the first eight
@@ -93,7 +93,7 @@ func TestTheLatenessOfANodeIsWithoutTheTimeThatObstaclesCost(t *testing.T) {
 }
 
 func TestASlowStoreIsTheLatenessOfTheNode(t *testing.T) {
-	slow := func(s store.LeaseStore) store.LeaseStore { return away{s} }
+	slow := func(s store.DispatchStore) store.DispatchStore { return away{s} }
 	var o task.Outcome
 	limits := settings.NewSettings(&settings.QueueSettings{Namespace: "default", Name: "default", Concurrency: 1, Version: 1})
 	receive := func(ctx context.Context, d task.Delivery) task.Outcome {

@@ -1,10 +1,10 @@
 // Package store is the contract that every store keeps: Store and its parts.
 //
-//	client ── Change ──► TaskStore ───┐
-//	                                  ├─► transition(now, old) ─► new record + indexes, one atomic batch
-//	dispatch ─ Claim ──► LeaseStore ──┘                                   │
+//	client ── Change ──► TaskStore ──────┐
+//	                                     ├─► transition(now, old) ─► new record + indexes, one atomic batch
+//	dispatch ─ Claim ──► DispatchStore ──┘                                │
 //	    ▲      Settle                                                     │
-//	    └─────────────────────────── Watch (hints), LanePages and Peek ◄──────┘
+//	    └─────────────────────── Watch (hints), LanePages and Peek ◄──────┘
 //
 // Invariants that every store keeps:
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Lanes is the part of a LeaseStore that names lanes.
+// Lanes is the part of a DispatchStore that names lanes.
 type Lanes interface {
 	LanePages(ctx context.Context, until task.Millis, reads []LanePageRead) ([]LanePage, error)
 }

@@ -14,7 +14,7 @@ import (
 // method returns ErrClosed.
 type Store interface {
 	TaskStore
-	LeaseStore
+	DispatchStore
 	SettingsStore
 	Scrubber
 

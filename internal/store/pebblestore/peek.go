@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LanePages implements store.LeaseStore. It does not wait for a sync: the existence of
+// LanePages implements store.DispatchStore. It does not wait for a sync: the existence of
 // a lane is no promise, and Peek waits before it returns an entry.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := ctx.Err(); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	return pages, err
 }
 
-// Peek implements store.LeaseStore.
+// Peek implements store.DispatchStore.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	found := make([][]task.Entry, len(reads))
 	err := s.read(ctx, "read the due index", func() error { return s.peek(reads, found) })

@@ -72,7 +72,7 @@
 // # Nodes
 //
 // Every shard has one owner (internal/store/membership). Only the owner claims,
-// reaps, removes and audits there; every node can change tasks. The owner is in the
+// reaps and removes there; every node can change tasks. The owner is in the
 // shard's own key, for the length of a lease. Its id has the nonce of its process and
 // the epoch of the acquisition, and put compares it in the run that writes. So a task
 // is never claimed twice, even if a node slept past its lease. Settlements and

@@ -13,7 +13,7 @@ import (
 // missing. The context of a call ends after a few seconds.
 type Sources struct {
 	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // store.SettingsStore's
-	Index       Index                                                        // store.LeaseStore's
+	Index       Index                                                        // store.DispatchStore's
 	Now         func() time.Time                                             // the clock that decides when tasks in Index are due; default: time.Now
 	Dispatch    func() Dispatch
 	Disk        func() (Disk, error)
@@ -24,7 +24,7 @@ type Sources struct {
 	Standing    func() store.Membership // nil: the store has one node
 }
 
-// Index is the part of store.LeaseStore that finds overdue tasks.
+// Index is the part of store.DispatchStore that finds overdue tasks.
 type Index interface {
 	store.Lanes
 	Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error)

@@ -7,10 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// notifying is a LeaseStore that notifies the API of settled tasks, so that long
+// notifying is a DispatchStore that notifies the API of settled tasks, so that long
 // polls for them return at once.
 type notifying struct {
-	store.LeaseStore
+	store.DispatchStore
 
 	notify func(keys ...task.Key)
 }
@@ -19,7 +19,7 @@ type notifying struct {
 // only durable outcomes. It notifies of each settled task, and of each task that
 // could not be claimed, because that may have expired.
 func (q notifying) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
-	replies, err := q.LeaseStore.Transit(ctx, now, steps)
+	replies, err := q.DispatchStore.Transit(ctx, now, steps)
 	for i, r := range replies {
 		if st := &steps[i]; st.Kind == store.Settlement || st.Kind == store.Claim && r.Err != nil {
 			q.notify(st.Key)

@@ -18,12 +18,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reap implements store.LeaseStore for the shards that this node owns.
+// Reap implements store.Cluster for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return s.retire(ctx, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping}, func(h *registry.OwnedShard) string { return h.Running })
 }
 
-// Sweep implements store.LeaseStore for the shards that this node owns.
+// Sweep implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal}, func(h *registry.OwnedShard) string { return h.Keep })
 	if err != nil || n == limit {
@@ -124,14 +124,14 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 	return st.Reply.Err == nil && st.Reply.Effect != 0, nil
 }
 
-// LanePages implements store.LeaseStore for the shards that this node owns. A
+// LanePages implements store.DispatchStore for the shards that this node owns. A
 // cursor consists of a shard's number and a place among the namespace's lanes
 // in that shard.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
 }
 
-// Peek implements store.LeaseStore. It reads only shards of this node whose
+// Peek implements store.DispatchStore. It reads only shards of this node whose
 // marks show that they can have entries.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	return call(ctx, s, func() ([][]task.Entry, error) { return s.lanes.Peek(ctx, reads) })

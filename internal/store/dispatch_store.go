@@ -11,9 +11,9 @@ import (
 // another time.
 const ClaimFor = 15 * time.Second
 
-// LeaseStore is the part of a store that dispatch uses. Its now is the clock
+// DispatchStore is the part of a store that dispatch uses. Its now is the clock
 // rounded down (FloorMillis): no claim is early.
-type LeaseStore interface {
+type DispatchStore interface {
 	Steps
 
 	// LanePages returns the lanes that have, or may have, a scheduled task due at
