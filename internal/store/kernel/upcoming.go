@@ -11,14 +11,14 @@ import (
 // low: then its lane is read in vain, and another lane can have earlier entries than
 // the merged ones. So the next round merges more lanes.
 const (
-	firstLanes = 256  // the first round reads so many lanes, and some more for each record of the page
+	firstLanes = 256  // the first round reads so many lanes, and one more for each record of the page
 	maxLanes   = 8192 // the last round; store.UpcomingRead promises eight thousand
 )
 
 // Upcoming returns a page as store.TaskStore requires. In a medium without
 // snapshots, a record that changes during the read can be missing.
 func Upcoming(ctx context.Context, r Reader, read store.UpcomingRead) (task.Upcoming, error) {
-	for n := firstLanes + 4*read.Limit; ; n *= 4 {
+	for n := firstLanes + read.Limit; ; n *= 8 {
 		n = min(n, maxLanes)
 		page, complete, err := upcomingOf(ctx, r, &read, n)
 		if err != nil {

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
@@ -70,11 +69,19 @@ type view struct {
 
 	snapshot *pebble.Snapshot // nil until the first read
 	it       *pebble.Iterator
-	byName   *pebble.Iterator // reads the records of a list by name, which are one after the other
-	begun    []lowRead        // the reads that raise marks; the Part of a Head is an index of it
-	space    []byte           // scratch
+	rows     []row     // the records of the latest scan by name, which Records reads next
+	values   []byte    // their values
+	unread   int       // the next one of rows
+	begun    []lowRead // the reads that raise marks; the Part of a Head is an index of it
+	space    []byte    // scratch
 	key      []byte
 	counted  int
+}
+
+// row is a record that a scan by name has read.
+type row struct {
+	name     string
+	from, to int // of its value
 }
 
 // lowRead is a read of a lane that raises its mark.
@@ -99,15 +106,13 @@ func (v *view) close() (err error) {
 		v.lanes.End(r.lane, r.finding)
 	}
 	v.begun = v.begun[:0]
-	for _, it := range []*pebble.Iterator{v.it, v.byName} {
-		if it != nil {
-			err = errors.Join(err, it.Close())
-		}
+	if v.it != nil {
+		err = v.it.Close()
 	}
 	if v.snapshot != nil {
 		err = errors.Join(err, v.snapshot.Close())
 	}
-	v.it, v.byName, v.snapshot = nil, nil, nil
+	v.it, v.snapshot = nil, nil
 	return err
 }
 
@@ -125,14 +130,17 @@ func (v *view) Scan(_ context.Context, ranges []kernel.Range) ([][]string, error
 	all := make([][]string, len(ranges))
 	for i := range ranges {
 		r := &ranges[i]
-		if r.Index == kernel.ByName && v.byName == nil {
-			var err error
-			if v.byName, err = v.snapshot.NewIter(nil); err != nil {
-				return nil, err
-			}
-		}
+		v.rows, v.values, v.unread = v.rows[:0], v.values[:0], 0
 		for ok := v.seek(r); ok && len(all[i]) < r.Limit; ok = v.it.Next() {
-			all[i] = append(all[i], string(v.it.Key()[len(v.space):]))
+			place := string(v.it.Key()[len(v.space):])
+			if all[i] = append(all[i], place); r.Index == kernel.ByName {
+				value, err := v.it.ValueAndErr()
+				if err != nil {
+					return nil, err
+				}
+				v.rows = append(v.rows, row{place, len(v.values), len(v.values) + len(value)})
+				v.values = append(v.values, value...)
+			}
 		}
 		if err := v.it.Error(); err != nil {
 			return nil, err
@@ -198,8 +206,8 @@ func (v *view) Records(_ context.Context, keys []task.Key, f *task.Filter, bodie
 // matching returns a record if it exists and f matches it. It decodes no other one.
 func (v *view) matching(key task.Key, f *task.Filter) (t *task.Task, err error) {
 	v.key = appendTaskKey(v.key[:0], taskPrefix, key)
-	value, closer, err := v.value()
-	if err != nil || value == nil {
+	value, closer, err := v.value(key.Name)
+	if err != nil || closer == nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
@@ -215,23 +223,22 @@ func (v *view) matching(key task.Key, f *task.Filter) (t *task.Task, err error) 
 	return codec.DecodeRecord(key, value)
 }
 
-// value returns the value of v.key, or nil if there is none.
-func (v *view) value() ([]byte, io.Closer, error) {
-	if it := v.byName; it != nil {
-		if found := it.Valid() && it.Next() && bytes.Equal(it.Key(), v.key); !found && (!it.SeekGE(v.key) || !bytes.Equal(it.Key(), v.key)) {
-			return nil, nil, it.Error()
-		}
-		value, err := it.ValueAndErr()
-		return value, kept{}, err
+// value returns the value of v.key, the key of a record with that name, and a nil Closer
+// if there is none.
+func (v *view) value(name string) ([]byte, io.Closer, error) {
+	if v.unread < len(v.rows) && v.rows[v.unread].name == name {
+		r := v.rows[v.unread]
+		v.unread++
+		return v.values[r.from:r.to], kept{}, nil
 	}
 	value, closer, err := v.snapshot.Get(v.key)
 	if errors.Is(err, pebble.ErrNotFound) {
-		err = nil
+		return nil, nil, nil
 	}
 	return value, closer, err
 }
 
-// kept is the Closer of a value that stays valid until the next one.
+// kept is the Closer of the value of a row, which stays valid until the next scan.
 type kept struct{}
 
 func (kept) Close() error { return nil }
