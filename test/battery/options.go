@@ -40,7 +40,6 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Deaths, "deaths", 12, "nodes, ticks-nodes: how often")
 	flags.IntVar(&opts.Zombies, "zombies", 6, "zombie: how often")
 	flags.IntVar(&opts.Deploys, "deploys", 2, "deploy: how often each node is restarted")
-	flags.DurationVar(&opts.Spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.Blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
 	flags.IntVar(&opts.Failovers, "failovers", 2, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas")
 	flags.IntVar(&opts.RedisKills, "redis-kills", 4, "rediskill: how often, for each way of syncing")
@@ -118,7 +117,7 @@ func list(w io.Writer, all []scenario) {
 
 // fullSizes are the values that -full sets.
 var fullSizes = map[string]string{
-	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
+	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
 	"kills": "10000", "fills": "200", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000", "lives": "200000",
 }

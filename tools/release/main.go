@@ -13,9 +13,8 @@ func main() {
 	var o options
 	flag.StringVar(&o.repository, "repository", ".", "the clone with the commit")
 	flag.StringVar(&o.out, "out", "dist", "the directory for the files; its old files are removed")
-	flag.BoolVar(&o.snapshot, "snapshot", false, "allow a commit without a tag, and sign the checksums with a test key")
+	flag.BoolVar(&o.snapshot, "snapshot", false, "allow a commit without a tag")
 	flag.StringVar(&o.version, "version", "", "the tag of the release, such as v1.2.3: fail if the commit has another version")
-	flag.StringVar(&o.key, "key", "", "the test key of a snapshot, in PEM; without it the run makes one and forgets it")
 	platforms := flag.String("platforms", "all", "the platforms, separated by commas")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -36,7 +35,6 @@ type options struct {
 	out        string
 	snapshot   bool
 	version    string
-	key        string
 	platforms  []platform
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
-	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -20,17 +19,12 @@ func (st *Environment) Schedule(ctx context.Context, count int, prefix string, d
 
 // ScheduleIn is Schedule for tasks of a queue.
 func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) []string {
-	return st.ScheduleTo(ctx, st.Receiver, queue, count, prefix, due)
-}
-
-// ScheduleTo is ScheduleIn for a receiver other than that of the environment.
-func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) []string {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
 	dues := make([]time.Time, count)
 	for i := range count {
 		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i).Truncate(time.Millisecond)
-		tasks[i] = Task(names[i], to.URL(), dues[i])
+		tasks[i] = Task(names[i], st.Receiver.URL(), dues[i])
 		tasks[i].Queue = queue
 	}
 	Check(st.Client.CreateAll(ctx, tasks))

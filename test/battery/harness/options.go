@@ -36,7 +36,6 @@ type Options struct {
 	Zombies  int           // zombie
 	Blackout time.Duration // blackout
 	Deploys  int           // deploy
-	Spread   time.Duration // balance
 
 	Failovers, ClusterFailovers int // failover, failover-*
 	RedisKills, SlotMoves       int // rediskill, slots

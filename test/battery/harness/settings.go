@@ -40,11 +40,6 @@ func (c *Client) MakeToken(ctx context.Context, in wire.TokenInput) (t wire.Toke
 	return t, err
 }
 
-// RevokeToken revokes a token.
-func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.Do(ctx, http.MethodDelete, "/tokens/"+id, nil, nil)
-}
-
 // MakeSecret creates a signing secret.
 func (c *Client) MakeSecret(ctx context.Context, in wire.SecretInput) (s wire.Secret, err error) {
 	err = c.Do(ctx, http.MethodPost, "/secrets", in, &s)

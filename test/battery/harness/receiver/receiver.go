@@ -24,14 +24,8 @@ type Receiver struct {
 	// Before is called with each callback before it is logged; nil does nothing.
 	Before func(name string)
 
-	// Accept returns the status of the reply. Callbacks that are not accepted
-	// are not logged. If Accept is nil, every callback gets a 200.
-	Accept func(req *http.Request) int
-
 	mu   sync.Mutex // guards everything below
 	seen map[string]int
-	open int // requests under way
-	most int // of them at once
 }
 
 // Open starts a receiver on a free loopback port. It logs to path.
@@ -60,17 +54,9 @@ func (r *Receiver) URL() string { return "http://" + r.Addr + "/" }
 // ServeHTTP logs a callback and answers it.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
-	r.enter()
-	defer r.leave() // before the reply is written: the next request comes after that
 	name := req.Header.Get("Foliot-Task")
 	if r.Before != nil {
 		r.Before(name)
-	}
-	if r.Accept != nil {
-		if status := r.Accept(req); status != http.StatusOK {
-			w.WriteHeader(status)
-			return
-		}
 	}
 	if err := r.log.Append(verify.Arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -80,26 +66,6 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.seen[name]++
 	r.mu.Unlock()
 	w.WriteHeader(http.StatusOK)
-}
-
-func (r *Receiver) enter() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.open++
-	r.most = max(r.most, r.open)
-}
-
-func (r *Receiver) leave() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.open--
-}
-
-// MostOpen returns how many requests were under way at once, at most.
-func (r *Receiver) MostOpen() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.most
 }
 
 // Arrivals returns how often a task has arrived so far.

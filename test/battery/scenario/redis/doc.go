@@ -4,7 +4,6 @@
 //
 //	node_kill.go, blackout.go,      nodes that die, stop or are restarted
 //	zombie.go, deploy.go, ticks.go
-//	balance.go                      the share of the tasks that each node delivers
 //	redis_kill.go, slots.go,        a Redis with faults: faults.go runs all but full.go
 //	mute.go, cut.go, full.go
 //	lost_settings.go, lost_store.go a Redis that loses its data; answers.go polls the nodes
