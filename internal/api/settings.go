@@ -31,8 +31,9 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 			return nil, err
 		}
 	}
+	now := s.now()
 	began := time.Now()
-	replies, err := s.store.Configure(r.Context(), s.now(), []settings.Edit{e})
+	replies, err := s.store.Configure(r.Context(), now, []settings.Edit{e})
 	if err != nil {
 		return nil, err
 	}

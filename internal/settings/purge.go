@@ -15,7 +15,7 @@ const PurgeSkew = time.Second
 
 // PurgeQueue begins a purge: it cancels, in the background, the tasks that
 // entered the queue before QueueSettings.PurgeBefore. The caller replies
-// 2 × PurgeSkew after the edit is durable.
+// 2 × PurgeSkew after the time of the edit.
 type PurgeQueue struct {
 	Namespace, Name string
 	If              task.Precondition

@@ -43,7 +43,7 @@ func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error)
 		batch = math.MaxInt // all parts have about the same next places
 	}
 	l.merge = newMerge(l, l.ranges(indexes), batch, math.MaxInt, chunk+1)
-	for ; ; chunk = max(chunk, min(2*chunk, maxChunk)) {
+	for ; ; chunk = l.following(chunk) {
 		limit := min(chunk, task.MaxPageExamined-l.examined)
 		if err := l.fill(ctx, limit+1); err != nil {
 			return task.Listing{}, err
@@ -59,6 +59,15 @@ func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error)
 			return l.listing, nil
 		}
 	}
+}
+
+// following returns the length of the chunk after one of n places. Bodies can be large,
+// so the chunks of a list with bodies do not grow.
+func (l *lister) following(n int) int {
+	if l.page.Bodies {
+		return n
+	}
+	return max(n, min(2*n, maxChunk))
 }
 
 func (l *lister) ranges(indexes []Index) (all []Range) {

@@ -13,6 +13,10 @@ import (
 const (
 	firstLanes = 256  // the first round reads so many lanes, and one more for each record of the page
 	maxLanes   = 8192 // the last round; store.UpcomingRead promises eight thousand
+
+	// A lane has a head in each part that has its tasks. So the heads of a round are
+	// this many times its lanes, and in the last round at least this many of each part.
+	partsOfLane, leastOfPart = 4, 16
 )
 
 // Upcoming returns a page as store.TaskStore requires. In a medium without
@@ -33,7 +37,11 @@ func Upcoming(ctx context.Context, r Reader, read store.UpcomingRead) (task.Upco
 // upcomingOf merges about n lanes. It reports whether the page has all records that
 // it can have.
 func upcomingOf(ctx context.Context, r Reader, read *store.UpcomingRead, n int) (page task.Upcoming, complete bool, err error) {
-	lanes, err := r.Lanes(ctx, LaneRead{Namespace: read.Namespace, Selects: read.Selects, Until: read.Until, Limit: n})
+	limit := n * min(r.Parts(), partsOfLane)
+	if n == maxLanes {
+		limit = max(limit, leastOfPart*r.Parts())
+	}
+	lanes, err := r.Lanes(ctx, LaneRead{Namespace: read.Namespace, Selects: read.Selects, Until: read.Until, Limit: limit})
 	if err != nil {
 		return page, false, err
 	}

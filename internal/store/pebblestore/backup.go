@@ -144,7 +144,7 @@ func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	switch {
 	case s.broken() != nil:
 		return s.stopped()
-	case s.closed:
+	case s.closed.Load():
 		return task.ErrClosed
 	}
 	if err := fs.RemoveAll(dir); err != nil {

@@ -49,7 +49,7 @@ type Store struct {
 	// dbMu is held for reading while db is read, so that Close cannot close db
 	// during a read. closed is written while dbMu is held for writing.
 	dbMu   sync.RWMutex
-	closed bool
+	closed atomic.Bool
 
 	backup sync.Mutex // held while a backup is under way
 
@@ -71,10 +71,9 @@ type Store struct {
 // are in a synced log.
 func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: "synced", Err: s.broken(), Settings: s.settings.Load()}
-	if s.dbMu.RLock(); st.Err == nil && s.closed {
+	if st.Err == nil && s.closed.Load() {
 		st.Err = task.ErrClosed
 	}
-	s.dbMu.RUnlock()
 	return st
 }
 
@@ -100,7 +99,7 @@ func (s *Store) close() error {
 	case <-s.syncerDone:
 	}
 	s.dbMu.Lock()
-	s.closed = true
+	s.closed.Store(true)
 	s.dbMu.Unlock()
 	if !s.ended() {
 		return s.broken()
@@ -229,7 +228,7 @@ func (s *Store) locked(op string, use func() error) error {
 	if s.broken() != nil {
 		return s.stopped()
 	}
-	if s.closed {
+	if s.closed.Load() {
 		return task.ErrClosed
 	}
 	if err := use(); err != nil {

@@ -255,12 +255,13 @@ func (v *view) Lanes(_ context.Context, r kernel.LaneRead) (kernel.Lanes, error)
 	if r.Namespace == "" {
 		namespaces = v.lanes.Namespaces()
 	}
-	found := kernel.Lanes{End: math.MaxInt64}
+	found, paged := kernel.Lanes{End: math.MaxInt64}, false
 	page := make([]task.LaneHead, 0, lanePage)
 	for _, namespace := range namespaces {
 		for left, more := 0, true; more; more = left > 0 {
 			page, left = v.lanes.Page(page[:0], namespace, r.Until, left, lanePage)
 			before := len(found.Heads)
+			paged = paged || left > 0
 			for _, h := range page {
 				if r.Selects(h.Lane) {
 					addHead(&found, h, r.Limit)
@@ -271,10 +272,24 @@ func (v *view) Lanes(_ context.Context, r kernel.LaneRead) (kernel.Lanes, error)
 			}
 		}
 	}
+	if paged {
+		found.Heads = onceEach(found.Heads)
+	}
 	if v.raises {
 		found.Heads = v.begin(found.Heads)
 	}
 	return found, nil
+}
+
+// onceEach removes the second heads of lanes. A lane is named twice if another one ended
+// between two pages.
+func onceEach(heads []kernel.Head) []kernel.Head {
+	seen := make(map[task.Lane]bool, len(heads))
+	return slices.DeleteFunc(heads, func(h kernel.Head) bool {
+		again := seen[h.Lane]
+		seen[h.Lane] = true
+		return again
+	})
 }
 
 // addHead adds a head. If there are too many, it removes the latest one.

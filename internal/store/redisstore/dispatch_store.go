@@ -36,7 +36,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 // retire makes a step of tasks whose time in an index has come: at most limit,
 // earliest first. It returns how many tasks it changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, index func(*registry.OwnedShard) string) (int, error) {
-	keys, err := s.overdue(ctx, now, limit, index)
+	keys, err := s.overdue(ctx, now, limit, how.Kind, index)
 	if err != nil {
 		return 0, s.failure(err)
 	}
@@ -82,8 +82,11 @@ func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.
 
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
-func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, index func(*registry.OwnedShard) string) ([]task.Key, error) {
+func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*registry.OwnedShard) string) ([]task.Key, error) {
 	parts, _ := redisconn.Group(s.servers.Cluster, s.own.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	if k != store.Reaping { // their indexes can be long, and Redis runs nothing beside a run
+		parts = slices.Collect(slices.Chunk(slices.Concat(parts...), 1))
+	}
 	runs := make([]redisconn.Run, len(parts))
 	for i, part := range parts { // one run reads many indexes for the cost of two commands
 		runs[i].Args = []string{redisconn.Score(now)}

@@ -97,19 +97,40 @@ func (q query) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string
 	return all, err
 }
 
-// Records implements kernel.Reader.
-func (q query) Records(ctx context.Context, keys []task.Key, _ *task.Filter, bodies bool) ([]*task.Task, error) {
+// Records implements kernel.Reader. It reads the bodies after the records, and only of
+// those that f matches.
+func (q query) Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
 	reads, all := make([]records.Read, len(keys)), make([]*task.Task, len(keys))
 	for i, key := range keys {
-		reads[i] = records.Read{Key: key, Body: bodies}
+		reads[i] = records.Read{Key: key}
 	}
 	got, err := q.records.ReadAll(ctx, reads)
+	if err != nil {
+		return nil, err
+	}
+	var large []records.Read
+	var of []int
+	weight, n := 0, len(got)
 	for i, g := range got {
-		if all[i] = g.Task; bodies && g.Task != nil {
-			all[i] = g.WithBody()
+		if all[i] = g.Task; !bodies || g.Task == nil || g.Task.Request.BodySize == 0 || f != nil && !f.Match(g.Task) {
+			continue
+		}
+		large, of = append(large, records.Read{Key: keys[i], Body: true}), append(of, i)
+		if weight += g.Task.Weight() + g.Task.Request.BodySize; weight >= task.MaxPageBytes {
+			n = i + 1
+			break
 		}
 	}
-	return all, err
+	if len(large) == 0 {
+		return all, nil
+	}
+	got, err = q.records.ReadAll(ctx, large)
+	for i, g := range got {
+		if all[of[i]] = g.Task; g.Task != nil {
+			all[of[i]] = g.WithBody()
+		}
+	}
+	return all[:n], err
 }
 
 // Lanes implements kernel.Reader.

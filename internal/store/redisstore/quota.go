@@ -24,10 +24,9 @@ const quotaFresh, countFresh = 500 * time.Millisecond, time.Second
 // quotas holds the usage of the namespaces that have quotas.
 type quotas struct {
 	free     func() (bytes int64, scarce bool) // see Servers.Free
-	now      func() task.Millis
 	countAll func(context.Context) (map[task.QueueKey]task.Counts, error)
-	sums     func(context.Context) (map[string]task.Counts, task.Millis, bool) // see membership; nil: this node counts by itself
-	reading  sync.Mutex                                                        // held while counts are read: other callers wait for them
+	sums     func(context.Context) (all map[string]task.Counts, age time.Duration, ok bool) // see membership; nil: this node counts by itself
+	reading  sync.Mutex                                                                     // held while counts are read: other callers wait for them
 
 	// deciding is held from reading the usage until the change is added to
 	// underWay. Steps in several shards decide at the same time, and must not
@@ -49,8 +48,8 @@ type usage struct {
 
 // recentChanges are changes that this node wrote within recentPart.
 type recentChanges struct {
-	since task.Millis
-	sum   task.Counts
+	first, last time.Time // by the monotonic clock: the servers' clocks can step
+	sum         task.Counts
 }
 
 // Older changes than recentKept are in all sums that are used.
@@ -124,20 +123,21 @@ func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*ste
 
 // published returns the published counts of namespaces, and the time that they show. It
 // returns false if they lack a namespace of steps.
-func (q *quotas) published(ctx context.Context, s *settings.Settings, steps []*step) (all map[string]task.Counts, at task.Millis, ok bool) {
+func (q *quotas) published(ctx context.Context, s *settings.Settings, steps []*step) (all map[string]task.Counts, at time.Time, ok bool) {
 	if q.sums == nil {
-		return nil, 0, false
+		return nil, at, false
 	}
-	all, at, ok = q.sums(ctx)
-	return all, at, ok && !slices.ContainsFunc(steps, func(st *step) bool {
+	now := time.Now()
+	all, age, ok := q.sums(ctx)
+	return all, now.Add(-age), ok && !slices.ContainsFunc(steps, func(st *step) bool {
 		_, counted := all[st.Key.Namespace]
 		return !counted && q.limits(s, st.Key.Namespace) != nil
 	})
 }
 
 // addSince adds the changes that this node wrote after the time at.
-func (u *usage) addSince(at task.Millis) {
-	u.recent = slices.DeleteFunc(u.recent, func(r recentChanges) bool { return r.since < at })
+func (u *usage) addSince(at time.Time) {
+	u.recent = slices.DeleteFunc(u.recent, func(r recentChanges) bool { return r.last.Before(at) })
 	for _, r := range u.recent {
 		u.counts.Add(r.sum)
 	}
@@ -210,12 +210,14 @@ func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 	if q.sums == nil {
 		return
 	}
-	now := q.now()
-	if n := len(u.recent); n == 0 || now.Sub(u.recent[n-1].since) > recentPart {
-		u.recent = append(u.recent, recentChanges{since: now})
+	now := time.Now()
+	if n := len(u.recent); n == 0 || now.Sub(u.recent[n-1].first) > recentPart {
+		u.recent = append(u.recent, recentChanges{first: now})
 	}
-	u.recent[len(u.recent)-1].sum.Move(old, t)
-	if u.recent[0].since.Add(recentKept) < now {
+	part := &u.recent[len(u.recent)-1]
+	part.last = now
+	part.sum.Move(old, t)
+	if now.Sub(u.recent[0].last) > recentKept {
 		u.recent = u.recent[1:]
 	}
 }

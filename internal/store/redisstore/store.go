@@ -174,7 +174,7 @@ type Store struct {
 	edited      chan struct{}          // to followSettings: another node has changed the settings
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
-	closed  bool
+	closed  atomic.Bool  // written under calls
 	closing chan struct{}
 	polled  chan struct{}
 }
@@ -219,8 +219,11 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}, servers, s.shards)
 	s.own = registry.New(s.member(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.own)
-	if s.quotas.now, s.quotas.countAll = s.now, s.readCounts; !c.Alone {
-		s.quotas.sums = s.own.Sums
+	if s.quotas.countAll = s.readCounts; !c.Alone {
+		s.quotas.sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
+			all, at, whole := s.own.Sums(ctx)
+			return all, s.now().Sub(at), whole
+		}
 	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)
@@ -297,9 +300,7 @@ func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.ow
 // err returns why the store does not work. A server that goes away shows here within
 // a few seconds.
 func (s *Store) err() error {
-	s.calls.RLock()
-	defer s.calls.RUnlock()
-	if s.closed {
+	if s.closed.Load() {
 		return task.ErrClosed
 	}
 	if l := s.identity.Lost(); l != nil {
@@ -322,7 +323,7 @@ func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T,
 	}
 	s.calls.RLock()
 	defer s.calls.RUnlock()
-	if s.closed {
+	if s.closed.Load() {
 		return result, task.ErrClosed
 	}
 	if l := s.identity.Lost(); l != nil {
@@ -355,11 +356,11 @@ func (s *Store) Close() error {
 	s.Release()
 	s.servers.Stop()
 	s.calls.Lock()
-	if s.closed {
+	if s.closed.Load() {
 		s.calls.Unlock()
 		return nil
 	}
-	s.closed = true
+	s.closed.Store(true)
 	s.calls.Unlock()
 	close(s.closing)
 	<-s.polled

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,5 +98,34 @@ func BenchmarkUpcoming(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A lane has a part in each shard. Few lanes are read to their ends, however many
+// shards there are.
+func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
+	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true}, Shards: 512, Alone: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	now, changes := s.now(), make([]task.Change, 20_000)
+	for i := range changes {
+		spec := specOf(t, fmt.Sprint("t", i), now.Add(time.Hour+time.Duration(i)*time.Second))
+		spec.Request.URL = fmt.Sprintf("https://h%d.example/", i%40)
+		if err := spec.Validate(now); err != nil { // it sets the destination
+			t.Fatal(err)
+		}
+		changes[i] = task.Create{Spec: spec}
+	}
+	for some := range slices.Chunk(changes, 1000) {
+		if _, err := s.Transit(t.Context(), now, store.Changes(some)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := now.Add(time.Hour + 18_000*time.Second)
+	page, err := s.Upcoming(t.Context(), store.UpcomingRead{From: from, Until: task.Never, Limit: 100})
+	if err != nil || len(page.Tasks) != 100 || page.Until <= from {
+		t.Errorf("%d tasks until %d after the first, %v", len(page.Tasks), page.Until-from, err)
 	}
 }
