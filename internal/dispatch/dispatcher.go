@@ -54,26 +54,27 @@ type Dispatcher struct {
 	logs    sparseLog
 	skips   skips
 
+	unwatchPermits func() // set by requestPermits, called by returnPermits
+
 	// Both wheels run their callbacks inline. A callback holds mu for a moment,
 	// or takes no lock.
 	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
 	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
-	wake           chan struct{}                     // to the claimer: a task might be ready to claim
-	fires          chan struct{}                     // to the firer: a schedule is due
-	refills        chan struct{}                     // to the poller: a lane has room for more tasks
-	surveys        chan struct{}                     // to the poller: a resumed queue has not been read yet
-	asks           chan struct{}                     // to the permit requesters: a part of a limit must be requested
-	renewals       chan struct{}                     // to the renewer: an attempt has renewNow
-	unwatchPermits func()                            // set by requestPermits
-	quiet          chan struct{}                     // to returnPermits: no such request is left
-	outcomes       chan *attempt                     // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
-	running        sync.WaitGroup                    // the goroutines of attempts
-	starting       chan *attempt                     // to a goroutine that has ended its attempt and waits for the next one
-	waiting        atomic.Int32                      // such goroutines
-	backlog        backlog                           // the claimer writes it, the settler reads it too
-	several        atomic.Bool                       // several namespaces have known tasks; the claimer writes it, the settler reads it
-	settings       atomic.Pointer[settings.Settings] // in force; Configure writes it, attempts read it without a lock
+	wake     chan struct{}                     // to the claimer: a task might be ready to claim
+	fires    chan struct{}                     // to the firer: a schedule is due
+	refills  chan struct{}                     // to the poller: a lane has room for more tasks
+	surveys  chan struct{}                     // to the poller: a resumed queue has not been read yet
+	asks     chan struct{}                     // to the permit requesters: a part of a limit must be requested
+	renewals chan struct{}                     // to the renewer: an attempt has renewNow
+	quiet    chan struct{}                     // to returnPermits: no such request is left
+	outcomes chan *attempt                     // to the settler: has room for every slot and for the nil that ends the settler, so a send never blocks
+	running  sync.WaitGroup                    // the goroutines of attempts
+	starting chan *attempt                     // to a goroutine that has ended its attempt and waits for the next one
+	waiting  atomic.Int32                      // such goroutines
+	backlog  backlog                           // the claimer writes it, the settler reads it too
+	several  atomic.Bool                       // several namespaces have known tasks; the claimer writes it, the settler reads it
+	settings atomic.Pointer[settings.Settings] // in force; Configure writes it, attempts read it without a lock
 
 	// mu guards all fields below. It is taken before a wheel's locks, and is
 	// never held during a call of the store.

@@ -35,7 +35,8 @@ type DispatchStore interface {
 	// after it.
 	Sweep(ctx context.Context, now task.Millis, limit int) (int, error)
 
-	// Watch is that of Store.
+	// Watch sets the functions of w, which replace those of earlier calls. stop
+	// removes them.
 	Watch(w Watcher) (stop func())
 }
 

@@ -18,10 +18,6 @@ type Store interface {
 	SettingsStore
 	Scrubber
 
-	// Watch sets the functions of w, which replace those of earlier calls. stop
-	// removes them.
-	Watch(w Watcher) (stop func())
-
 	// Standing returns this process's view of the store, without I/O.
 	Standing() Standing
 
