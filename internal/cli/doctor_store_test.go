@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,15 +14,26 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// findingsOf parses findings in JSON lines, and returns them by their check.
-func findingsOf(t *testing.T, text string) map[string]wire.Finding {
+// rowsOf parses findings in JSON lines.
+func rowsOf(t *testing.T, text string) []wire.Finding {
 	t.Helper()
-	all := map[string]wire.Finding{}
+	var rows []wire.Finding
 	for line := range strings.Lines(text) {
 		var f wire.Finding
 		if err := json.Unmarshal([]byte(line), &f); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
+		rows = append(rows, f)
+	}
+	return rows
+}
+
+// findingsOf returns the findings in text by their check. Of several with one
+// check it keeps the first that is not OK.
+func findingsOf(t *testing.T, text string) map[string]wire.Finding {
+	t.Helper()
+	all := map[string]wire.Finding{}
+	for _, f := range rowsOf(t, text) {
 		if before, again := all[f.Check]; !again || before.OK {
 			all[f.Check] = f
 		}
@@ -37,16 +49,20 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	p := redisNode(t, url, "--shards", "16")
 	examine := func(found func(server map[string]wire.Finding) bool) {
 		t.Helper()
-		var server map[string]wire.Finding
+		var server []wire.Finding
 		redistest.Until(t, "doctor finds it", func() bool {
 			out, _, _ := p.foliot("-o", "json", "doctor")
-			server = findingsOf(t, out)
-			return found(server)
+			server = rowsOf(t, out)
+			return found(findingsOf(t, out))
 		})
+		// A server whose store is unfit is not ready, and the row that says
+		// so has the name of the row of the Redis server. So all rows count.
 		out, _, _ := newSession(t).runBare("-o", "json", "doctor", "redis", url)
-		for check, want := range findingsOf(t, out) {
-			if got, is := server[check]; !is || got.OK != want.OK || check != "clock" && check != "memory" && got.Says != want.Says {
-				t.Errorf("%s: the server finds %+v, and doctor redis %+v", check, got, want)
+		for _, want := range rowsOf(t, out) {
+			if !slices.ContainsFunc(server, func(got wire.Finding) bool {
+				return got.Check == want.Check && got.OK == want.OK && (got.Check == "clock" || got.Check == "memory" || got.Says == want.Says)
+			}) {
+				t.Errorf("doctor redis finds %+v, and the server %+v", want, server)
 			}
 		}
 	}
