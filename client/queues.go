@@ -139,9 +139,10 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 }
 
 // Purge cancels all unfinished tasks that are in a queue now, in the background.
-// It returns after two seconds. Then this is durable and survives a restart, and
-// later tasks stay. Queue.Purging reports whether it is under way. The client
-// does not repeat it: a repeat would also cancel later tasks.
+// When it returns, after two seconds, the purge is durable, and survives a restart.
+// Tasks that enter the queue after that stay. Queue.Purging reports whether the
+// purge is under way. The client does not repeat a purge, because a repeat would
+// also cancel later tasks.
 func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge"})
 }

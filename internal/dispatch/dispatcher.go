@@ -44,7 +44,7 @@ var (
 	ErrQuarantineTurn = errors.New("another task in quarantine waits for its turn")
 )
 
-// Dispatcher delivers the tasks of a queue. Run starts its goroutines, stops
+// Dispatcher delivers the tasks of a store. Run starts its goroutines, stops
 // them and waits for them.
 type Dispatcher struct {
 	config  Config

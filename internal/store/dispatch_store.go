@@ -19,10 +19,10 @@ type DispatchStore interface {
 	// LanePages returns the lanes that have, or may have, a scheduled task due at
 	// or before until, in pages for each namespace, so that no call costs more
 	// than the pages it requests. It returns one page for each read, without I/O.
-	// The heads are in no order, and a lane can be named more than
-	// once. The pages from the zero LaneCursor to Last name each lane that has
-	// a task due at or before until throughout. A lane that is added during the
-	// read may be missing.
+	// The heads are in no order, and a lane can be named more than once. The pages
+	// from the zero LaneCursor to Last name each lane that has a task due at or
+	// before until throughout. A lane that is added during the read may be
+	// missing.
 	LanePages(ctx context.Context, until task.Millis, reads []LanePageRead) ([]LanePage, error)
 
 	// Peek reads lanes' indexes without taking anything: for each read, its

@@ -16,6 +16,6 @@
 //   - A state is claimed, listed or returned only when it is durable.
 //   - Equal commands leave equal visible states.
 //
-// The package has no code except small value types. The stores are
-// in the directories below, and storetest is the contract as tests.
+// The package has only the contract, its value types and small helpers. The stores
+// are in the directories below, and storetest is the contract as tests.
 package store

@@ -19,8 +19,9 @@ type SettingsStore interface {
 	// Each edit that changed something has an audit entry. After a nil error,
 	// Standing includes the edit, and the watcher has returned. In a shared store
 	// Configure waits at most two seconds, until the watcher of each live node
-	// has returned too: see EditReply. Even from nodes that have not, no task is
-	// claimed by older settings. For edits that stop nothing, it does not wait.
+	// has returned too: see EditReply. Even a node whose watcher has not returned
+	// claims no task by older settings. If the edits stop nothing, Configure does
+	// not wait.
 	//
 	// The store sets the counts of a DropNamespace. So a namespace that has a
 	// task is never removed, even if other callers create tasks at the same

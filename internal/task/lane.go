@@ -37,8 +37,7 @@ type Entry struct {
 	Hint HintKind // the event for which a store calls its watcher with the entry; Waits in all other uses
 }
 
-// HintKind is the kind of event that an entry reports to a store's watcher. See
-// Queue.Watch.
+// HintKind is the kind of event that an entry reports to a store.Watcher.
 type HintKind uint8
 
 // The kinds of hints.

@@ -37,7 +37,7 @@ const ScheduleQueue = "@"
 const Never Millis = 1 << 52
 
 // MaxScheduleName is the maximum length of a schedule's name. It is less than
-// MaxName because the names of the schedule's occurrences are longer.
+// MaxNameLen because the names of the schedule's occurrences are longer.
 const MaxScheduleName = 200
 
 // FirstTaskName comes after every schedule's name in the order of names, and

@@ -48,9 +48,9 @@ func (y Tally) Add(key task.QueueKey, d task.Counts) {
 	}
 }
 
-// FoundCounts returns the sentence of a store.Repair of the counts of a queue. Counts
-// and records are written together, so a record that is only counted was lost after
-// that; lost is the number of these.
+// FoundCounts returns the sentence of a store.Repair of the counts of a queue. lost is
+// the number of records that are counted but missing. Counts and records are written
+// together, so these were lost later.
 func FoundCounts(key task.QueueKey, lost int64) string {
 	switch {
 	case key.OfOccurrences():

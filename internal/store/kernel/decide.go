@@ -72,7 +72,7 @@ const (
 // Decide decides one step. old is the record before it, nil if there is none, with
 // its body for a Fire. who makes the step. owner is the name of the task
 // that the step's Idempotency-Key has created, "" if there is none. Decide changes
-// nothing, and signs the new record of a change.
+// none of these, and signs the new record of a Change.
 func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, old *task.Task, f Facts) Decision {
 	if owner != "" && owner != st.Key.Name {
 		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}

@@ -95,7 +95,7 @@ const (
 	NotYetDue               // by the medium's clock
 	NotOwner                // another node owns the shard
 	Changed                 // the record is another one
-	Again                   // it must be decided again, by the same record
+	Again                   // it must be decided again, from the same record
 	ReadAgain               // the record must be read again
 )
 

@@ -25,9 +25,9 @@ type Reader interface {
 	// Scan returns the first places of each range, in their order.
 	Scan(ctx context.Context, ranges []Range) ([][]string, error)
 
-	// Records returns the first of these records, at least one. It may stop when their
-	// weight is task.MaxPageBytes. A record is nil if it does not exist. It may be nil
-	// if f does not match it. Only with bodies it must have its body.
+	// Records returns the first of these records, at least one, and may stop when their
+	// weight is task.MaxPageBytes. A record is nil if it does not exist, and may be nil
+	// if f does not match it. It must have its body if bodies is true.
 	Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error)
 
 	// Lanes returns the lanes that r selects, in no order.

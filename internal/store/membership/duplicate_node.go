@@ -8,17 +8,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Two processes with the same node name would own each other's shards. The name
-// belongs to the first of them, the original (beat.lua), until the original
-// leaves or is silent. A second process with the name is a duplicate and owns
-// no shards.
+// Two processes with the same node name would own each other's shards. So the
+// name belongs to the first of them, the original (Registry.Beat), until the
+// original leaves or is silent. A second process with the name is a duplicate
+// and owns no shards.
 //
-// After an outage of Redis the original has no recent heartbeat either, or has
-// no entry any more. So a duplicate that has seen the original alive must not
-// take the name until heartbeats have succeeded for a full silence period. A
-// step of Redis's clock has the same effect. So a duplicate never takes the
-// name before the time between two heartbeats has passed, even if it is woken
-// earlier.
+// After an outage of the registry the original has no recent heartbeat either, or
+// has no entry any more. So a duplicate that has seen the original alive must not
+// take the name until heartbeats have succeeded for a full silence period. A step
+// of the registry's clock has the same effect. So a duplicate never takes the name
+// before the time between two heartbeats has passed, even if it is woken earlier.
 
 // heartbeatMode returns the mode of the next heartbeat of this process.
 func (o *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
@@ -36,7 +35,7 @@ func (o *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 // checkDuplicate returns an error if another live process has the name of this
 // one. A process that crashed leaves its name behind for a while. So the first
 // owner of the name counts as alive only if it has sent a heartbeat since this
-// process began to check. at is the time at this process, and now at the server.
+// process began to check. at is the time of this process, now that of the registry.
 func (o *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
 	if found != Other {
 		o.holder, o.silent = Peer{}, time.Time{}

@@ -22,8 +22,8 @@ type sums struct {
 }
 
 // publishSums publishes the sums of this node's shards with each heartbeat, until ctx
-// ends. Quotas need them: each node that creates tasks reads the sums of the nodes, which
-// is one call, and not the counts of all shards.
+// ends. Quotas need them: each node that creates tasks reads these sums in one call,
+// instead of the counts of all shards.
 func (o *Member) publishSums(ctx context.Context) {
 	for {
 		pause := time.NewTimer(o.config.UntilNext(o.config.Heartbeat))
@@ -61,10 +61,10 @@ func (o *Member) publish(ctx context.Context) error {
 	return o.registry.Publish(ctx, o.self.Name, data)
 }
 
-// Sums returns the counts of the namespaces that Config.Count of every node counts, in
-// all shards, and the time that they show, at most sumsFresh ago. It returns false unless
-// exactly one node has published each shard since: after a node has died, some are
-// missing for a while, and after a move some are published twice.
+// Sums returns the counts, in all shards, of the namespaces that every node counts, and
+// the time at which the first node began to count, at most sumsFresh ago. It returns false
+// unless exactly one node has published each shard since then: after a node has died, some
+// shards are missing for a while, and after a move some are published twice.
 func (o *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.Millis, whole bool) {
 	published, err := o.registry.Published(ctx)
 	if err != nil {

@@ -26,8 +26,8 @@ type Config struct {
 }
 
 // Store is a store.Store that forgets everything when the process ends. Nothing
-// runs in the background. Lanes, Peek, List, Fire, Reap, Sweep, Counts and
-// Scrub cost O(tasks), and so does a change in a namespace that has quotas.
+// runs in the background. Each read of more than one record costs O(tasks), and so
+// do Reap, Sweep, Scrub, fires, and changes in a namespace that has quotas.
 type Store struct {
 	policy    task.Policy
 	auditKeep time.Duration

@@ -16,8 +16,9 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step
 	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps, urgent: urgent})
 }
 
-// Reap implements store.Reaper, for tests of the contract. Open has reaped the leases of the previous
-// process. Leases of this process are lost only if its dispatcher forgot them.
+// Reap implements store.Reaper, for tests of the contract. Open has reaped the leases
+// of the previous process, and leases of this process are lost only if its dispatcher
+// forgot them.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	left, err := s.reap(ctx, now, now, kernel.Reap{}, limit)
 	return len(left), err

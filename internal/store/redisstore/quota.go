@@ -11,14 +11,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Counts that are used to check a namespace's quotas are at most two seconds old.
-// Owners of shards publish sums (membership.Member.Sums), which other nodes read after
-// quotaFresh. If sums of some shards are missing, they count all shards, at most once
-// in countFresh. This node adds its own changes since then. A namespace can exceed its
-// quota by the changes of other nodes in that time. If this node writes a change while
-// the counts are read, the change can be missing or count twice until the next read. To
-// make writes wait for the read would be exact, but then each claim of the namespace
-// could be late by the time of a read.
+// Counts that are used to check a namespace's quotas are at most two seconds old. The
+// owners of shards publish sums (membership.Member.Sums), and a node that creates tasks
+// reads them again after quotaFresh. If the sums of some shards are missing, it counts
+// all shards, at most once in countFresh. It adds its own changes since then. So a
+// namespace can exceed its quota by the changes of other nodes in that time. If this
+// node writes a change while the counts are read, the change can be missing or count
+// twice until the next read. To make writes wait for the read would be exact, but then
+// each claim of the namespace could be late by the time of a read.
 const quotaFresh, countFresh = 500 * time.Millisecond, time.Second
 
 // quotas holds the usage of the namespaces that have quotas.
