@@ -55,8 +55,8 @@ type purge struct {
 }
 
 // step cancels one page of the tasks of p. After the last page it removes the
-// mark of the queue. The tasks of before the request are in the store when the
-// mark is, so one pass finds all of them.
+// mark of the queue. Tasks that entered the queue before the request are in the
+// store when the mark is, so one pass finds all of them.
 func (w *Worker) step(ctx context.Context, p *purge) error {
 	page, err := w.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {

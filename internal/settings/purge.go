@@ -7,10 +7,10 @@ import (
 )
 
 // PurgeSkew is how far the clock of a caller may be ahead of the store's, or
-// behind it, without an effect on a purge. The mark of a purge lies by PurgeSkew
-// after its request, and its reply comes another PurgeSkew later. So a purge
-// cancels all tasks that were in the queue at the request, and none that enters it
-// after the reply.
+// behind it, without an effect on a purge. The mark of a purge is PurgeSkew later
+// than its request, and the reply comes another PurgeSkew later. So a purge cancels
+// all tasks that were in the queue at the request, and none that enters it after
+// the reply.
 const PurgeSkew = time.Second
 
 // PurgeQueue begins a purge: it cancels, in the background, the tasks that
@@ -41,7 +41,7 @@ func (e PurgeQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error)
 type EndPurge struct {
 	Namespace, Name string
 	Before          task.Millis // the mark of the purge that is done
-	Cancelled       int         // the number of tasks, since the last start of the server, for the audit log
+	Cancelled       int         // the number of tasks cancelled since the server's last start, for the audit log
 }
 
 // Action implements Edit.

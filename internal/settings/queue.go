@@ -46,9 +46,9 @@ type QueueSettings struct {
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
 
-	// PurgeBefore is the mark of the current purge, or 0 if there is none: it
-	// cancels the tasks that entered the queue before this time. Until it is done,
-	// no task of the queue is claimed.
+	// PurgeBefore is the mark of the current purge, which cancels the tasks that
+	// entered the queue before this time. Until the purge is done, no task of the
+	// queue is claimed. Zero means that there is no purge.
 	PurgeBefore task.Millis `json:"purge_before,omitempty"`
 }
 

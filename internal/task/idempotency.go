@@ -75,7 +75,7 @@ type Repeat struct {
 // Target returns the key of the task that the request would make.
 func (c Repeat) Target() Key { return c.Key }
 
-// Action implements Change. A change without effect has no entry in the audit log.
+// Action implements Change. No log has it, because a Repeat changes nothing.
 func (c Repeat) Action() string { return "task.create" }
 
 // Apply returns the present state of the task that the request made. Errors:

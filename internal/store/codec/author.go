@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// actions are the values of Task.ChangedAction. In a record the index and 1 stands
-// for each, so new ones are added at the end.
+// actions are the values of Task.ChangedAction. A record has the index plus 1 in
+// place of the text, so new actions are added at the end.
 var actions = []string{
 	"task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
 	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete",
