@@ -161,7 +161,7 @@ type Authors struct {
 	CreatedBy     string
 	ChangedAt     time.Time // zero: no client has changed it since it was created
 	ChangedBy     string
-	ChangedAction string // as in AuditEntry.Action
+	ChangedAction string // as in AuditEntry.Action, or "task.purge"
 }
 
 // ETag returns the entity tag for IfMatch.

@@ -4,8 +4,8 @@ package wire
 // without a token on a server without tokens. Absent: "default".
 const NamespaceHeader = "Foliot-Namespace"
 
-// ClientHeader says that a person uses the page of the server: then it is "page".
-// The audit log records changes of tasks by people only. It grants nothing.
+// ClientHeader is "page" if a person uses the page of the server, because the audit
+// log records changes of tasks only by people. The header grants nothing.
 const ClientHeader = "Foliot-Client"
 
 // AllNamespaces is the namespace of an operator's token.

@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// EachDelta calls add with what the change of a record from old to t adds to the
-// counts of its queues, and to the number of unfinished occurrences of its schedule.
-// old or t can be nil. A medium adds the deltas in the write of the record.
+// EachDelta calls add with the deltas of counts if a record changes from old to t: those
+// of its queues, and of the unfinished occurrences of its schedule. old or t can be nil.
+// A medium adds the deltas in the write of the record.
 func EachDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 	if key, change := task.Unfinished(old, t); change != 0 {
 		var d task.Counts

@@ -10,9 +10,9 @@
 //   - The registry gives a shard to another node only after the lease of its owner
 //     has ended or has been released.
 //   - A node acts as the owner from the reply of the registry until 11/12 of the
-//     lease have passed since it sent the request, by its monotonic clock and by its
-//     wall clock. The monotonic clock of a machine may stand still while the
-//     machine sleeps; the wall clock may step back.
+//     lease have passed since its request, by its monotonic clock or its wall clock.
+//     It reads both, because the monotonic clock may stand still while the machine
+//     sleeps, and the wall clock may step back.
 //   - So at one instant at most one node acts as the owner, if the registry loses no
 //     write and its clock steps by less than 1/12 of a lease. A store still checks
 //     the owner's id in each write, because a write may be on its way for long.

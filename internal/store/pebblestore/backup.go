@@ -110,8 +110,8 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 }
 
 // checkTables checks that db, the opened copy in dir, knows all tables there. If the end
-// of its manifest is unreadable, Pebble takes the rest for the whole manifest: then the
-// later tables are missing, although the newest change, which is in the log, is there.
+// of its manifest is unreadable, Pebble takes the rest for the whole manifest. Then the
+// later tables are missing, although the newest change is there, in the log.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {

@@ -36,9 +36,9 @@ const (
 //	          Now its requests are answered and the watcher is called.
 //
 // No change is confirmed before it is synced, and every call that has seen an applied
-// change waits too: a request for the newest batch that changed a record it looked at
-// (recent), even if it changed nothing, and a reader for the number that was announced
-// when its read ended.
+// change waits too. A request waits for the newest batch that changed a record it looked
+// at (recent), even if the request changed nothing. A reader waits for the number that
+// was announced when its read ended.
 //
 // Claims are different: if a crash undoes a claim, the task is due again, as it would
 // be after the restart had reaped the lease. So a claim is written without a sync, and

@@ -7,9 +7,9 @@ import (
 )
 
 // disk is the file system that Pebble uses. It sees failures of log operations before
-// Pebble does, calls OnFatal, and stops Pebble where it cannot continue: if Pebble
-// cannot switch to a new log, it panics, and the process would end with a stack trace
-// that names neither the disk nor the directory.
+// Pebble does, calls OnFatal, and stops Pebble where it cannot continue. Otherwise
+// Pebble would panic if it cannot switch to a new log, with a stack trace that names
+// neither the disk nor the directory.
 type disk struct {
 	vfs.FS
 	s *Store

@@ -13,7 +13,7 @@ import (
 
 // sweep removes records after their retention has ended. It begins a new batch, so that
 // the database shows the steps before. It reads only index entries, which contain all
-// that is needed, and removes a series of them as one range, because the next sweep then
+// that is needed. It removes a series of them as one range, because the next sweep then
 // meets one tombstone instead of thousands.
 func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {

@@ -5,10 +5,10 @@
 //
 // The pure transitions of package task decide each change of a task, on the node
 // that received the request. The server only compares and writes
-// (redisconn/scripts/put.lua): each value of a record has a new random stamp, and a
-// record is replaced only if its stamp is still the one that the node has read. The
-// same run writes the index entries, the body and the counts. So a call whose reply
-// was lost can be repeated: if the record has the new stamp, the call was applied. If
+// (redisconn/scripts/put.lua). Each value of a record has a new random stamp, and a
+// record is replaced only if it still has the stamp that the node has read. The same
+// run writes the index entries, the body and the counts. So a call whose reply was
+// lost can be repeated: if the record has the new stamp, the call was applied. If
 // several calls change one record at the same time, one is first, and the others
 // apply their change to the new record. One script for each transition would have
 // repeated the table of transitions in Lua.

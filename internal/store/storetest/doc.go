@@ -1,5 +1,5 @@
-// Package storetest is the contract of internal/task's Store, as tests that run
-// on any store.
+// Package storetest is the contract of store.Store, as tests that run on any
+// store.
 //
 // Run checks rules one by one; a failure prints the broken rule. Differential
 // runs the same random commands on a store and on the reference, and requires

@@ -30,8 +30,8 @@ var (
 const stampLen = 8
 
 // inlineBody is the largest body that is stored in a record. A larger body has its own
-// hash entry, which a claim does not rewrite, but which needs 80 bytes of memory, and
-// two commands: in the append-only file they are as large as two copies of this body.
+// hash entry, which a claim does not rewrite. But the entry needs 80 bytes of memory, and
+// two commands, which are as large in the append-only file as two copies of this body.
 const inlineBody = 128
 
 // valueSpace is the space in which a value is encoded without an allocation.
