@@ -74,7 +74,7 @@ func queueRoutes() []route {
 		{
 			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: settings.ScopeAdmin, tag: "queues",
 			id: "purgeQueue", summary: "Cancel all tasks of a queue",
-			about: "Cancels in the background all tasks that are in the queue at the request and not finished, dead tasks included. The reply takes two seconds. Tasks that enter the queue after it stay. " +
+			about: "Cancels in the background all tasks that are in the queue at the request and not finished, dead tasks included. The reply takes two seconds, and tasks that enter the queue after it stay. " +
 				"Until that is done, no attempt of the queue starts. An attempt under way goes on, and no retry follows it. 404 if the queue has neither settings nor tasks. " +
 				"With expect the unfinished tasks of the queue are counted first. A task that enters the queue between the count and the reply may be cancelled too.",
 			query: []param{expectParam}, headers: []param{ifMatchHeader},

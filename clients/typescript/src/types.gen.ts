@@ -324,7 +324,7 @@ export interface Schedule {
   catchup_limit: number
   /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
   catchup_window: string
-  /** The kind of that change, as in the audit log. */
+  /** The kind of that change: an action of the audit log, or task.purge. */
   changed_action?: string
   /** The time of the last change by a client. Absent: no client has changed it since it was created. */
   changed_at?: string
@@ -508,7 +508,7 @@ export interface Task {
   body_size?: number
   /** The task was cancelled during an attempt: no retry follows. */
   cancel_requested?: boolean
-  /** The kind of that change, as in the audit log. */
+  /** The kind of that change: an action of the audit log, or task.purge. */
   changed_action?: string
   /** The time of the last change by a client. Absent: no client has changed it since it was created. */
   changed_at?: string

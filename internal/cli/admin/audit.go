@@ -25,7 +25,7 @@ type Audit struct {
 // Help shows examples below the usage line.
 func (Audit) Help() string {
 	return `Shows the audit log: what people did, the newest first. Who created a task and who changed it last is in foliot get. Entries never
-change, and are removed when their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
+change. The newest 100,000 stay until their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
 
 Examples:
 

@@ -397,7 +397,7 @@ class Schedule(_Schedule, total=False):
     body_size: int
     """The size of the body of its tasks, in bytes."""
     changed_action: str
-    """The kind of that change, as in the audit log."""
+    """The kind of that change: an action of the audit log, or task.purge."""
     changed_at: str
     """The time of the last change by a client. Absent: no client has changed it since it was created."""
     changed_by: str
@@ -593,7 +593,7 @@ class Task(_Task, total=False):
     cancel_requested: bool
     """The task was cancelled during an attempt: no retry follows."""
     changed_action: str
-    """The kind of that change, as in the audit log."""
+    """The kind of that change: an action of the audit log, or task.purge."""
     changed_at: str
     """The time of the last change by a client. Absent: no client has changed it since it was created."""
     changed_by: str
