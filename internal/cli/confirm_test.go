@@ -57,8 +57,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 		{"cancel --label a=b", "cancel 0 tasks?"},
 		{"retry --all", "retry 0 tasks?"},
 		{"move --all --in 2h", "move 3 tasks?"},
-		{"dead rm --all", "cancel 0 tasks?"},
-		{"dead retry --queue mail", "retry 0 tasks?"},
+		{"cancel --state dead", "cancel 0 tasks?"},
 		{"queue purge mail", "cancel 3 tasks of mail?"},
 	} {
 		_, stderr, code := s.run("y\n", s.words(c.line)...)

@@ -14,7 +14,6 @@ import (
 // trials are the commands that create tasks for their own receiver.
 var trials = map[string][]string{
 	"listen": {"listen", "127.0.0.1:0", "--try", "50ms"},
-	"bench":  {"bench", "--tasks", "20", "--over", "100ms"},
 }
 
 // The server of this test may not call loopback.
@@ -42,9 +41,6 @@ func TestATrialReportsAtOnceWhyItsTaskWaits(t *testing.T) {
 	for name, args := range trials {
 		p := serveHere(t, "--listen", anyPort, "--store", "memory:")
 		queue := "default"
-		if name == "bench" {
-			queue = "foliot-bench"
-		}
 		p.must("queue", "pause", queue)
 		trial := start(t, append([]string{"--server", p.url}, args...)...)
 		for line := ""; !strings.Contains(line, "has not been delivered yet: the queue "+queue+" is paused; foliot queue resume "+queue); {

@@ -57,7 +57,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 		"cancel --state scheduled --schedule= --yes":            "--schedule",
 		"cancel --state scheduled --due-before= --yes":          "--due-before",
 		"cancel --all --yes --namespace ''":                     "--namespace",
-		"dead rm --due-after -1h --reason= --yes":               "--reason",
+		"cancel --due-after -1h --reason= --yes":                "--reason",
 		"export --queue ''":                                     "--queue",
 		"cron add n @daily http://127.0.0.1:9/ --queue ''":      "--queue",
 		"token create --scope write --for ''":                   "--for",

@@ -13,9 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-// taskNoun groups the commands of tasks, which are commands of foliot too.
-const taskNoun = "task"
-
 type manCmd struct{}
 
 // Help shows examples below the usage line.
@@ -131,9 +128,6 @@ func (p *roff) commands(node *kong.Node) {
 	for _, c := range node.Children {
 		switch {
 		case c.Hidden:
-		case c.Name == taskNoun:
-			p.macro("SS", nameOf(c)+" COMMAND")
-			p.text("Runs the command of that name: foliot task ls is foliot ls. " + otherNames(c))
 		case c.Leaf():
 			p.command(c)
 		default:

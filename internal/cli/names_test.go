@@ -24,20 +24,15 @@ func TestOtherNamesRunTheSameCommand(t *testing.T) {
 	s := newSession(t)
 	for _, step := range []struct{ line, names string }{
 		{"create http://127.0.0.1:9/ --in 1h --name a", "a"},
-		{"task add http://127.0.0.1:9/ --in 1h --name b", "b"},
-		{"task create http://127.0.0.1:9/ --in 1h --name c", "c"},
+		{"add http://127.0.0.1:9/ --in 1h --name b", "b"},
+		{"create http://127.0.0.1:9/ --in 1h --name c", "c"},
+		{"list", "a\tscheduled"},
 		{"list", "c\tscheduled"},
-		{"task ls", "c\tscheduled"},
-		{"tasks list", "c\tscheduled"},
 		{"show a", "a"},
-		{"task show a", "a"},
-		{"task move a --in 2h", "a"},
-		{"task run b", "b"},
-		{"task upcoming --until 3h", "a"},
-		{"task due", ""},
+		{"move a --in 2h", "a"},
+		{"run b", "b"},
 		{"delete a", "cancelled a"},
 		{"rm b", "cancelled b"},
-		{"task rm c", "cancelled c"},
 		{"cron create d @daily http://127.0.0.1:9/", "d"},
 		{"cron list", "d"},
 		{"cron show d", "d"},
@@ -52,8 +47,7 @@ func TestOtherNamesRunTheSameCommand(t *testing.T) {
 	}
 }
 
-// A word must not have two meanings, and the commands of foliot task are those
-// of foliot.
+// A word must not have two meanings.
 func TestNoNameIsUsedTwice(t *testing.T) {
 	root := theModel().Node
 	groups := append(root.Children, root)

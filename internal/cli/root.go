@@ -40,15 +40,19 @@ type cli struct {
 	Health healthCmd      `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
 	Listen receive.Listen `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
 
-	tasks.Commands                // also below task
-	Task           tasks.Commands `cmd:"" group:"tasks" aliases:"tasks" help:"The commands above, as task add, task ls …"`
-
+	Add    tasks.Add       `cmd:"" group:"tasks" aliases:"create" help:"Create a task: call a URL at a given time."`
+	Get    tasks.Get       `cmd:"" group:"tasks" aliases:"show" help:"Show one task and its attempts."`
+	Ls     tasks.Ls        `cmd:"" group:"tasks" aliases:"list" help:"List tasks."`
+	Cancel tasks.Cancel    `cmd:"" group:"tasks" aliases:"delete,rm" help:"Cancel tasks."`
+	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
+	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
+	Run    tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry  tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
 	Import transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file of JSON lines."`
 	Export transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
 	Cron cron.Commands `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 
-	Dead      tasks.Dead       `cmd:"" group:"admin" help:"List, retry and remove dead tasks."`
 	Queue     admin.Queue      `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
 	Token     admin.Token      `cmd:"" group:"admin" help:"Manage access tokens."`
 	Whoami    admin.Whoami     `cmd:"" group:"admin" help:"Show the rights of the token in use, and the server."`
@@ -66,8 +70,7 @@ type cli struct {
 	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
-	Bench          receive.Bench `cmd:"" group:"other" help:"Measure how late a server delivers tasks."`
-	VersionCommand versionCmd    `cmd:"" name:"version" group:"other" help:"Print the version."`
+	VersionCommand versionCmd `cmd:"" name:"version" group:"other" help:"Print the version."`
 
 	Completion completion.Script  `cmd:"" group:"other" help:"Print a completion script for a shell."`
 	Complete   completion.Command `cmd:"" hidden:"" group:"other" help:"List the completions of a command line."`

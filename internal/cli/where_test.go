@@ -14,7 +14,7 @@ func TestAnEmptyListOfAnOperatorNamesTheOtherNamespaces(t *testing.T) {
 	token, _, _ := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
 	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
 	const note = "nothing in the namespace default; --namespace chooses another one: shop\n"
-	lines := []string{"ls", "ls -n 0", "ls --sort ended", "dead ls", "dead ls -o json", "dead retry --all --yes", "dead retry --reason gone --dry-run", "cancel --all --yes", "cron ls", "queue ls", "upcoming"}
+	lines := []string{"ls", "ls -n 0", "ls --sort ended", "ls --state dead -o json", "retry --state dead --yes", "retry --reason gone --dry-run", "cancel --all --yes", "cron ls", "queue ls"}
 	printed := func(line string) string {
 		t.Helper()
 		_, stderr, code := s.run("", s.words(line)...)

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// CheckEvery is the interval at which listen --try and bench check due tasks.
+	// CheckEvery is the interval at which listen --try checks its due task.
 	CheckEvery = 200 * time.Millisecond
-	// CheckAfter is how late a callback must be before they check its task.
+	// CheckAfter is how late a callback must be before it checks the task.
 	CheckAfter = 300 * time.Millisecond
 	// unstartedFor is how long a due task may wait for its first attempt before
-	// they ask the server for the reason.
+	// it asks the server for the reason.
 	unstartedFor = time.Second
 )
 

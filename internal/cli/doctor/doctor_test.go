@@ -217,7 +217,7 @@ func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
 	if err := f.dead(t.Context(), api); err != nil {
 		t.Fatal(err)
 	}
-	const rest = ": foliot dead ls shows the reasons\n"
+	const rest = ": foliot ls --state dead --sort ended shows the reasons\n"
 	want := "WARN dead         2 dead tasks of the namespace shop to a.test" + rest +
 		"WARN dead         1 dead task of the namespace shop to the kind k" + rest +
 		"WARN dead         2 more of the namespace shop" + rest

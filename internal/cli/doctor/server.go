@@ -228,10 +228,10 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		f.warn("dead", "%s of the namespace %s to %s: foliot dead ls shows the reasons", wording.Count(byHost[host], "dead task"), f.namespace, host)
+		f.warn("dead", "%s of the namespace %s to %s: foliot ls --state dead --sort ended shows the reasons", wording.Count(byHost[host], "dead task"), f.namespace, host)
 	}
 	if more := dead - int64(listed); more > 0 {
-		f.warn("dead", "%d more of the namespace %s: foliot dead ls shows the reasons", more, f.namespace)
+		f.warn("dead", "%d more of the namespace %s: foliot ls --state dead --sort ended shows the reasons", more, f.namespace)
 	}
 	return nil
 }
@@ -274,6 +274,6 @@ func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable
 	if more := len(found) - namedProblems; more > 0 {
 		rest = fmt.Sprintf(", and others in %d more namespaces", more)
 	}
-	f.warn("dead", "dead tasks: %s%s; foliot dead ls --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
+	f.warn("dead", "dead tasks: %s%s; foliot ls --state dead --sort ended --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
 	return nil
 }

@@ -37,7 +37,7 @@ const CodesHelp = `Exit codes:
        An unknown namespace in --namespace or --for is a failure (1), because the task may exist in another one
   4    conflict: the current state forbids it, or a task or schedule already has that name
   5    the server cannot be reached, or its address needs https:// instead of http://, or the reverse
-  6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: no task was delivered;
+  6    add, get or cron trigger with --wait, listen with --try: the task was not delivered;
        demo: a timer was lost, or another promise was broken
   7    doctor egress: tasks may not call that URL
   8    apply --dry-run: the server differs from the files

@@ -1,3 +1,2 @@
-// Package receive has the commands that receive callbacks: listen prints them,
-// and bench measures them.
+// Package receive has the command foliot listen, which receives callbacks.
 package receive

@@ -75,9 +75,9 @@ func (c *Ls) all(ctx context.Context, con *console.Console, api *client.Client, 
 
 // latestEnded prints the tasks that ended last.
 func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
-	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON"})
+	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON", "LAST ERROR"})
 	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter, LatestEnded: true}, c.Limit, func(t *client.Task) error {
-		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason)
+		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason, lastError(t))
 	})
 	err = errors.Join(err, out.End()) // the tasks that were read before an error are printed
 	if err == nil && more {
@@ -106,6 +106,14 @@ func attemptsOf(t *client.Task) int {
 		return t.Attempts[n-1].Number
 	}
 	return 0
+}
+
+// lastError returns the error of the last attempt, or "".
+func lastError(t *client.Task) string {
+	if n := len(t.Attempts); n > 0 {
+		return t.Attempts[n-1].Error
+	}
+	return ""
 }
 
 // EachTask calls visit with each task that query selects. A limit above 0 is
