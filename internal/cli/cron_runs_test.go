@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func TestAScheduleShowsHowItsLastRunsEnded(t *testing.T) {
@@ -59,52 +57,23 @@ func TestTheLastFiveRunsAreShownTheLatestLast(t *testing.T) {
 // A schedule that fires every second has created 86,400 tasks since yesterday.
 // To find the last runs, the command must not read all of them.
 func TestTheLastRunsAreFoundWithFewRequests(t *testing.T) {
-	last := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	runs := func(n int, before time.Duration) []any {
-		list := []any{}
-		for i := range n {
-			at := wire.FormatTime(last.Add(-before - time.Duration(i)*time.Second))
-			list = append(list, map[string]any{"name": fmt.Sprint("n@", i), "state": "delivered", "due_at": at, "created_at": at, "instant": at})
-		}
-		return list
-	}
-	for name, c := range map[string]struct {
-		found    []int  // tasks at each bound
-		cursor   string // next cursor of each page
-		requests int
-		shown    int
-		before   time.Duration
-	}{
-		"they are dense":     {[]int{5, 0, 0}, "", 1, 5, 0},
-		"some were skipped":  {[]int{2, 5, 0}, "", 2, 5, 0},
-		"there are no more":  {[]int{2, 2, 3}, "", 3, 3, 0},
-		"there is no end":    {[]int{5, 5, 5}, "more", 30, 0, 0},
-		"there was none yet": {[]int{0, 0, 0}, "", 3, 0, 0},
-		"they are retried":   {[]int{5, 5, 5}, "", 3, 5, time.Hour}, // later runs may be finished
-	} {
-		asked := []string{}
+	for cursor, requests := range map[string]int{"": 2, "more": 20} {
+		asked := 0
 		s := newSession(t)
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if !strings.HasSuffix(r.URL.Path, "/tasks") {
-				fmt.Fprintf(w, `{"name": "n", "every": "1s", "last_at": %q, "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, wire.FormatTime(last))
+				_, _ = io.WriteString(w, `{"name": "n", "every": "1s", "task": {"http": {"url": "http://127.0.0.1:9/"}}}`)
 				return
 			}
-			asked = append(asked, r.URL.Query().Get("due_after"))
-			found := c.found[min(len(asked)-1, 2)]
-			_ = json.NewEncoder(w).Encode(map[string]any{"tasks": runs(found, c.before), "next_cursor": c.cursor})
+			asked++
+			fmt.Fprintf(w, `{"tasks": [], "next_cursor": %q}`, cursor)
 		}))
 		s.server = srv.URL
-		out, errs, code := s.run("", "cron", "get", "n")
+		_, errs, code := s.run("", "cron", "get", "n")
 		srv.Close()
-		if code != exit.OK || len(asked) != c.requests || strings.Count(out, "\nrun\t") != c.shown || strings.Contains(errs, "too many") != (c.cursor != "") {
-			t.Errorf("%s: it ended with %d after %d requests: %s%s", name, code, len(asked), out, errs)
-		}
-		if c.shown > 0 && !strings.Contains(out[strings.LastIndex(out, "run\t"):], "("+wire.FormatTime(last.Add(-c.before))+")") {
-			t.Errorf("%s: the latest is not the last:\n%s", name, out)
-		}
-		if asked[0] != "2026-01-02T03:03:59.999Z" {
-			t.Errorf("%s: it began at %s", name, asked[0])
+		if code != exit.OK || asked != requests || strings.Contains(errs, "too many") != (cursor != "") {
+			t.Errorf("it ended with %d after %d requests: %s", code, asked, errs)
 		}
 	}
 }

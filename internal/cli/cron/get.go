@@ -47,7 +47,7 @@ func (c *getCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 		return con.Object(s)
 	}
 	shown := describeSchedule(s)
-	runs, complete, err := lastRuns(ctx, api, s, time.Now())
+	runs, complete, err := lastRuns(ctx, api, s.Name)
 	for _, t := range runs {
 		shown.Add("run", runWords(t))
 	}
@@ -55,7 +55,7 @@ func (c *getCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 		return err
 	}
 	if !complete {
-		con.Notef("the schedule has too many tasks to find the last runs: foliot ls --schedule %s --due-after -1h lists recent ones", s.Name)
+		con.Notef("the schedule has too many tasks to find all of the last runs: foliot ls --schedule %s --due-after -1h lists recent ones", s.Name)
 	}
 	return nil
 }
