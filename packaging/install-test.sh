@@ -195,7 +195,7 @@ run_documented Backups 2
 run_documented Backups 3
 run 'sed -i "s/^listen:.*/listen: 127.0.0.1:8750/" /etc/foliot/foliot.yaml'
 run_documented Backups 4
-run 'foliot context show && foliot cron get nightly-report --namespace shop --context main'
+run 'foliot context ls && foliot cron get nightly-report --namespace shop --context main'
 run_documented 'Opening the server to other machines' 3
 kill "$(cat "$root/run/foliot.pid")"
 leave_root

@@ -116,3 +116,7 @@ func TestEverySettingHasAVariableAndHelp(t *testing.T) {
 		}
 	}
 }
+
+func withoutHelp(flags []*kong.Flag) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f *kong.Flag) bool { return f.Name == "help" })
+}

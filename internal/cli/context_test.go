@@ -122,27 +122,6 @@ func TestTheTokenOfAContextIsSentOnlyToItsServer(t *testing.T) {
 	}
 }
 
-func TestContextShowNamesTheOriginOfEachValue(t *testing.T) {
-	ownContexts(t)
-	s := newSession(t)
-	s.mustBare("context add prod --server https://foliot.example --namespace shop")
-	s.mustBare("context use prod")
-	for line, want := range map[string]string{
-		"context show --context default":            "context\tdefault\tflag\nserver\thttp://127.0.0.1:8750\tdefault\n",
-		"context show --context prod --namespace a": "context\tprod\tflag\nserver\thttps://foliot.example\tcontext prod\nnamespace\ta\tflag\n",
-		"context show --token t -o json": `{"context":{"value":"prod","origin":"current"},"server":{"value":"https://foliot.example","origin":"context","name":"prod"},` +
-			`"namespace":{"value":"mail","origin":"environment","name":"FOLIOT_NAMESPACE"},"token":{"origin":"flag","set":true},`,
-	} {
-		t.Setenv("FOLIOT_NAMESPACE", "mail")
-		if strings.Contains(line, "--context") {
-			t.Setenv("FOLIOT_NAMESPACE", "")
-		}
-		if got := s.mustBare(line); !strings.HasPrefix(got, want) {
-			t.Errorf("foliot %s: got\n%swant\n%s", line, got, want)
-		}
-	}
-}
-
 // A variable of the shell for production must not turn a command for staging
 // into one for production.
 func TestAVariableDoesNotOverrideTheContextOnTheCommandLine(t *testing.T) {
@@ -161,7 +140,6 @@ func TestAVariableDoesNotOverrideTheContextOnTheCommandLine(t *testing.T) {
 		{"ls --context secured", "FOLIOT_NAMESPACE", "mail", exit.Usage},
 		{"ls --context secured", "FOLIOT_TOKEN", "foliot_other", exit.Usage},
 		{"ls --context secured", "FOLIOT_TOKEN_FILE", "other", exit.Usage},
-		{"context show --context staging", "FOLIOT_SERVER", "http://127.0.0.1:1", exit.Usage},
 		{"ls --context staging", "FOLIOT_SERVER", s.server, exit.OK},
 		{"ls --context staging", "FOLIOT_TOKEN_FILE", token, exit.OK}, // the context has no token
 		{"ls --context staging --namespace default", "FOLIOT_NAMESPACE", "mail", exit.OK},

@@ -25,7 +25,7 @@ func TestWithJSONAnErrorIsOneObject(t *testing.T) {
 		{"add http://127.0.0.1:9/ --in 1h --name a -o json", exit.Report{Code: "conflict", ExitCode: 4, Problem: &exit.Problem{Status: 409, Code: "exists", State: "scheduled"}}},
 		{"ls --reason x -o json", exit.Report{Code: "invalid_input", ExitCode: 2, Problem: &exit.Problem{Status: 400, Code: "bad_parameter", Field: "reason"}}},
 		{"ls --limit -1 -o json", exit.Report{Code: "invalid_input", ExitCode: 2, Message: "--limit: -1 is negative; 0 lists all"}},
-		{"lst -o json", exit.Report{Code: "invalid_input", ExitCode: 2, Message: `unknown command lst, did you mean one of "ls", "list"?`, Hint: "see `foliot --help`"}},
+		{"lst -o json", exit.Report{Code: "invalid_input", ExitCode: 2, Message: `unknown command lst, did you mean one of "get", "ls"?`, Hint: "see `foliot --help`"}},
 		{"ls --quue=a --output=json", exit.Report{Code: "invalid_input", ExitCode: 2, Message: `unknown flag --quue, did you mean "--queue"?`, Hint: "see `foliot ls --help`"}},
 		{"-ojson get", exit.Report{Code: "invalid_input", ExitCode: 2, Message: `expected "<name>"`, Hint: "see `foliot get --help`"}},
 		{"ls --server http://127.0.0.1:1 -o json", exit.Report{

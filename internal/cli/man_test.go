@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +15,10 @@ func TestTheManualPageIsValidRoff(t *testing.T) {
 	if _, errs, code := newSession(t).runBare("man"); code != exit.OK || errs != "" {
 		t.Fatal(errs)
 	}
-	page := manPage(quietParser(new(cli)).Model.Node, "1.2.3", "November 27, 2026") // a test binary has no date
+	page, err := manPage(quietParser(new(cli)), "1.2.3", "November 27, 2026") // a test binary has no date
+	if err != nil {
+		t.Fatal(err)
+	}
 	checked := false
 	for _, check := range [][]string{{"groff", "-man", "-ww", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
 		if _, err := exec.LookPath(check[0]); err != nil {
@@ -35,10 +37,20 @@ func TestTheManualPageIsValidRoff(t *testing.T) {
 }
 
 func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
-	root := quietParser(new(cli)).Model.Node
-	page := strings.ReplaceAll(manPage(root, "dev", ""), `\-`, "-")
+	parser := quietParser(new(cli))
+	root, global := parser.Model.Node, parser.Model.Flags
+	page, err := manPage(parser, "dev", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = strings.ReplaceAll(page, `\-`, "-")
+	each(global, func(f *kong.Flag) {
+		if strings.Count(page, "  --"+f.Name)+strings.Count(page, ", --"+f.Name) < 1 {
+			t.Errorf("--%s is missing", f.Name)
+		}
+	})
 	for _, leaf := range root.Leaves(true) {
-		if !strings.Contains(page, `.SS "`+nameOf(leaf)) {
+		if !strings.Contains(page, `.SS "`+nameOf(leaf)+`"`) {
 			t.Errorf("%s is missing", nameOf(leaf))
 		}
 		each(leaf.Flags, func(f *kong.Flag) {
@@ -46,13 +58,6 @@ func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
 				t.Errorf("%s: --%s is missing", nameOf(leaf), f.Name)
 			}
 		})
-	}
-	if strings.Index(page, ".SH \"FLAGS OF EVERY COMMAND") < strings.LastIndex(page, ".SS") {
-		t.Error("the flags of every command come before a command")
-	}
-	_, codes, _ := strings.Cut(page, `.SH "EXIT STATUS"`)
-	if got := regexp.MustCompile(`\\fB(.*)\\fR`).FindAllStringSubmatch(codes, -1); len(got) != 11 || got[10][1] != "130" {
-		t.Errorf("the exit codes are %q", got)
 	}
 }
 
@@ -63,10 +68,8 @@ func each(flags []*kong.Flag, f func(*kong.Flag)) {
 }
 
 func TestTextsAreEscapedForRoff(t *testing.T) {
-	p := &roff{}
-	p.prose(".TH is no request\n'nor this\n\n    -a \\ `b` …\nend")
-	want := "\\&.TH is no request\n\\(aqnor this\n.PP\n.EX\n    \\-a \\e \\(gab\\(ga \\[u2026]\n.EE\nend\n"
-	if p.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", p, want)
+	const text, want = "a\n.TH is no request\n'nor this\n    -a \\ `b` …\n", "a\n\\&.TH is no request\n\\(aqnor this\n    \\-a \\e \\(gab\\(ga \\[u2026]\n"
+	if got := roff(text); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -66,7 +66,6 @@ type cli struct {
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`
-	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
 	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
@@ -124,7 +123,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		panic(err)
 	}
 	parsed.Bind(&flags.Flags)
-	parsed.Bind(demo.Tools{Browse: admin.Browse, Remove: removeRedis})
+	parsed.Bind(demo.Remover(removeRedis))
 	parsed.Bind(connect.Dialer(flags.Client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,11 +18,10 @@ import (
 
 // Context holds the commands for contexts.
 type Context struct {
-	Add  contextAddCmd  `cmd:"" aliases:"create" help:"Add a context: a server, and how to call it."`
-	Use  contextUseCmd  `cmd:"" help:"Make a context the current one."`
-	Ls   contextLsCmd   `cmd:"" aliases:"list" help:"List the contexts."`
-	Show contextShowCmd `cmd:"" aliases:"get" help:"Show the server in use, and where each value comes from."`
-	Rm   contextRmCmd   `cmd:"" aliases:"delete" help:"Remove contexts."`
+	Add contextAddCmd `cmd:"" aliases:"create" help:"Add a context: a server, and how to call it."`
+	Use contextUseCmd `cmd:"" help:"Make a context the current one."`
+	Ls  contextLsCmd  `cmd:"" aliases:"list" help:"List the contexts."`
+	Rm  contextRmCmd  `cmd:"" aliases:"delete" help:"Remove contexts."`
 }
 
 // Help describes contexts below the usage line of foliot context.
@@ -60,7 +58,7 @@ type contextReply struct {
 }
 
 // Run stores the context.
-func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, given *connect.Flags) error {
+func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 	typed := func(flag, value string) string {
 		if !given.Typed[flag] { // a variable sets it
 			return ""
@@ -100,7 +98,7 @@ func (c *contextAddCmd) Run(ctx context.Context, con *console.Console, given *co
 		return err
 	}
 	current := false
-	err := contexts.Update(ctx, func(file *contexts.File) error {
+	err := contexts.Update(func(file *contexts.File) error {
 		if _, exists := file.Contexts[c.Name]; exists && !c.Replace {
 			return exit.With(exit.Conflict, fmt.Errorf("context add %s: it already exists: choose another name, or pass --replace", c.Name))
 		}
@@ -140,9 +138,9 @@ func (contextUseCmd) Help() string {
 }
 
 // Run chooses the current context.
-func (c *contextUseCmd) Run(ctx context.Context, con *console.Console) error {
+func (c *contextUseCmd) Run(con *console.Console) error {
 	var chosen contexts.Context
-	err := contexts.Update(ctx, func(file *contexts.File) error {
+	err := contexts.Update(func(file *contexts.File) error {
 		var known bool
 		if chosen, known = file.Contexts[c.Name]; !known && c.Name != contexts.None {
 			return noContext("use", c.Name, file)
@@ -158,7 +156,7 @@ func (c *contextUseCmd) Run(ctx context.Context, con *console.Console) error {
 	}
 	for _, name := range []string{"FOLIOT_CONTEXT", "FOLIOT_SERVER"} {
 		if os.Getenv(name) != "" {
-			con.Notef("%s is set and overrides the current context: unset it, or see foliot context show", name)
+			con.Notef("%s is set and overrides the current context: unset it, or see foliot whoami", name)
 		}
 	}
 	return con.Resultf(contextReply{c.Name, true, chosen}, "commands now use context %s", c.Name)
@@ -216,10 +214,10 @@ Examples:
 }
 
 // Run removes the contexts, or none of them.
-func (c *contextRmCmd) Run(ctx context.Context, con *console.Console) error {
+func (c *contextRmCmd) Run(con *console.Console) error {
 	removed := make([]contextReply, 0, len(c.Names))
 	wasCurrent := false
-	err := contexts.Update(ctx, func(file *contexts.File) error {
+	err := contexts.Update(func(file *contexts.File) error {
 		for _, name := range c.Names {
 			of, known := file.Contexts[name]
 			if !known {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/contexts"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -14,7 +16,7 @@ type Whoami struct{}
 
 // Help shows examples below the usage line.
 func (Whoami) Help() string {
-	return `Shows the namespace and the scope of the token in use, and the server that replies. "clock ahead" is the distance of the server's
+	return `Shows the URL of the server, the context, the namespace and the scope of the token in use, and the server that replies. "clock ahead" is the distance of the server's
 clock from the clock of this machine. It is negative if the server's clock is behind.
 
 Examples:
@@ -24,7 +26,7 @@ Examples:
 }
 
 // Run prints the caller and the server.
-func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client, given *connect.Flags) error {
 	asked := time.Now()
 	me, err := api.Whoami(ctx)
 	if err != nil {
@@ -33,7 +35,15 @@ func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client)
 	if con.JSON {
 		return con.Object(me)
 	}
+	target, err := given.Target()
+	if err != nil {
+		return err
+	}
 	var rows console.Rows
+	rows.Add("url", target.Server.Value)
+	if target.Context != contexts.None {
+		rows.Add("context", target.Context)
+	}
 	rows.Add("namespace", me.Namespace)
 	rows.Add("scope", string(me.Scope))
 	if me.Operator {

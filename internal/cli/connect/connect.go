@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -117,7 +116,7 @@ func (f *Flags) open(t *Target) (err error) {
 	}
 	transport.TLSClientConfig.GetClientCertificate = identity.get
 	f.transport, f.identity = transport, identity
-	f.noted = &retryNotice{next: &plaintextWarning{next: identity, proxy: transport.Proxy, notes: f.Notes}, notes: f.Notes}
+	f.noted = &plaintextWarning{next: identity, proxy: transport.Proxy, notes: f.Notes}
 	return nil
 }
 
@@ -130,25 +129,6 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 		return "", false, err
 	}
 	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
-}
-
-// HasPage returns the URL of the web page of the server. It fails if the server
-// does not serve the page. Call it after Client.
-func (f *Flags) HasPage(ctx context.Context) (string, error) {
-	page := strings.TrimSuffix(f.target.Server.Value, "/") + "/ui/"
-	request, err := http.NewRequestWithContext(ctx, http.MethodHead, page, nil)
-	if err != nil {
-		return "", err
-	}
-	reply, err := (&http.Client{Transport: f.transport}).Do(request)
-	if err != nil {
-		return "", err
-	}
-	_ = reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s replies %s: the server has no web page, because it runs with --no-ui", page, reply.Status)
-	}
-	return page, nil
 }
 
 // Close ends the idle connections of the client.

@@ -16,32 +16,16 @@ const DefaultServer = "http://127.0.0.1:8750"
 // Target is the server that a command calls: the flags and variables, and for
 // values that are missing there the context.
 type Target struct {
-	Context string // contexts.None: none
-	Current bool   // no flag and no variable names the context
+	Context string // contexts.None: none, or it is for another server
 
 	Server, Namespace, TokenFile, CACert, ClientCert, ClientKey Setting
-
-	// Unused reports that the context is not used, because a flag or a variable
-	// names another server.
-	Unused bool
 }
 
-// Setting is a value of a Target and its origin.
+// Setting is a value of a Target.
 type Setting struct {
-	Value  string
-	Origin Origin
+	Value       string
+	FromContext bool
 }
-
-// Origin is the source of a Setting.
-type Origin int
-
-// The sources of settings.
-const (
-	Unset Origin = iota
-	Given        // by a flag or a variable
-	FromContext
-	ByDefault
-)
 
 // Target returns the server that the flags name. The token, namespace and
 // certificates of a context are used only for the server of this context.
@@ -51,11 +35,11 @@ func (f *Flags) Target() (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Context: cmp.Or(f.Context, file.Current, contexts.None), Current: f.Context == ""}
+	t := &Target{Context: cmp.Or(f.Context, file.Current, contexts.None)}
 	chosen, known := file.Contexts[t.Context]
 	switch {
 	case known || t.Context == contexts.None:
-	case t.Current:
+	case f.Context == "":
 		return nil, usage.Errorf("contexts", "the current context %q does not exist: `foliot context use NAME` chooses another one", t.Context)
 	default:
 		return nil, usage.Errorf("--context", "there is no context %q: `foliot context ls` lists the existing ones", t.Context)
@@ -66,8 +50,7 @@ func (f *Flags) Target() (*Target, error) {
 		}
 	}
 	if f.Server != "" && f.Server != chosen.Server { // another server: the context says nothing about it
-		t.Unused = known
-		chosen = contexts.Context{}
+		chosen, t.Context = contexts.Context{}, contexts.None
 	}
 	t.Server = setting(f.Server, chosen.Server, DefaultServer)
 	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
@@ -107,20 +90,12 @@ func (f *Flags) refuseOverrides(name string, c contexts.Context) error {
 }
 
 func setting(given, fromContext, byDefault string) Setting {
-	switch {
-	case given != "":
-		return Setting{given, Given}
-	case fromContext != "":
-		return Setting{fromContext, FromContext}
-	case byDefault != "":
-		return Setting{byDefault, ByDefault}
-	}
-	return Setting{}
+	return Setting{cmp.Or(given, fromContext, byDefault), given == "" && fromContext != ""}
 }
 
 // place names a setting in an error: the flag, or the context.
 func (t *Target) place(s Setting, flag string) string {
-	if s.Origin == FromContext {
+	if s.FromContext {
 		return "context " + t.Context + ": " + flag
 	}
 	return flag

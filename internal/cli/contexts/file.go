@@ -2,7 +2,6 @@ package contexts
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/foliot/foliot/internal/fileaccess"
@@ -80,14 +77,9 @@ func Read() (*File, error) {
 // Names returns the names of the contexts in their order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Contexts)) }
 
-// lockWait bounds the time that a change waits for the change of another
-// process.
-const lockWait = 5 * time.Second
-
 // Update reads the file, calls change, and writes the result. If change returns
-// an error, the file stays as it was. The changes of several processes follow
-// one another.
-func Update(ctx context.Context, change func(*File) error) error {
+// an error, the file stays as it was. Of two changes at once, one may be lost.
+func Update(change func(*File) error) error {
 	path, err := Path()
 	if err != nil {
 		return err
@@ -100,11 +92,6 @@ func Update(ctx context.Context, change func(*File) error) error {
 			return fmt.Errorf("write the contexts: cannot follow the symbolic link: %w", err)
 		}
 	}
-	unlock, err := lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	f, err := Read()
 	if err != nil {
 		return err
@@ -113,28 +100,6 @@ func Update(ctx context.Context, change func(*File) error) error {
 		return err
 	}
 	return f.write(path)
-}
-
-// lock waits until no other process holds the lock, and takes it. A lock ends
-// with its process.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	for deadline := time.Now().Add(lockWait); ; {
-		held, err := vfs.Default.Lock(path)
-		if err == nil {
-			return func() { _ = held.Close() }, nil
-		}
-		if unusable := new(fs.PathError); errors.As(err, &unusable) { // the file is not locked: it cannot be created
-			return nil, fmt.Errorf("write the contexts: %w", err)
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("write the contexts: lock %s: %w: another process may be changing them: try again", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // write replaces the file. Only this user can read it.
