@@ -30,7 +30,6 @@ func TestARefusalNamesFlagsAndArguments(t *testing.T) {
 		{"audit --action nonsense", "--action: must be one of"},
 		{"queue get a/b", "QUEUE: must consist of"},
 		{"queue get nothing", "there is no queue \"nothing\" in the namespace default: `foliot queue ls` lists the existing ones"},
-		{"queue pause a --until 2020-01-01T00:00:00Z", "--until: must be in the future"},
 		{"queue set m --rate 1e9", "--rate: must be between"},
 		{"queue set m --per-destination -1", "--per-destination: must be between"},
 		{"queue set m --max-attempts 99999999999", "--max-attempts: must be between"},

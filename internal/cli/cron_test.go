@@ -142,13 +142,13 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 func TestARepeatedCrontabImportKeepsSchedulesUnlessItReplacesThem(t *testing.T) {
 	s := newSession(t)
 	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
-	for _, step := range []struct{ text, flags, want, queue string }{
-		{text, " --queue slow", "created 2, replaced 0, skipped 0 existing, refused 0\n", "slow"},
-		{text + "@daily http://127.0.0.1:9/c\n", "", "created 1, replaced 0, skipped 2 existing, refused 0\n", "slow"},
-		{text, " --replace", "created 0, replaced 2, skipped 0 existing, refused 0\n", "default"},
+	for _, step := range []struct{ text, flags, want, overlap string }{
+		{text, " --overlap skip", "created 2, replaced 0, skipped 0 existing, refused 0\n", "skip"},
+		{text + "@daily http://127.0.0.1:9/c\n", "", "created 1, replaced 0, skipped 2 existing, refused 0\n", "skip"},
+		{text, " --replace", "created 0, replaced 2, skipped 0 existing, refused 0\n", "allow"},
 	} {
 		got := s.must(step.text, "cron import - --timezone UTC"+step.flags)
-		if shown := s.must("", "cron get 127.0.0.1-9-a"); !strings.HasSuffix(got, step.want) || !strings.Contains(shown, "queue\t"+step.queue+"\n") {
+		if shown := s.must("", "cron get 127.0.0.1-9-a"); !strings.HasSuffix(got, step.want) || !strings.Contains(shown, "overlap\t"+step.overlap+"\n") {
 			t.Errorf("%q%s: %s%s", step.text, step.flags, got, shown)
 		}
 	}
@@ -158,7 +158,7 @@ func TestARepeatedCrontabImportKeepsSchedulesUnlessItReplacesThem(t *testing.T) 
 func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	s := newSession(t)
 	const text = "*/5 * * * * curl http://127.0.0.1:9/a\n@every 90s curl -m 3 http://127.0.0.1:9/b\n"
-	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --misfire skip --expire-after 4m --queue slow --on-dead https://ops.example/dead --label from=web1"
+	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --on-dead https://ops.example/dead"
 	_, errs, code := s.run(text, s.words(line)...)
 	if code != exit.OK || errs != "" {
 		t.Fatalf("it ended with %d: %s", code, errs)
@@ -166,7 +166,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
 		shown := s.must("", "cron get 127.0.0.1-9-"+name)
 		for _, row := range []string{
-			"timeout\t" + timeout, "overlap\tskip", "misfire\tskip", "expire after\t4m0s", "queue\tslow", "on dead\thttps://ops.example/dead", "from=web1",
+			"timeout\t" + timeout, "overlap\tskip", "on dead\thttps://ops.example/dead",
 		} {
 			if !strings.Contains(shown, row) {
 				t.Errorf("%q is missing in\n%s", row, shown)

@@ -81,7 +81,7 @@ func TestATimeThatAMessageRecommendsIsInTheFuture(t *testing.T) {
 	s := newSession(t)
 	s.addThree()
 	example := regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+\d\d:\d\d)`)
-	for _, line := range []string{"move a", "move a --at tomorrow", "queue pause mail --until tomorrow", "ls --due-before tomorrow", "move --help"} {
+	for _, line := range []string{"move a", "move a --at tomorrow", "ls --due-before tomorrow", "move --help"} {
 		stdout, stderr, _ := s.run("", s.words(line)...)
 		times := example.FindAllString(stdout+stderr, -1)
 		if len(times) == 0 {

@@ -116,7 +116,7 @@ type printedCallback struct {
 }
 
 func TestListenPrintsObjects(t *testing.T) {
-	l := start(t, "listen", "127.0.0.1:0", "-o", "json", "--quiet")
+	l := start(t, "listen", "127.0.0.1:0", "-o", "json")
 	url := urlPattern.FindString(l.line(t, l.stderr))
 	go func() {
 		if resp, err := http.Post(url+"/hook", "text/plain", strings.NewReader("secret")); err == nil {
@@ -127,7 +127,7 @@ func TestListenPrintsObjects(t *testing.T) {
 	if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Method != "POST" || got.Path != "/hook" || got.Body != "" || got.LateMS != nil {
+	if got.Method != "POST" || got.Path != "/hook" || got.Body != "secret" || got.LateMS != nil {
 		t.Errorf("listen printed %+v", got)
 	}
 	http.DefaultClient.CloseIdleConnections()

@@ -31,8 +31,8 @@ import (
 type cli struct {
 	connect.Flags
 
-	Version versionFlag `short:"V" group:"global" help:"Print the version."`
-	Output  string      `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
+	Version kong.VersionFlag `short:"V" group:"global" help:"Print the version."`
+	Output  string           `short:"o" group:"global" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"Print text, or JSON with one object per line."`
 
 	Demo   demo.Demo      `cmd:"" group:"server" help:"Show Foliot at work, with a server of its own."`
 	Serve  serveCmd       `cmd:"" group:"server" help:"Run the server."`
@@ -203,6 +203,7 @@ func newParser(line *cli, file *config.Values) *kong.Kong {
 			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),
 		kong.Bind(file),
+		kong.Vars{"version": thisVersion().String()},
 	}, flags.Readers...)...)
 	parser.Model.HelpFlag.Group = &globalFlags
 	return parser

@@ -1,37 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/cli/console"
 )
 
 type versionCmd struct{}
-
-// versionFlag is the flag --version. It runs the command version in place of the
-// command that was given.
-type versionFlag bool
-
-// BeforeApply is called by kong if the flag is given.
-func (versionFlag) BeforeApply(ctx *kong.Context) error {
-	if _, err := ctx.Apply(); err != nil { // --output
-		return err
-	}
-	con := console.New(nil, ctx.Stdout, ctx.Stderr, false)
-	for _, flag := range ctx.Model.Flags {
-		if flag.Name == "output" {
-			con.JSON = flag.Target.String() == "json"
-		}
-	}
-	err := versionCmd{}.Run(con)
-	if err == nil {
-		ctx.Exit(0) // unwinds the parser, as --help does
-	}
-	return err
-}
 
 // versionReply is the output of -o json.
 type versionReply struct {
@@ -41,12 +18,21 @@ type versionReply struct {
 	Platform string `json:"platform"`
 }
 
+// thisVersion returns the version of this build.
+func thisVersion() versionReply {
+	return versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+}
+
 // Run prints the version of this build.
 func (versionCmd) Run(con *console.Console) error {
-	v := versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return con.Resultf(thisVersion(), "%s", thisVersion())
+}
+
+// String returns the version as the flag --version prints it.
+func (v versionReply) String() string {
 	commit := ""
 	if v.Commit != "" {
 		commit = v.Commit + ", "
 	}
-	return con.Resultf(v, "foliot %s (%s%s, %s)", v.Version, commit, v.Go, v.Platform)
+	return fmt.Sprintf("foliot %s (%s%s, %s)", v.Version, commit, v.Go, v.Platform)
 }

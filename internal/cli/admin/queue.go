@@ -11,7 +11,6 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -166,7 +165,6 @@ func limitWord(d client.Duration) string {
 type queuePauseCmd struct {
 	Queue string        `arg:"" help:"The queue's name."`
 	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
-	Until string        `placeholder:"TIME" help:"Resume the queue at this time: 2030-01-02T15:04:05Z, or a duration from now."`
 }
 
 // Help shows examples below the usage line.
@@ -187,16 +185,8 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *clie
 	switch {
 	case c.For < 0:
 		return usage.Errorf("--for", "%v is negative", c.For)
-	case c.For > 0 && c.Until != "":
-		return usage.Errorf("--for, --until", "pass only one of them")
 	case c.For > 0:
 		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
-	case c.Until != "":
-		var until time.Time
-		if until, err = flags.ParseBound("--until", c.Until, time.Now()); err != nil {
-			return err
-		}
-		q, err = api.Queues.PauseUntil(ctx, c.Queue, until)
 	default:
 		q, err = api.Queues.Pause(ctx, c.Queue)
 	}

@@ -28,7 +28,7 @@ reply, and the error. A terminal shows local times. Other outputs get times in U
 one. With -o json each attempt is an object.
 
 In a store that several servers share, it prints the attempts of the server that replies. That server keeps at most 100 attempts a
-second of a namespace, so on a busy server some are missing, and a note says so.
+second of a namespace, so on a busy server some are missing.
 
 Examples:
 
@@ -56,14 +56,9 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 	if c.Last < 0 || c.Last > maxAttempts {
 		return usage.Errorf("--last", "%d is not between 0 and %d", c.Last, maxAttempts)
 	}
-	me, err := api.Whoami(ctx)
-	if err != nil {
-		return err
-	}
-	f := &attemptFollower{ahead: time.Until(me.Now), seen: map[attemptKey]bool{}}
+	f := &attemptFollower{seen: map[attemptKey]bool{}}
 	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})}
 	for first, failed := true, false; ; first = false {
-		asked := time.Now()
 		list, err := api.Admin.Attempts(ctx, client.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
 		switch refused := new(client.Error); {
 		case ctx.Err() != nil:
@@ -73,12 +68,9 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 		case err != nil && !failed:
 			con.Notef("%s; trying again until Ctrl-C", con.ErrorText(err))
 		case err == nil:
-			fresh, missing := f.next(list, asked)
+			fresh := f.next(list.Attempts)
 			if first {
 				fresh = fresh[len(fresh)-min(c.Last, len(fresh)):]
-			}
-			if missing {
-				con.Notef("some attempts are missing: the server keeps at most 100 a second of a namespace, and forgets all when it restarts")
 			}
 			if err := out.print(fresh); err != nil {
 				return err
@@ -93,11 +85,8 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 
 // attemptFollower finds the attempts of a list that no earlier list had.
 type attemptFollower struct {
-	ahead   time.Duration // of the server's clock
-	asked   time.Time     // for the list before, by the server's clock; zero: none
-	newest  time.Time     // end of the newest attempt so far
-	seen    map[attemptKey]bool
-	missing bool // the list before had a gap
+	newest time.Time // end of the newest attempt so far
+	seen   map[attemptKey]bool
 }
 
 // attemptKey identifies an attempt.
@@ -107,12 +96,10 @@ type attemptKey struct {
 	number          int
 }
 
-// next returns the new attempts of a list, the earliest first. missing reports
-// the beginning of a gap: attempts ended after the list before, and are not in
-// this one.
-func (f *attemptFollower) next(list *client.AttemptList, asked time.Time) (fresh []client.EndedAttempt, missing bool) {
+// next returns the new attempts of a list, the earliest first.
+func (f *attemptFollower) next(list []client.EndedAttempt) (fresh []client.EndedAttempt) {
 	oldest := f.newest.Add(-settleTime)
-	for _, a := range slices.Backward(list.Attempts) {
+	for _, a := range slices.Backward(list) {
 		key := attemptKey{a.At, a.Namespace, a.Task, a.Number}
 		if f.seen[key] || a.At.Before(oldest) {
 			continue
@@ -128,11 +115,7 @@ func (f *attemptFollower) next(list *client.AttemptList, asked time.Time) (fresh
 			delete(f.seen, key)
 		}
 	}
-	gap := !f.asked.IsZero() && (list.Since.After(f.asked) ||
-		len(list.Attempts) == maxAttempts && list.Attempts[maxAttempts-1].At.After(f.asked))
-	missing = gap && !f.missing
-	f.missing, f.asked = gap, asked.Add(f.ahead)
-	return fresh, missing
+	return fresh
 }
 
 // attemptPrinter prints attempts as rows, or as objects with -o json.

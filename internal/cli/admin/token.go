@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
@@ -62,12 +60,12 @@ Examples:
 }
 
 // Run creates a token.
-func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
+func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Expires < 0 {
 		return usage.Errorf("--expires", "%v is negative", c.Expires)
 	}
 	if c.Data != "" {
-		return c.offline(ctx, con, parsed)
+		return c.offline(ctx, con)
 	}
 	namespace := c.For
 	if namespace == operatorWord {
@@ -100,10 +98,10 @@ func printToken(con *console.Console, made client.Token, first bool) error {
 const withRedis = "make a token with `(umask 077; foliot token generate > FILE)`, and pass it to each server with --bootstrap-token-file FILE"
 
 // offline creates the token in a data directory that no server has open.
-func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console, parsed *kong.Context) (err error) {
+func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console) (err error) {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
-		err = flags.CheckStore(parsed, withRedis)
+		err = flags.CheckStore(withRedis)
 	}
 	if err == nil {
 		err = fileaccess.CloseDataDir("--data", dir)

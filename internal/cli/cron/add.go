@@ -26,7 +26,6 @@ type addCmd struct {
 
 	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron resume (default: keep its state)."`
 	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
-	New     bool `hidden:"" help:"Refuse a name that is taken. This is the default."`
 }
 
 // Help shows examples below the usage line.
@@ -107,9 +106,6 @@ func firesWords(s *client.Schedule) string {
 func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
 	if err := checkSchedules(c.Name); err != nil {
 		return s, err
-	}
-	if c.New && c.Replace {
-		return s, usage.Errorf("--new, --replace", "pass only one of them")
 	}
 	if err := c.assignArguments(); err != nil {
 		return s, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +32,6 @@ func (previewCmd) Help() string {
 	return `Shows the instants of a schedule's rule, or of an expression: local time, UTC and day of the week. The instants are those of the
 rule between its start and end, even if they have fired, are skipped or the schedule is paused. An argument with spaces, or one
 that begins with @, is an expression. For an expression, the command also names the days on which clocks skip or repeat its time.
-
-On a terminal, local time and UTC share a column if they are equal. Other outputs always have both columns and the day,
-separated by tabs.
 
 Examples:
 
@@ -151,21 +147,10 @@ func (c *previewCmd) rule(from task.Millis) (r recurrence.Rule, words string, er
 }
 
 // printInstants prints instants as rows of local time, UTC and day of the week.
-// If local time is UTC, a terminal shows it once. Other outputs always have the
-// same columns, for programs.
 func printInstants(con *console.Console, list []client.Instant) error {
-	once := con.OutTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
-	heading := []string{"LOCAL", "UTC", "DAY"}
-	if once {
-		heading = []string{"LOCAL, UTC", "DAY"}
-	}
-	out := con.Table(heading)
+	out := con.Table([]string{"LOCAL", "UTC", "DAY"})
 	for _, i := range list {
-		row := []string{localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()}
-		if once {
-			row = row[1:]
-		}
-		if err := out.Item(i, row...); err != nil {
+		if err := out.Item(i, localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()); err != nil {
 			return err
 		}
 	}

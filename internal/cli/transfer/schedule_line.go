@@ -7,15 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -87,7 +84,7 @@ func readSchedule(text []byte) (l ScheduleLine, err error) {
 	known := json.NewDecoder(bytes.NewReader(text))
 	known.DisallowUnknownFields()
 	if err := known.Decode(&in); err != nil {
-		return l, errors.New(suggesting(strings.TrimPrefix(err.Error(), "json: ")))
+		return l, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if in.Name == "" {
 		return l, errors.New("name: it is missing, and a schedule needs one")
@@ -95,31 +92,6 @@ func readSchedule(text []byte) (l ScheduleLine, err error) {
 	l.Name = in.Name
 	return l, json.Unmarshal(text, &l.Spec)
 }
-
-// unknownInLine matches the error of encoding/json for an unknown field in a
-// schedule's line.
-var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
-
-// suggesting adds the most similar known field to an error about an unknown
-// field.
-func suggesting(text string) string {
-	if m := unknownInLine.FindStringSubmatch(text); m != nil {
-		text += usage.DidYouMean(m[1], fieldsOfLine)
-	}
-	return text
-}
-
-// fieldsOfLine lists the fields of a schedule's line and of its task.
-var fieldsOfLine = func() (names []string) {
-	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.WorkInput](), reflect.TypeFor[wire.Retry]()} {
-		for _, f := range reflect.VisibleFields(t) {
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}()
 
 // PutSchedule creates or changes a schedule. If the namespace's rate is
 // exceeded, it retries until there is room or ctx ends.

@@ -36,7 +36,7 @@ export function Dead(_: { name: string }) {
       <Filters filter={filter} destination={destination} queues={queues.value?.queues ?? []} />
       <ProblemNote problem={queues.problem} />
       <Loaded data={data}>{(all) => <DeadTasks all={all} filter={filter} destination={destination} queues={queues} reload={reload} />}</Loaded>
-      <Command text={foliot('dead', 'ls', ...flags(filter).filter((f) => f !== '--all'))} />
+      <Command text={foliot('ls', '--state=dead', '--sort=ended', ...flags(filter).filter((f) => f !== '--all'))} />
       {destination && <p class="dim">The command has no filter by destination: it lists the dead tasks of all destinations.</p>}
     </>
   )

@@ -7,7 +7,6 @@ import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { ChangeByFilter } from '../../parts/change-by-filter'
-import { Command } from '../../parts/command'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -41,7 +40,6 @@ export function Upcoming(_: { name: string }) {
       </form>
       <Panel title={title}>
         <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} from={query.get('from')} to={query.get('to')} /></>}</Loaded>
-        <Command text={foliot('due', '--until', until, '--step', step, !!queue && '--queue=' + queue)} />
       </Panel>
       <Items queue={queue} until={until} retries={query.has('retries')} from={query.get('from')} to={query.get('to')} />
     </>
@@ -157,8 +155,6 @@ function Items({ queue, until, retries, from, to }: { queue: string; until: stri
           </>
         )
       }}</Loaded>
-      <Command text={foliot('upcoming', '--from', first, '--until', until, ...(queue ? ['--queue=' + queue] : []), ...(retries ? ['--limit', '1000'] : []))} />
-      {retries && <p class="dim">The command lists first attempts too.</p>}
     </Panel>
   )
 }
