@@ -16,8 +16,8 @@ type Whoami struct{}
 
 // Help shows examples below the usage line.
 func (Whoami) Help() string {
-	return `Shows the URL of the server, the context, the namespace and the scope of the token in use, and the server that replies. "clock ahead" is the distance of the server's
-clock from the clock of this machine. It is negative if the server's clock is behind.
+	return `Shows the URL of the server, the context, the namespace and the scope of the token in use, and the server that replies. "clock
+ahead" is the distance of the server's clock from the clock of this machine. It is negative if the server's clock is behind.
 
 Examples:
 
