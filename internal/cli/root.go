@@ -40,19 +40,21 @@ type cli struct {
 	Health healthCmd      `cmd:"" group:"server" help:"Check the server on this machine, for containers."`
 	Listen receive.Listen `cmd:"" group:"server" help:"Receive callbacks and print them, for tests."`
 
-	Add    tasks.Add       `cmd:"" group:"tasks" aliases:"create" help:"Create a task: call a URL at a given time."`
-	Get    tasks.Get       `cmd:"" group:"tasks" aliases:"show" help:"Show one task and its attempts."`
-	Ls     tasks.Ls        `cmd:"" group:"tasks" aliases:"list" help:"List tasks."`
-	Cancel tasks.Cancel    `cmd:"" group:"tasks" aliases:"delete,rm" help:"Cancel tasks."`
-	Move   tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
-	Touch  tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
-	Run    tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry  tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
-	Import transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file of JSON lines."`
-	Export transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
+	Add      tasks.Add       `cmd:"" group:"tasks" aliases:"create" help:"Create a task: call a URL at a given time."`
+	Get      tasks.Get       `cmd:"" group:"tasks" aliases:"show" help:"Show one task and its attempts."`
+	Ls       tasks.Ls        `cmd:"" group:"tasks" aliases:"list" help:"List tasks."`
+	Upcoming tasks.Upcoming  `cmd:"" group:"tasks" help:"List what is due next: tasks, and instants of schedules."`
+	Cancel   tasks.Cancel    `cmd:"" group:"tasks" aliases:"delete,rm" help:"Cancel tasks."`
+	Move     tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
+	Touch    tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
+	Run      tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry    tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
+	Import   transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file of JSON lines."`
+	Export   transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
 
 	Cron cron.Commands `cmd:"" group:"tasks" help:"Manage schedules, which call a URL repeatedly."`
 
+	Dead      tasks.Dead       `cmd:"" group:"admin" help:"List, retry and cancel dead tasks."`
 	Queue     admin.Queue      `cmd:"" group:"admin" help:"Manage queues: limits, pauses, purges."`
 	Token     admin.Token      `cmd:"" group:"admin" help:"Manage access tokens."`
 	Whoami    admin.Whoami     `cmd:"" group:"admin" help:"Show the rights of the token in use, and the server."`
@@ -66,6 +68,7 @@ type cli struct {
 	Backup    transfer.Backup  `cmd:"" group:"admin" help:"Copy all data of a running server into a file."`
 	Restore   transfer.Restore `cmd:"" group:"admin" help:"Create a data directory from a backup."`
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`
+	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
 	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
@@ -123,7 +126,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		panic(err)
 	}
 	parsed.Bind(&flags.Flags)
-	parsed.Bind(demo.Remover(removeRedis))
+	parsed.Bind(demo.Tools{Browse: admin.Browse, Remove: removeRedis})
 	parsed.Bind(connect.Dialer(flags.Client)) // for commands that may run without a server
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)

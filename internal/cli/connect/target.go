@@ -110,3 +110,6 @@ func CheckServer(place, server string) error {
 	}
 	return nil
 }
+
+// Page returns the URL of the web page of the server.
+func (t *Target) Page() string { return strings.TrimSuffix(t.Server.Value, "/") + "/ui/" }

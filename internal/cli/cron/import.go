@@ -37,9 +37,13 @@ type importCmd struct {
 	SkipErrors bool   `help:"Create schedules from the valid lines even if other lines have errors."`
 	Replace    bool   `help:"Replace schedules with the same names. Fields that neither the line nor a flag sets get their defaults."`
 
-	Timeout string  `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time (default: the queue's, or 15s)."`
-	Overlap string  `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
-	OnDead  *string `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
+	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time (default: the queue's, or 15s)."`
+	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
+	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
+	Queue       string   `placeholder:"NAME" help:"The queue of the tasks (default: default)."`
+	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
+	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
 // Help shows examples below the usage line.
@@ -53,9 +57,10 @@ longer than --timeout or the limit of the queue (15s by default).
 If any other line is found, for example with a pipe, a variable, or timeout before curl, the command prints it as an error with
 its number, and creates no schedule.
 
---timeout, --overlap and --on-dead apply to all lines. The time limit of a line overrides --timeout. While the receiver of a frequent
-line is down, its calls accumulate, and are sent when it is back. To avoid this, pass --overlap skip, which creates no call while
-another is unfinished. To set other fields, change the output of --dry-run -o json, and pass it to foliot import.
+Flags set the other properties for all lines: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. The
+time limit of a line overrides --timeout. While the receiver of a frequent line is down, its calls accumulate, and are sent when
+it is back. To avoid this, pass --overlap skip, which creates no call while another is unfinished, or --expire-after, which
+drops late calls.
 
     # name: nightly
     0 21 * * MON-FRI  curl -fsS -X POST -H "X-Shop: 7" https://shop.example/report
@@ -140,14 +145,20 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 	if _, err := cron.LoadZone(cmp.Or(c.Timezone, recurrence.DefaultZone)); err != nil {
 		return s, usage.Errorf("--timezone", "%s", err)
 	}
+	if _, ok := recurrence.ParseMisfire(c.Misfire); !ok && c.Misfire != "" {
+		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", c.Misfire)
+	}
 	if _, ok := recurrence.ParseOverlap(c.Overlap); !ok && c.Overlap != "" {
 		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", c.Overlap)
 	}
-	s.Overlap = client.Overlap(c.Overlap)
+	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(c.Misfire), client.Overlap(c.Overlap), c.Queue
 	if c.OnDead != nil {
 		s.Task.OnDead = cmp.Or(client.NotifyURL(*c.OnDead), client.NoDeadNotice)
 	}
-	if err := (&flags.Task{Timeout: c.Timeout}).Durations(&s.Task); err != nil {
+	if err := (&flags.Task{Timeout: c.Timeout, ExpireAfter: c.ExpireAfter}).Durations(&s.Task); err != nil {
+		return s, err
+	}
+	if s.Task.Labels, err = flags.ParseLabels(c.Label); err != nil {
 		return s, err
 	}
 	probe := s // a valid line with the flags, so that an error names the flag and not each line
@@ -156,7 +167,11 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 	if !errors.As(manifest.CheckSchedule("line", probe, now), &field) {
 		return s, nil
 	}
-	return s, usage.Errorf(wording.FlagName(wording.FieldName(field.Path)), "%s", field.Detail)
+	place := wording.FlagName(wording.FieldName(field.Path))
+	if key, ok := strings.CutPrefix(field.Path, "task.labels"); ok {
+		place = strings.TrimSpace("--label " + strings.TrimPrefix(key, "."))
+	}
+	return s, usage.Errorf(place, "%s", field.Detail)
 }
 
 // read returns the text of the crontab.

@@ -8,10 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,8 +35,11 @@ type Demo struct {
 	Store  string        `placeholder:"URL" help:"Keep the timers in this Redis, under a prefix of their own, which is removed at the end (default: a temporary directory)."`
 }
 
-// Remover removes all keys of a store in Redis, or refuses its URL.
-type Remover func(ctx context.Context, store string) error
+// Tools are functions that need packages of other commands.
+type Tools struct {
+	Browse func(url string) error                        // opens a web page
+	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis, or refuses its URL
+}
 
 // Help shows examples below the usage line.
 func (Demo) Help() string {
@@ -76,7 +77,7 @@ const (
 )
 
 // Run runs the demo.
-func (c *Demo) Run(ctx context.Context, con *console.Console, remove Remover) (err error) {
+func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err error) {
 	switch {
 	case c.Timers < 100 || c.Timers > 100_000:
 		return usage.Errorf("--timers", "%d is not between 100 and 100000", c.Timers)
@@ -93,7 +94,7 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, remove Remover) (e
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
 	}
-	d := &demo{Demo: c, remove: remove, con: con, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
+	d := &demo{Demo: c, Tools: tools, con: con, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
 	defer func() { err = errors.Join(err, d.clean()) }()
 	if err := d.prepare(ctx); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (c *Demo) Run(ctx context.Context, con *console.Console, remove Remover) (e
 // demo is one run.
 type demo struct {
 	*Demo
-	remove   Remover
+	Tools
 	con      *console.Console
 	run      string // unique, in the names of the timers
 	dir      string // of the data
@@ -154,7 +155,7 @@ func (d *demo) clean() (err error) {
 		defer time.AfterFunc(time.Second, func() { d.con.Notef("removing the timers from the Redis") }).Stop()
 		ctx, stop := context.WithTimeout(context.Background(), patience)
 		defer stop()
-		if failed := d.remove(ctx, d.store); failed != nil {
+		if failed := d.Remove(ctx, d.store); failed != nil {
 			err = errors.Join(err, failed, fmt.Errorf("keys of the demo are left in the Redis: remove them with redis-cli --scan --pattern 'demo-%s:*' | xargs redis-cli unlink", d.run))
 		}
 	}
@@ -183,7 +184,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 			sign = "&"
 		}
 		store := d.Store + sign + "prefix=demo-" + d.run
-		if err := d.remove(ctx, store); err != nil { // before keys are written that cannot be removed
+		if err := d.Remove(ctx, store); err != nil { // before keys are written that cannot be removed
 			return err
 		}
 		// For half a minute, a Redis that keeps nothing is good enough.
@@ -197,7 +198,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 	}
 	d.con.Notef("web page: %s/ui/ (--stay keeps it at the end)", d.server.url)
 	if d.con.OutTerm {
-		_ = browse(d.server.url + "/ui/") // without a desktop, the URL is enough
+		_ = d.Browse(d.server.url + "/ui/") // without a desktop, the URL is enough
 	}
 	d.ledger = delivery.NewLedger("demo-"+d.run, d.Timers, time.Now().Add(lead), d.Over)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -471,24 +472,4 @@ func insist(ctx context.Context, call func() error) error {
 			return err
 		}
 	}
-}
-
-// browse opens a URL in the browser of the user. It does not wait for its end.
-func browse(url string) error {
-	command := []string{"xdg-open", url}
-	switch runtime.GOOS {
-	case "darwin":
-		command = []string{"open", url}
-	case "windows":
-		command = []string{"rundll32", "url.dll,FileProtocolHandler", url}
-	default:
-		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return errors.New("this machine has no display")
-		}
-	}
-	started := exec.Command(command[0], command[1:]...)
-	if err := started.Start(); err != nil {
-		return err
-	}
-	return started.Process.Release()
 }

@@ -28,8 +28,10 @@ import (
 type Listen struct {
 	Addr   string        `arg:"" optional:"" default:"127.0.0.1:9000" help:"The address to listen on: host:port, or only a port (default: 127.0.0.1:9000)."`
 	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
+	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this delay (default: at once)."`
 	Count  int           `placeholder:"N" help:"Stop after this many callbacks (default: never). With --try, only the callback of its task counts."`
 	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after this delay. Stop when its callback has come, or print why it was not delivered."`
+	Quiet  bool          `short:"q" help:"Do not print bodies."`
 	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with a secret in @FILE, and answer others with 401. Repeat it for more."`
 }
 
@@ -75,8 +77,8 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if c.Status < 200 || c.Status > 599 {
 		return usage.Errorf("--status", "%d is not between 200 and 599", c.Status)
 	}
-	if c.Count < 0 || c.Try < 0 {
-		return usage.Errorf("--count, --try", "the value must not be negative")
+	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
+		return usage.Errorf("--delay, --count, --try", "the value must not be negative")
 	}
 	addr, err := httpserver.ListenAddr("ADDR", c.Addr)
 	if err != nil {
@@ -215,6 +217,9 @@ const (
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRead)) // an incomplete body is shown too
+	if rc.cmd.Delay > 0 && !console.Pause(r.Context(), rc.cmd.Delay) {
+		return
+	}
 	c := observe(r, arrived, body)
 	status := rc.cmd.Status
 	if len(rc.keys) > 0 && !c.verify(rc.keys, r.Header, arrived, body) {
@@ -237,6 +242,9 @@ func (rc *receiver) show(c callback) bool {
 	own := rc.awaited == "" || c.Task == rc.awaited
 	if own {
 		rc.seen++
+	}
+	if rc.cmd.Quiet {
+		c.Body = ""
 	}
 	_ = rc.con.Resultf(c, "%s", c.line()) // without a reader, the sender still gets its answer
 	rc.came = rc.came || rc.awaited != "" && own

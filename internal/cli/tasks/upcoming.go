@@ -1,0 +1,87 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// Upcoming is the command foliot upcoming.
+type Upcoming struct {
+	From  string        `placeholder:"TIME" help:"List what is due at this time or later: 2030-01-02T15:04:05Z, or a duration from now. 0s leaves out overdue tasks."`
+	Until time.Duration `default:"1h" placeholder:"DURATION" help:"List what is due within this time from now (default: 1h)."`
+	Queue string        `placeholder:"NAME" help:"Only tasks of this queue."`
+	Limit int           `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (Upcoming) Help() string {
+	return `Lists the tasks that are due next, and the next instants of schedules, the earliest first. Overdue tasks come first. A
+terminal shows a table. Other outputs get one line each: due time, name, queue, attempt, URL or kind, and why it is held, separated by
+tabs. With -o json each is an object. The task of an instant does not exist yet: its name is the one that it will have.
+
+An operator that names no namespace sees all.
+
+Examples:
+
+    foliot upcoming
+    foliot upcoming --from 0s
+    foliot upcoming --until 24h --queue mail -n 1000`
+}
+
+// Run prints the list.
+func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if c.Limit < 1 || c.Limit > pageSize {
+		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, pageSize)
+	}
+	if c.Until <= 0 {
+		return usage.Errorf("--until", "%v is not positive", c.Until)
+	}
+	if c.Queue != "" {
+		if err := flags.CheckName("--queue", "queue", c.Queue); err != nil {
+			return err
+		}
+	}
+	query := client.UpcomingQuery{Within: c.Until, Queue: c.Queue, Limit: c.Limit}
+	if c.From != "" {
+		var err error
+		if query.From, err = flags.ParseBound("--from", c.From, time.Now()); err != nil {
+			return err
+		}
+	}
+	list, err := api.Tasks.Upcoming(ctx, query)
+	if err != nil {
+		return err
+	}
+	out := con.Table([]string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"})
+	for _, item := range list.Items {
+		err = out.Item(item, con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
+		if err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, out.End()); err != nil {
+		return err
+	}
+	con.NoteIfEmpty()
+	if list.More {
+		con.Notef("the list is complete until %s; use -n for more", wording.Instant(list.Until))
+	}
+	return nil
+}
+
+// attemptOf returns the next attempt of an item as text.
+func attemptOf(item client.UpcomingItem) string {
+	if item.Instant {
+		return "-"
+	}
+	return strconv.Itoa(max(item.Attempt, 1))
+}
