@@ -177,8 +177,7 @@ type Server struct {
 	dueSamples dueSamples
 	places     chan struct{} // has an element for each handler that runs
 	waiting    waiters
-	lasting    sparselog.Kinds // log lines of lasting failures, by code
-	buffers    sync.Pool       // *bytes.Buffer, for requests and replies
+	buffers    sync.Pool // *bytes.Buffer, for requests and replies
 	stop       chan struct{}
 	stopped    sync.Once // closes stop
 }
@@ -195,8 +194,9 @@ func New(cfg Config, st Store) *Server {
 	}
 	s.store = &boundStore{Store: st}
 	if s.cfg.LogChanges {
-		s.store.changes = s.cfg.Log
+		s.store.changes = s.cfg.Log // each change has a line
 	}
+	s.cfg.Log = sparselog.New(s.cfg.Log)
 	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)

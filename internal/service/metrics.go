@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
@@ -40,7 +40,9 @@ func (s *Service) metricsHandler() http.Handler {
 // settled is called for each attempt after its settlement and after the node has
 // recorded it.
 func (s *Service) settled(e dispatch.Event) {
-	s.refusals.note(e, time.Now())
+	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address
+		s.sparse.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail)
+	}
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/internal/medium/redis"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/outgoing"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
@@ -70,18 +71,18 @@ type Service struct {
 
 	API *api.Server
 
-	cfg      Config
-	log      *slog.Logger
-	metrics  *metrics.Metrics
-	tracer   *tracing.Tracer // nil means no tracing
-	refusals refusals
-	sender   *outgoing.Sender
+	cfg     Config
+	log     *slog.Logger
+	sparse  *slog.Logger // log for lines that may be repeated
+	metrics *metrics.Metrics
+	tracer  *tracing.Tracer // nil means no tracing
+	sender  *outgoing.Sender
 }
 
 // Open opens the store. If a Redis is still loading its file, Open waits for it
 // until ctx ends.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Service, error) {
-	s := &Service{cfg: cfg, log: log, refusals: refusals{log: log}}
+	s := &Service{cfg: cfg, log: log, sparse: sparselog.New(log)}
 	s.metrics = s.newMetrics()
 	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
 	onReap := func(left []*task.Task) {
