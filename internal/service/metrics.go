@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -26,15 +25,6 @@ func (s *Service) newMetrics() *metrics.Metrics {
 		Unsynced: s.cfg.Dir == "",
 		Settings: func() *settings.Settings { return s.Store.Standing().Settings },
 	})
-}
-
-// metricsHandler returns the handler of /metrics, or nil if the configuration
-// disables it.
-func (s *Service) metricsHandler() http.Handler {
-	if !s.cfg.Metrics {
-		return nil
-	}
-	return s.metrics.Handler()
 }
 
 // settled is called for each attempt after its settlement and after the node has

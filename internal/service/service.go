@@ -54,10 +54,8 @@ type Config struct {
 	Lease           time.Duration
 	Grace           time.Duration // zero means no grace
 	BreakerFailures int           // zero means no breaker
-	BreakerMax      time.Duration
 
 	LogChanges  bool         // log the changes of tasks and schedules by clients
-	Metrics     bool         // serve /metrics
 	Page        http.Handler // nil means no web page
 	Connections func() int
 	Certificate func() metrics.Certificate // nil means no TLS
@@ -143,7 +141,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Authenticated: cfg.Authenticated,
 		Observe:       s.metrics.Request,
 		Trace:         tracing.Parent,
-		Metrics:       s.metricsHandler(),
+		Metrics:       s.metrics.Handler(),
 		Page:          cfg.Page,
 		Backup:        s.Backup(),
 		Examine:       s.examine(),
@@ -166,7 +164,6 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 			LeaseFor:        cfg.Lease,
 			Grace:           unlessZero(cfg.Grace),
 			BreakerFailures: unlessZero(cfg.BreakerFailures),
-			BreakerMax:      cfg.BreakerMax,
 			Observe:         s.settled,
 			OnScrub:         s.metrics.Scrubbed,
 			OnSweep:         s.metrics.Swept,
