@@ -47,7 +47,7 @@ func (s *Service) sources() metrics.Sources {
 			d := s.Stats()
 			return metrics.Dispatch{
 				Running: d.Running, Slots: s.cfg.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
-				Hints: d.Hints, Polls: d.Polls, Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
+				Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
 				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
 			}
 		},

@@ -49,7 +49,7 @@ func TestAProgramWithoutFlagsIsNotAdvisedToPassAFlag(t *testing.T) {
 		if len(refusals) != 3 {
 			t.Errorf("refusals: %q", refusals)
 		}
-		for _, text := range append(c.risks(risky), fmt.Sprint(refusals)) {
+		for _, text := range []string{fmt.Sprint(c.risks(risky)), fmt.Sprint(refusals)} {
 			if strings.Contains(text, " --") == embedded {
 				t.Errorf("embedded %v: %s", embedded, text)
 			}
