@@ -74,10 +74,9 @@ type Config struct {
 	// again. Default: the access tokens.
 	Authorize func(*http.Request) *settings.AccessToken
 
-	// Authenticated is called with the namespace and the token id of a request before
-	// it is carried out. The id is "" if no token was required. ctx is the
-	// request's. It must return quickly. Default: none.
-	Authenticated func(ctx context.Context, namespace, token string)
+	// Authenticated is called with the context of an authenticated request before it
+	// is carried out. It must return quickly. Default: none.
+	Authenticated func(context.Context)
 	// Observe is called after each request with the route's path as in OpenAPI
 	// ("other" for no route), the method, the status and the duration. Status 0
 	// means that the connection ended before a reply. It must return quickly.
@@ -226,6 +225,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = out
 	defer func() {
 		out.finish()
+		s.logRequest(r, out, began)
 		if s.cfg.Observe != nil {
 			s.observe(r, out.status, began)
 		}

@@ -230,7 +230,6 @@ func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 // with notices.
 func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
-		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
 			if e.Hint == task.CancelRequested {
 				d.renewNowLocked(e.Key())

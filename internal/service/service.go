@@ -43,7 +43,7 @@ type Config struct {
 	BodyLimit     int
 	Hosts         []string // host names that requests may use
 	ClientAddr    func(*http.Request) netip.Addr
-	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
+	Authenticated func(context.Context) // called for each authenticated request
 
 	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
 	Receivers   *x509.CertPool // the authorities of receivers; nil means those of the system

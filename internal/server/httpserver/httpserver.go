@@ -162,10 +162,7 @@ func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	}
 	s.conns = watchConnections(s.HTTP, cfg.MaxConnections, idleness)
 	s.conns.exempt = func(addr netip.Addr) bool { return within(cfg.Proxies, addr) }
-	// The access log must be next to the API. Spans pass a copy of the request
-	// on, and the API sets the route in the request that it receives.
-	access := accessLog{cfg.Log, ClientAddr(cfg.Proxies)}
-	s.HTTP.Handler = cfg.Trace(access.handler(s.conns.markLastReplies(handler)))
+	s.HTTP.Handler = cfg.Trace(s.conns.markLastReplies(handler))
 	return s
 }
 
