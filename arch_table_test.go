@@ -127,7 +127,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/sparselog",
-		why:  "whether a line is written is a pure function of the time and the lines before: callers have the clock and the log",
+		why:  "it is a handler in front of any log",
 	},
 	{
 		path: "internal/tokenbucket",
@@ -216,7 +216,7 @@ var layers = []layer{
 		why:   "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
-		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/sparselog"},
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/serverclock"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "connections, retries and durability are the same for every script: records, settings and shard leases are above",
 		size: "a write needs its batch, its retry, the master's state and its durability, and each is a method of Servers: a cut would export the fields of Servers",
@@ -317,7 +317,7 @@ var layers = []layer{
 	{
 		path: "internal/node",
 		may: []string{
-			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/store", "internal/task",
+			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
 			"internal/trustedclock", "internal/wire",
 		},
 		tests: []string{"internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/redistest", "internal/store/redisstore"},
@@ -341,7 +341,7 @@ var layers = []layer{
 	},
 	{
 		path:  "internal/server/httpserver",
-		may:   []string{"idle", "internal/fileaccess", "internal/sparselog", "internal/telemetry/metrics", "internal/tokenbucket", "internal/usage"},
+		may:   []string{"idle", "internal/fileaccess", "internal/telemetry/metrics", "internal/tokenbucket", "internal/usage"},
 		tech:  []string{"golang.org/x/net/http2"},                          // its tests speak in frames, as hostile clients do
 		tests: []string{"internal/api", "internal/store", "internal/task"}, // a reply of the API that no client takes
 		why:   "clients are served and bounded here, for any handler",

@@ -236,7 +236,7 @@ func TestListsTakeTurns(t *testing.T) {
 func TestHandlersThatRunAtOnceAreBounded(t *testing.T) {
 	b := new(busy)
 	s := serveBusy(t, b, func(c *api.Config) {
-		c.Authenticated = func(context.Context, string, string) {
+		c.Authenticated = func(context.Context) {
 			defer b.enter()()
 			runtime.Gosched()
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,29 @@ var observedMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", 
 // unrouted replaces a path or method that a client made up. Otherwise clients
 // could create any number of metrics.
 const unrouted = "other"
+
+// sender is the namespace and the token id of an authenticated request. The id is
+// "" if no token was required.
+type sender struct{ namespace, token string }
+
+// logRequest writes a line at level debug for a request that has ended. The line
+// has the route, because the path contains names of tasks. It never has the query.
+func (s *Server) logRequest(r *http.Request, out *response, began time.Time) {
+	if !s.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	line := []slog.Attr{
+		slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Int("status", out.status),
+		slog.Duration("took", time.Since(began)), slog.String("remote", s.cfg.ClientAddr(r).String()),
+	}
+	if out.sender.namespace != "" {
+		line = append(line, slog.String("namespace", out.sender.namespace))
+	}
+	if out.sender.token != "" {
+		line = append(line, slog.String("token_id", out.sender.token))
+	}
+	s.cfg.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", line...)
+}
 
 // observe calls Config.Observe for a request that has ended.
 func (s *Server) observe(r *http.Request, status int, began time.Time) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,7 +198,7 @@ func notAllowed(code, field string, words []string) error {
 // net/http would send 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if s.logsFailure(p, time.Now()) {
+	if isLogged(p) {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}
@@ -242,19 +243,10 @@ const (
 	maxDelayed = 1 << 12
 )
 
-// lastingEvery is the interval at which a lasting failure is logged.
-const lastingEvery = 10 * time.Second
-
-// logsFailure reports whether the reply p to a failed request is logged. A
-// store that stopped or is unreachable has logged the reason itself. A full
-// store refuses every request, so its refusals are logged sparsely.
-func (s *Server) logsFailure(p wire.Problem, now time.Time) bool {
-	switch p.Code {
-	case "capacity", "store_unfit", "durability_not_met":
-		_, ok := s.lasting.Add(p.Code, now, 1, lastingEvery)
-		return ok
-	}
-	return p.Status == http.StatusInternalServerError
+// isLogged reports whether the reply p to a failed request is logged. A store
+// that stopped or is unreachable has logged the reason itself.
+func isLogged(p wire.Problem) bool {
+	return p.Status == http.StatusInternalServerError || slices.Contains([]string{"capacity", "store_unfit", "durability_not_met"}, p.Code)
 }
 
 // crashed replies to a request after a panic of its handler.

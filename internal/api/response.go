@@ -37,6 +37,7 @@ type response struct {
 	control *http.ResponseController
 
 	namespace string // "" until the caller is authenticated
+	sender    sender // for the log
 	reads     bool   // it changes nothing, so it may be refused later
 	running   bool   // it has a place
 	held      int    // bytes counted in Server.replies

@@ -289,14 +289,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
-	if s.cfg.Authenticated != nil && !rt.public {
-		s.cfg.Authenticated(r.Context(), caller.namespace, caller.tokenID())
+	out := w.(*response)
+	if !rt.public {
+		out.sender = sender{caller.namespace, caller.tokenID()}
+		if s.cfg.Authenticated != nil {
+			s.cfg.Authenticated(r.Context())
+		}
 	}
 	query, err := readQuery(r, rt.query)
 	if err != nil {
 		return err
 	}
-	out := w.(*response)
 	if !rt.public {
 		if err := out.account(caller.account(rt), rt.reads()); err != nil {
 			return err

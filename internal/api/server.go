@@ -74,10 +74,9 @@ type Config struct {
 	// again. Default: the access tokens.
 	Authorize func(*http.Request) *settings.AccessToken
 
-	// Authenticated is called with the namespace and the token id of a request before
-	// it is carried out. The id is "" if no token was required. ctx is the
-	// request's. It must return quickly. Default: none.
-	Authenticated func(ctx context.Context, namespace, token string)
+	// Authenticated is called with the context of an authenticated request before it
+	// is carried out. It must return quickly. Default: none.
+	Authenticated func(context.Context)
 	// Observe is called after each request with the route's path as in OpenAPI
 	// ("other" for no route), the method, the status and the duration. Status 0
 	// means that the connection ended before a reply. It must return quickly.
@@ -177,8 +176,7 @@ type Server struct {
 	dueSamples dueSamples
 	places     chan struct{} // has an element for each handler that runs
 	waiting    waiters
-	lasting    sparselog.Kinds // log lines of lasting failures, by code
-	buffers    sync.Pool       // *bytes.Buffer, for requests and replies
+	buffers    sync.Pool // *bytes.Buffer, for requests and replies
 	stop       chan struct{}
 	stopped    sync.Once // closes stop
 }
@@ -195,8 +193,9 @@ func New(cfg Config, st Store) *Server {
 	}
 	s.store = &boundStore{Store: st}
 	if s.cfg.LogChanges {
-		s.store.changes = s.cfg.Log
+		s.store.changes = s.cfg.Log // each change has a line
 	}
+	s.cfg.Log = sparselog.New(s.cfg.Log)
 	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
@@ -226,6 +225,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = out
 	defer func() {
 		out.finish()
+		s.logRequest(r, out, began)
 		if s.cfg.Observe != nil {
 			s.observe(r, out.status, began)
 		}

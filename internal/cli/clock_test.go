@@ -144,7 +144,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	var ahead atomic.Int64
-	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
+	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), BodyLimit: 256 << 10, Concurrency: 1}
 	cfg.Keep.KeepFinished = time.Hour
 	n, err := server.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -36,7 +36,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"completion z":                         "words: zsh",
 		"completion zsh ":                      "words: ",
 		"serve --tls-c":                        "words: --tls-cert --tls-client-ca",
-		"serve --no-":                          "words: --no-ui --no-metrics",
+		"serve --no-":                          "words: --no-ui",
 		"serve --tls-cert ":                    "files: ",
 		"serve --tls-cert=x":                   "files: ",
 		"serve --data ":                        "directories: ",

@@ -48,7 +48,7 @@ func TestAFlagOverridesItsVariableTheFileAndTheDefault(t *testing.T) {
 		"body-limit: 111  # file foliot.yaml:3",
 		"host: [a.example, b.example]  # file foliot.yaml:4",
 		"keep-finished: 24h  # default",
-		"metrics: true  # default",
+		"ui: true  # default",
 		"insecure-listen: false  # default",
 		"# store: not set  # default",
 	} {
@@ -96,12 +96,12 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"host: {a: b}\n", "foliot.yaml:1: host: the value must be a plain value or a list of plain values"},
 		{"host:\n  - a\n  - [b]\n", "foliot.yaml:2: host: line 3: "},
 		{"a: &x 1s\ngrace: *x\n", "foliot.yaml:1: "},
-		{"grace: &x 1s\nbreaker-max: *x\n", "foliot.yaml:2: breaker-max: "},
+		{"grace: &x 1s\nlease: *x\n", "foliot.yaml:2: lease: "},
 		{"body-limit: 1e3\n", `foliot.yaml:1: body-limit: "1e3" is not a number of bytes; write it without a unit, such as 262144`},
 		{"body-limit: 256 KiB\n", `foliot.yaml:1: body-limit: "256 KiB" is not a number of bytes`},
 		{"concurrency: 1.5\n", `foliot.yaml:1: concurrency: "1.5" is not a whole number`},
 		{"body-limit: 99999999999999999999\n", "foliot.yaml:1: body-limit: the number 99999999999999999999 is too large"},
-		{"metrics: maybe\n", `foliot.yaml:1: metrics: "maybe" is neither true nor false`},
+		{"ui: maybe\n", `foliot.yaml:1: ui: "maybe" is neither true nor false`},
 		{"trace-sample: half\n", `foliot.yaml:1: trace-sample: "half" is not a number, such as 0.5`},
 		{"log-level: loud\n", `foliot.yaml:1: log-level: "loud" is not one of debug, info, warn, error`},
 		{"- listen\n", "foliot.yaml:1: a configuration is a list of lines"},
@@ -136,7 +136,7 @@ func TestAnEmptyConfigurationIsTheDefaults(t *testing.T) {
 
 func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 	args := []string{
-		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s", "--no-metrics", "--trace-sample", "0.25",
+		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s", "--no-ui", "--trace-sample", "0.25",
 		"--data", "C:\\odd: # 'dir' \"x\"\nnew\tline", "--insecure-listen", "--keep-dead", "1ms1h", "--log-level", "debug",
 	}
 	printed, errs, code := newSession(t).runBare(append([]string{"config"}, args...)...)
@@ -166,7 +166,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 
 func TestConfigPrintsJSON(t *testing.T) {
 	t.Setenv("FOLIOT_GRACE", "2s")
-	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--no-metrics")
+	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--no-ui")
 	var got map[string]setting
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exit.OK || strings.Count(out, "\n") != 1 {
 		t.Fatalf("%v: %s%s", err, out, errs)
@@ -175,7 +175,7 @@ func TestConfigPrintsJSON(t *testing.T) {
 		"host":        {Value: []any{"a"}, Origin: "file", Name: "foliot.yaml:1"},
 		"concurrency": {Value: 7.0, Origin: "file", Name: "foliot.yaml:2"},
 		"grace":       {Value: "2s", Origin: "environment", Name: "FOLIOT_GRACE"},
-		"metrics":     {Value: false, Origin: "flag"},
+		"ui":          {Value: false, Origin: "flag"},
 		"listen":      {Value: "127.0.0.1:8750", Origin: "default"},
 	} {
 		if diff := cmp.Diff(want, got[key]); diff != "" {

@@ -152,13 +152,6 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	}
 }
 
-func TestMetricsCanBeSwitchedOff(t *testing.T) {
-	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--no-metrics")
-	if status, body := p.fetch("/metrics"); status == http.StatusOK {
-		t.Errorf("%d: %s", status, body)
-	}
-}
-
 func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	batches := make(chan *tracepb.TracesData, 100)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -8,33 +8,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// breakerLines is how many opened breakers, and how many closed ones, are
-// logged in logEvery.
-const breakerLines = 20
-
 // logBreakers logs breakers that opened or closed.
 func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 	for _, c := range changes {
-		message := "breaker closed"
-		if c.Open {
-			message = "breaker opened"
-		}
-		leftOut, ok := d.logs.allow(message, breakerLines)
-		if !ok {
-			continue
-		}
-		attrs := []any{"namespace", c.Namespace, "destination", c.Destination}
+		attrs, reason := []any{"namespace", c.Namespace, "destination", c.Destination}, breakerReason(c.Cause)
 		if c.Open {
 			attrs = append(attrs, "failures", c.Failures, "next_try_in", c.Rest.Round(time.Millisecond).String())
+			d.config.Logger.Warn("breaker opened", append(attrs, reason...)...)
 		} else {
 			attrs = append(attrs, "open_for", c.Lasted.Round(time.Millisecond).String())
-		}
-		attrs = append(attrs, breakerReason(c.Cause)...)
-		attrs = append(attrs, "not_logged_before", leftOut)
-		if c.Open {
-			d.logs.logger.Warn(message, attrs...)
-		} else {
-			d.logs.logger.Info(message, attrs...)
+			d.config.Logger.Info("breaker closed", append(attrs, reason...)...)
 		}
 	}
 }

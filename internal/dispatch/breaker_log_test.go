@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -39,10 +40,10 @@ func TestManyOpeningBreakersAreLoggedSparsely(t *testing.T) {
 		}
 		b.create("late", 30*time.Second, to("flakylate"), slow)
 		b.pass(40 * time.Second)
-		if n := strings.Count(log.String(), "breaker opened"); n != breakerLines+1 {
-			t.Errorf("%d lines, want %d:\n%s", n, breakerLines+1, log.String())
+		if n := strings.Count(log.String(), "breaker opened"); n != sparselog.Most+1 {
+			t.Errorf("%d lines, want %d:\n%s", n, sparselog.Most+1, log.String())
 		}
-		wantLines(t, &log, "destination=flakylate:80", fmt.Sprint("not_logged_before=", 100-breakerLines))
+		wantLines(t, &log, "destination=flakylate:80", fmt.Sprint("not_logged_before=", 100-sparselog.Most))
 	})
 }
 

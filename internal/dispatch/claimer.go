@@ -211,7 +211,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	for _, a := range batch {
 		switch {
 		case a.unexpected: // each poll finds the task again
-			d.logs.add("claim a task", a.refused, "task", a.Key.Name, "namespace", a.Key.Namespace)
+			d.config.Logger.Error("could not claim a task", "task", a.Key.Name, "namespace", a.Key.Namespace, "error", a.refused)
 		case a.refused != nil:
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})

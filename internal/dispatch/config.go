@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -122,7 +123,7 @@ type Config struct {
 	// be wrong. Default: Now.
 	Trusted func() time.Time
 
-	// Logger logs failures, at most once in ten seconds for each kind. Default:
+	// Logger logs failures and breakers sparsely: see package sparselog. Default:
 	// none.
 	Logger *slog.Logger
 }
@@ -146,6 +147,7 @@ func (c Config) withDefaults() Config {
 		c.Trusted = c.Now
 	}
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
+	c.Logger = sparselog.New(c.Logger)
 	return c
 }
 

@@ -51,8 +51,6 @@ type Dispatcher struct {
 	queue   store.DispatchStore
 	deliver Deliver
 	clock   *monotonicClock // read by monotonic
-	logs    sparseLog
-	skips   skips
 
 	unwatchPermits func() // set by requestPermits, called by returnPermits
 
@@ -101,8 +99,6 @@ func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher 
 	}
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, clock: newMonotonicClock(),
-		logs:     sparseLog{logger: c.Logger},
-		skips:    skips{sparseLog{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
 		fires:    make(chan struct{}, 1),
 		refills:  make(chan struct{}, 1),
@@ -234,7 +230,6 @@ func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 // with notices.
 func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
-		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
 			if e.Hint == task.CancelRequested {
 				d.renewNowLocked(e.Key())

@@ -67,7 +67,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		d.logFired(calls, fires[i], r)
 	}
 	for _, s := range skipped {
-		d.skips.log(calls, s)
+		d.logSkipped(calls, s)
 	}
 	return some
 }
@@ -85,6 +85,6 @@ func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 	case r.Err != nil:
 		d.logFailure(ctx, "fire a schedule", r.Err)
 	case r.Task.Recur.Problem != "":
-		d.logs.add("follow a schedule", errors.New(r.Task.Recur.Problem), "schedule", r.Task.ScheduleName(), "namespace", f.Key.Namespace)
+		d.config.Logger.Error("could not follow a schedule", "schedule", r.Task.ScheduleName(), "namespace", f.Key.Namespace, "error", r.Task.Recur.Problem)
 	}
 }

@@ -105,11 +105,11 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 	})
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // no later call repeats it
-			d.logs.add("settle a task", r.Err, "task", batch[i].Key.Name, "namespace", batch[i].Key.Namespace)
+			d.config.Logger.Error("could not settle a task", "task", batch[i].Key.Name, "namespace", batch[i].Key.Namespace, "error", r.Err)
 		}
 	}
 	if stale > 0 && !repeated {
-		d.logs.add("settle outcomes", errors.New("a lease ended before its outcome was settled; its task will be sent again"), "stale", stale)
+		d.config.Logger.Error("leases ended before their outcomes were settled: their tasks will be sent again", "stale", stale)
 	}
 }
 

@@ -9,15 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-const (
-	// countMost bounds how many skipped instants are counted, of one stretch
-	// and of all stretches of a batch. A thousand expressions that did not run
-	// for a year would take longer to count than to fire.
-	countMost = 10_000
-	// missedLogged is how many stretches are logged in logEvery. overlapsLogged
-	// is the same for skips by overlap, which a schedule may have asked for.
-	missedLogged, overlapsLogged = 50, 1
-)
+// countMost bounds how many skipped instants are counted, of one stretch and of
+// all stretches of a batch. A thousand expressions that did not run for a year
+// would take longer to count than to fire.
+const countMost = 10_000
 
 // Skipped counts instants of schedules that created no occurrence, by reason.
 // If very many were skipped at once, not all are counted.
@@ -66,23 +61,9 @@ func (c *counters) skipped(all []stretch) {
 	}
 }
 
-// skips logs which instants schedules skipped. If many schedules skip at once,
-// it logs the first lines and counts the remaining ones.
-type skips struct{ sparseLog }
-
-func (s *skips) log(ctx context.Context, m stretch) {
-	kind, lines := "missed", missedLogged
-	if m.Why == recurrence.SkippedQuota {
-		kind = m.Why
-	}
-	if m.Why == recurrence.SkippedOverlap {
-		kind, lines = m.Why, overlapsLogged
-	}
-	leftOut, ok := s.allow(kind, lines)
-	if !ok {
-		return
-	}
-	s.logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
+// logSkipped logs which instants a schedule skipped.
+func (d *Dispatcher) logSkipped(ctx context.Context, m stretch) {
+	d.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
 		slog.String("schedule", m.schedule.ScheduleName()), slog.String("namespace", m.schedule.Namespace), slog.String("why", m.Why),
-		slog.Time("from", m.From.Time()), slog.Time("until", m.Until.Time()), slog.Int("instants", m.count), slog.Int("not_logged_before", leftOut))
+		slog.Time("from", m.From.Time()), slog.Time("until", m.Until.Time()), slog.Int("instants", m.count))
 }

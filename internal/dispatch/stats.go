@@ -24,7 +24,6 @@ type Stats struct {
 	Fired   uint64 // occurrences that schedules created
 	Skipped Skipped
 
-	Hints uint64 // entries that hints of the store carried
 	Polls uint64
 
 	Running int // claimed and not settled

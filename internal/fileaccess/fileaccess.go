@@ -230,53 +230,31 @@ func placeProblem(dir string, mayWrite func(dir string) error) string {
 		if a, known := accessOf(info); known {
 			owner = userName(a.owner)
 		}
-		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", cannot, path, owner, self, placeRemedy(dir, self, missing, path == dir && isHidden(dir)))
+		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", cannot, path, owner, self, placeRemedy(dir, self, owner, missing))
 	}
 }
 
 // placeRemedy returns the remedy if self may not write to dir, or may not create
 // it. Only a missing or empty directory, or a store, may get another owner: files
-// of other programs must keep theirs. A store is closed to other users, so self
-// may not be able to see that dir is a store. Then the command checks that first.
-func placeRemedy(dir, self string, missing, hidden bool) string {
-	command := ""
+// of other programs must keep theirs.
+func placeRemedy(dir, self, owner string, missing bool) string {
 	switch {
 	case missing:
-		command = "install -d -m 700 -o " + self + " " + usage.ShellWord(dir)
+		return "Run `install -d -m 700 -o " + self + " " + usage.ShellWord(dir) + "` as root, or name another directory"
 	case isFresh(dir), marker.Marked(dir):
-		command = "chown -R " + self + " " + usage.ShellWord(dir)
-	case hidden:
-		command = "test -e " + usage.ShellWord(marker.Of(dir)) + " && chown -R " + self + " " + usage.ShellWord(dir)
-		return "If it is a store, its tasks stay in it: run `" + command + "` as root. Otherwise name another directory"
-	default:
-		return "Name another directory"
+		return "Run `chown -R " + self + " " + usage.ShellWord(dir) + "` as root, or name another directory"
 	}
-	return "Run `" + command + "` as root, or name another directory"
-}
-
-// isHidden reports whether this process may not list dir.
-func isHidden(dir string) bool {
-	f, err := os.Open(dir)
-	if err == nil {
-		f.Close()
-	}
-	return errors.Is(err, fs.ErrPermission)
+	return "Name another directory. If it is a store, run the command as " + owner + ", or give the store to " + self
 }
 
 // Placed returns err as a usage.Error that names the flag in two cases: the
 // directory contains files of another program, or files that this process may
 // not open. It returns other errors unchanged.
 func Placed(flag string, err error) error {
-	var denied *fs.PathError
 	switch {
 	case errors.Is(err, marker.ErrForeign):
 		return usage.Errorf(flag, "%v", err)
-	case errors.Is(err, fs.ErrPermission) && errors.As(err, &denied):
-		// Only a store of this user may get another owner for its files: other
-		// users need their own stores, and other programs their files.
-		if dir := filepath.Dir(denied.Path); marker.Marked(dir) && ownerOf(dir) == os.Geteuid() {
-			return usage.Errorf(flag, "%v: another user owns the file. Run `chown -R %s %s` as root", err, userName(os.Geteuid()), usage.ShellWord(dir))
-		}
+	case errors.Is(err, fs.ErrPermission):
 		return usage.Errorf(flag, "%v: this process runs as %s, so run the command as the user that owns the store", err, userName(os.Geteuid()))
 	}
 	return err

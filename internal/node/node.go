@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/medium"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trustedclock"
@@ -33,7 +34,7 @@ type Node struct {
 	opened      *medium.Opened
 	config      Config
 	log         *slog.Logger
-	deaths      deaths
+	sparse      *slog.Logger                      // log for lines that may be repeated
 	notify      atomic.Pointer[func(...task.Key)] // see OnChange
 	dispatch    *dispatch.Dispatcher
 	maintenance *maintenance.Worker
@@ -42,11 +43,11 @@ type Node struct {
 // Open opens the store. If the medium is not ready, Open waits for it until ctx
 // ends. Open replaces c.OnFatal.
 func Open(ctx context.Context, m medium.Medium, c medium.Config) (*Node, error) {
-	n := &Node{log: c.Logger, Fatal: make(chan error, 1), deaths: deaths{log: c.Logger}}
+	n := &Node{log: c.Logger, Fatal: make(chan error, 1), sparse: sparselog.New(c.Logger)}
 	reap := c.OnReap
 	c.OnReap = func(left []*task.Task) {
 		for _, t := range left {
-			n.deaths.note(t)
+			logDeath(n.sparse, t)
 		}
 		if reap != nil {
 			reap(left)
@@ -130,7 +131,7 @@ func (n *Node) changed(keys ...task.Key) {
 
 // settled is called for each attempt after its settlement.
 func (n *Node) settled(e dispatch.Event) {
-	n.deaths.note(e.After)
+	logDeath(n.sparse, e.After)
 	n.Attempts.Note(task.FloorMillis(n.Now()), e.Claimed, &e.Outcome, e.After)
 	if observe := n.config.Dispatch.Observe; observe != nil {
 		observe(e)
@@ -217,6 +218,5 @@ func (n *Node) Failure(err error) error {
 // Close closes the store. It must not be called before Deliver and Maintain
 // have returned.
 func (n *Node) Close() error {
-	n.deaths.flush()
 	return n.Store.Close()
 }

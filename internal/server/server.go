@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	}
 	s.Node.Connect(ctx, s.tracer)
 	s.http = httpserver.New(s.listener, s.Node.API, httpserver.Config{
-		Certs: s.certs, MaxConnections: s.files.clients, Idle: cfg.Idle, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
+		Certs: s.certs, MaxConnections: s.files.clients, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
 	})
 	return s, nil
 }
@@ -140,8 +140,8 @@ func (s *Server) nodeConfig() service.Config {
 		BodyLimit: s.cfg.BodyLimit, Hosts: s.cfg.Hosts, ClientAddr: httpserver.ClientAddr(s.cfg.Proxies), Authenticated: httpserver.Authenticated,
 		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Receivers: s.cfg.Receivers, Private: s.cfg.Private(),
 		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
-		BreakerFailures: s.cfg.BreakerFailures, BreakerMax: s.cfg.BreakerMax,
-		Metrics: s.cfg.Metrics, LogChanges: s.cfg.Changes, Connections: func() int { return s.http.Connections() },
+		BreakerFailures: s.cfg.BreakerFailures,
+		LogChanges:      s.cfg.Changes, Connections: func() int { return s.http.Connections() },
 	}
 	if s.cfg.UI {
 		cfg.Page = page.Handler()

@@ -19,7 +19,7 @@ import (
 
 // testConfig returns the configuration of a server in memory, on any port.
 func testConfig() config.Config {
-	return config.Config{Addr: anyPort, BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
+	return config.Config{Addr: anyPort, BodyLimit: 256 << 10, Concurrency: 1}
 }
 
 // runNode runs a server in this process until the test ends. prepare may change

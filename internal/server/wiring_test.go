@@ -75,7 +75,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 		opens    bool
 	}{{1, true}, {0, false}} {
 		cfg := testConfig()
-		cfg.BreakerFailures, cfg.BreakerMax = c.failures, time.Hour
+		cfg.BreakerFailures = c.failures
 		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
 		servertest.Eventually(t, "a few failures", func() bool { return n.Node.Stats().Failed > uint64(12*(1-c.failures)) })
@@ -85,7 +85,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 
 func TestTheLogNamesDeadTasksAndOpenBreakers(t *testing.T) {
 	cfg, j := testConfig(), servertest.NewJournal()
-	cfg.BreakerFailures, cfg.BreakerMax = 1, time.Hour
+	cfg.BreakerFailures = 1
 	n := runNodeWith(t, cfg, j.Logger(), nil)
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"max_attempts": 1}}`)
 	j.Await(t, `msg="a task died" namespace=default queue=default task=a`)
@@ -94,7 +94,7 @@ func TestTheLogNamesDeadTasksAndOpenBreakers(t *testing.T) {
 
 func TestMetricsShowTheCertificate(t *testing.T) {
 	cfg, files := testConfig(), servertest.NewAuthority(t).Files(servertest.InAYear())
-	cfg.Metrics, cfg.TLS = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
+	cfg.TLS = httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
 	n.Node.API.ServeHTTP(w, r)

@@ -34,14 +34,14 @@ func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	n, err := Open(t.Context(), Config{Dir: dir, Metrics: true, Collector: func() []string { return nil }}, slog.New(slog.DiscardHandler))
+	n, err := Open(t.Context(), Config{Dir: dir, Collector: func() []string { return nil }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Connect(t.Context(), nil)
 	defer n.Close()
 	w := httptest.NewRecorder()
-	n.metricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+	n.metrics.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
 	if want := "\nfoliot_reclaims_total 1\n"; !strings.Contains(w.Body.String(), want) {
 		t.Errorf("the metrics lack %q:\n%s", want, w.Body)
 	}

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
-	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
@@ -28,19 +27,12 @@ func (s *Service) newMetrics() *metrics.Metrics {
 	})
 }
 
-// metricsHandler returns the handler of /metrics, or nil if the configuration
-// disables it.
-func (s *Service) metricsHandler() http.Handler {
-	if !s.cfg.Metrics {
-		return nil
-	}
-	return s.metrics.Handler()
-}
-
 // settled is called for each attempt after its settlement and after the node has
 // recorded it.
 func (s *Service) settled(e dispatch.Event) {
-	s.refusals.note(e, time.Now())
+	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address
+		s.sparse.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail)
+	}
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
@@ -55,7 +47,7 @@ func (s *Service) sources() metrics.Sources {
 			d := s.Stats()
 			return metrics.Dispatch{
 				Running: d.Running, Slots: s.cfg.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
-				Hints: d.Hints, Polls: d.Polls, Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
+				Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
 				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
 			}
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/internal/medium/redis"
 	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/outgoing"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
@@ -42,7 +43,7 @@ type Config struct {
 	BodyLimit     int
 	Hosts         []string // host names that requests may use
 	ClientAddr    func(*http.Request) netip.Addr
-	Authenticated func(ctx context.Context, namespace, token string) // called for each authenticated request
+	Authenticated func(context.Context) // called for each authenticated request
 
 	Allow, Deny []netip.Prefix // addresses that tasks are allowed to call, or must not call
 	Receivers   *x509.CertPool // the authorities of receivers; nil means those of the system
@@ -53,10 +54,8 @@ type Config struct {
 	Lease           time.Duration
 	Grace           time.Duration // zero means no grace
 	BreakerFailures int           // zero means no breaker
-	BreakerMax      time.Duration
 
 	LogChanges  bool         // log the changes of tasks and schedules by clients
-	Metrics     bool         // serve /metrics
 	Page        http.Handler // nil means no web page
 	Connections func() int
 	Certificate func() metrics.Certificate // nil means no TLS
@@ -70,18 +69,18 @@ type Service struct {
 
 	API *api.Server
 
-	cfg      Config
-	log      *slog.Logger
-	metrics  *metrics.Metrics
-	tracer   *tracing.Tracer // nil means no tracing
-	refusals refusals
-	sender   *outgoing.Sender
+	cfg     Config
+	log     *slog.Logger
+	sparse  *slog.Logger // log for lines that may be repeated
+	metrics *metrics.Metrics
+	tracer  *tracing.Tracer // nil means no tracing
+	sender  *outgoing.Sender
 }
 
 // Open opens the store. If a Redis is still loading its file, Open waits for it
 // until ctx ends.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Service, error) {
-	s := &Service{cfg: cfg, log: log, refusals: refusals{log: log}}
+	s := &Service{cfg: cfg, log: log, sparse: sparselog.New(log)}
 	s.metrics = s.newMetrics()
 	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
 	onReap := func(left []*task.Task) {
@@ -142,7 +141,7 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 		Authenticated: cfg.Authenticated,
 		Observe:       s.metrics.Request,
 		Trace:         tracing.Parent,
-		Metrics:       s.metricsHandler(),
+		Metrics:       s.metrics.Handler(),
 		Page:          cfg.Page,
 		Backup:        s.Backup(),
 		Examine:       s.examine(),
@@ -165,7 +164,6 @@ func (s *Service) Connect(ctx context.Context, tracer *tracing.Tracer) {
 			LeaseFor:        cfg.Lease,
 			Grace:           unlessZero(cfg.Grace),
 			BreakerFailures: unlessZero(cfg.BreakerFailures),
-			BreakerMax:      cfg.BreakerMax,
 			Observe:         s.settled,
 			OnScrub:         s.metrics.Scrubbed,
 			OnSweep:         s.metrics.Swept,

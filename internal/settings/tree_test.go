@@ -109,7 +109,7 @@ func TestAnEditCostsTheSameHoweverManySettingsThereAre(t *testing.T) {
 	}
 	few, many := cost(NewSettings()), cost(NewSettings(records...))
 	t.Logf("three edits allocate %d bytes beside few settings, %d beside %d", few, many, len(records))
-	if many > 64<<10 {
+	if many > 128<<10 {
 		t.Errorf("three edits allocate %d bytes", many)
 	}
 }

@@ -188,7 +188,7 @@ func (d *demo) prepare(ctx context.Context) (err error) {
 			return err
 		}
 		// For half a minute, a Redis that keeps nothing is good enough.
-		d.store, d.server.args = store, append(d.server.args, "--store", store, "--redis-unsafe-persistence")
+		d.store, d.server.args = store, append(d.server.args, "--store", store, "--redis-unsafe")
 	}
 	if err := d.server.start(ctx); err != nil {
 		return err

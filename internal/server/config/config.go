@@ -25,7 +25,6 @@ type Config struct {
 	Hosts          []string
 	TLS            httpserver.TLSFiles
 	Proxies        []netip.Prefix // trusted to name the client of a request
-	Idle           time.Duration  // the time after which a connection without a request is closed
 	BootstrapToken string         // the file with the first token, or ""
 	Insecure       bool           // the operator accepts to listen without tokens or TLS
 
@@ -41,11 +40,9 @@ type Config struct {
 	Concurrency     int
 	Lease           time.Duration
 	BreakerFailures int // zero means no breaker
-	BreakerMax      time.Duration
 	Grace           time.Duration
 
 	UI      bool
-	Metrics bool
 	Changes bool   // log the changes of tasks and schedules
 	OTLP    string // empty means no tracing
 	Sample  float64
@@ -59,10 +56,10 @@ const MaxConcurrency = 1_000_000
 func (f *Flags) Resolve() (cfg Config, err error) {
 	cfg = Config{
 		Hosts: f.Host, TLS: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
-		Idle: f.IdleTimeout, BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
+		BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
 		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
-		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, BreakerMax: f.BreakerMax, Grace: f.Grace,
-		UI: f.UI, Metrics: f.Metrics, Changes: f.LogChanges, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
+		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, Grace: f.Grace,
+		UI: f.UI, Changes: f.LogChanges, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
 	}
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
@@ -183,12 +180,10 @@ func (f *Flags) checkDurations() error {
 		value       time.Duration
 		least, most time.Duration
 	}{
-		{"--idle-timeout", f.IdleTimeout, time.Second, 24 * time.Hour},
 		{"--keep-finished", f.KeepFinished, time.Second, task.MaxDuration},
 		{"--keep-dead", f.KeepDead, time.Second, task.MaxDuration},
 		{"--audit-keep", f.AuditKeep, time.Second, task.MaxDuration},
 		{"--lease", f.Lease, time.Second, time.Hour},
-		{"--breaker-max", f.BreakerMax, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.most {
 			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, d.least, d.most)

@@ -2,10 +2,8 @@ package config
 
 import (
 	"crypto/rand"
-	"math"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,17 +24,15 @@ type Sharing struct {
 	shards     int // zero means that it is not set
 	lease      time.Duration
 	durability redisstore.Durability
-	replicas   int   // zero means none; a negative number means at least one, after the master had one
-	memory     int64 // bytes; zero means that it is not set
+	replicas   int // zero means none; a negative number means at least one, after the master had one
 
-	unsafeEviction, unsafePersistence bool
+	unsafe bool
 }
 
 // StoreConfig translates r for the store.
 func (r Sharing) StoreConfig() redisstore.Config {
 	c := redisstore.Config{
-		Node: r.node, Shards: r.shards, ShardLease: r.lease, Durability: r.durability, Replicas: r.replicas, Memory: r.memory,
-		UnsafeEviction: r.unsafeEviction, UnsafePersistence: r.unsafePersistence,
+		Node: r.node, Shards: r.shards, ShardLease: r.lease, Durability: r.durability, Replicas: r.replicas, Unsafe: r.unsafe,
 	}
 	switch { // in redisstore.Config, 0 means the default
 	case r.replicas == 0:
@@ -53,7 +49,6 @@ const (
 	minShardLease = 500 * time.Millisecond
 	maxShardLease = 10 * time.Minute // a minute without a heartbeat is already long
 	maxReplicas   = 100
-	minMemory     = 1 << 20
 )
 
 // nodeName matches valid names of servers. They need no quotes in keys, URLs
@@ -65,7 +60,7 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 	r := Sharing{
 		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
-		unsafeEviction: f.RedisUnsafeEviction, unsafePersistence: f.RedisUnsafePersistence,
+		unsafe: f.RedisUnsafe,
 	}
 	u, err := redisurl.Parse(f.Store)
 	if err != nil {
@@ -86,13 +81,6 @@ func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
 		return nil, r, usage.Errorf("--redis-replicas", "%d is not between -1 and %d", r.replicas, maxReplicas)
 	case r.replicas > 0 && r.durability != redisstore.Strict:
 		return nil, r, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
-	}
-	if f.RedisMemory != "" {
-		n, ok := parseSize(f.RedisMemory)
-		if !ok || n < minMemory {
-			return nil, r, usage.Errorf("--redis-memory", "%q is not a size of at least 1mb, such as 512mb, 4gb or 4294967296", f.RedisMemory)
-		}
-		r.memory = n
 	}
 	if r.node == "" {
 		r.node = inventNode()
@@ -129,50 +117,13 @@ func (f *Flags) checkNoRedis() error {
 		{"--shard-lease", f.ShardLease != 6*time.Second},
 		{"--durability", f.Durability != string(redisstore.Default)},
 		{"--redis-replicas", f.RedisReplicas != -1},
-		{"--redis-memory", f.RedisMemory != ""},
-		{"--redis-unsafe-eviction", f.RedisUnsafeEviction},
-		{"--redis-unsafe-persistence", f.RedisUnsafePersistence},
+		{"--redis-unsafe", f.RedisUnsafe},
 	} {
 		if flag.said {
 			return usage.Errorf(flag.name, "this flag is for servers that share a Redis: pass its URL with --store, such as redis://127.0.0.1:6379")
 		}
 	}
 	return nil
-}
-
-// sizes are the units of Redis's own configuration.
-var sizes = []struct {
-	unit  string
-	bytes int64
-}{
-	{"kb", 1 << 10},
-	{"mb", 1 << 20},
-	{"gb", 1 << 30},
-	{"tb", 1 << 40},
-	{"k", 1e3},
-	{"m", 1e6},
-	{"g", 1e9},
-	{"t", 1e12},
-	{"b", 1},
-	{"", 1},
-}
-
-// parseSize parses a number of bytes as Redis does: 1gb is 1024 times 1mb, and
-// 1g is 1000 times 1m.
-func parseSize(text string) (n int64, ok bool) {
-	text = strings.ToLower(strings.TrimSpace(text))
-	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
-	for _, s := range sizes {
-		if s.unit != text[len(digits):] {
-			continue
-		}
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/s.bytes {
-			return 0, false
-		}
-		return n * s.bytes, true
-	}
-	return 0, false
 }
 
 // RedisAt returns the servers of url, or of --store if url is "", and the

@@ -11,32 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
-func TestSizesAreRedissOwn(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1048576": 1 << 20, "4gb": 4 << 30, "4GB": 4 << 30, "4g": 4e9, "512mb": 512 << 20, "1tb": 1 << 40, "100b": 100, " 1k ": 1000,
-		"": -1, "gb": -1, "-1": -1, "1.5gb": -1, "1 gb": -1, "1gib": -1, "9999999tb": -1, "9223372036854775808": -1,
-	} {
-		if n, ok := parseSize(text); ok != (want >= 0) || ok && n != want {
-			t.Errorf("%q is %d, %v, want %d", text, n, ok, want)
-		}
-	}
-}
-
-func FuzzSize(f *testing.F) {
-	for _, s := range []string{"4gb", "1048576", "12k", "9999999tb", "", "kb"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if n, ok := parseSize(text); n < 0 || !ok && n != 0 {
-			t.Errorf("%q is %d, %v", text, n, ok)
-		}
-	})
-}
-
 func TestTheStoreGetsTheFlags(t *testing.T) {
 	f := Flags{
-		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisMemory: "4gb",
-		RedisUnsafeEviction: true, RedisUnsafePersistence: true,
+		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisUnsafe: true,
 	}
 	for said, heard := range map[int]int{-1: 0, 0: -1, 2: 2} {
 		f.RedisReplicas = said
@@ -45,8 +22,7 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := redisstore.Config{
-			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Memory: 4 << 30,
-			UnsafeEviction: true, UnsafePersistence: true,
+			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Unsafe: true,
 		}
 		if got := r.StoreConfig(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			t.Errorf("--redis-replicas %d is %+v", said, got)

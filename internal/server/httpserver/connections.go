@@ -225,8 +225,8 @@ func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	return evicted
 }
 
-// markAuthenticated records that a request with this context was authenticated.
-func markAuthenticated(ctx context.Context) {
+// Authenticated records that a request with this context was authenticated.
+func Authenticated(ctx context.Context) {
 	if client, ok := ctx.Value(connKey{}).(*clientConn); ok && client != nil {
 		client.markAuthenticated()
 	}

@@ -118,7 +118,7 @@ func inFakeTime(t *testing.T, most int, test func(*testing.T, *testServer)) {
 		b.conns = watchConnections(srv, most, 2*time.Minute)
 		srv.Handler = b.conns.markLastReplies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Unauthenticated") == "" {
-				markAuthenticated(r.Context())
+				Authenticated(r.Context())
 			}
 			if r.Header.Get("Slow") != "" {
 				<-b.release

@@ -22,7 +22,10 @@ const (
 	BodyTimeout   = 60 * time.Second
 	replyTimeout  = BodyTimeout + 60*time.Second // both count from the headers
 	IdleTimeout   = 2 * time.Minute
-	DrainTimeout  = 5 * time.Second // for replies under way when a server stops
+	// proxyIdleTimeout is longer than the ten minutes of Google's balancers, so
+	// that a proxy closes first: it would send a request into a closed connection.
+	proxyIdleTimeout = 11 * time.Minute
+	DrainTimeout     = 5 * time.Second // for replies under way when a server stops
 
 	// unsentTimeout is how long an HTTP/2 client may accept no data, such as
 	// the end of a stream. A reply has a deadline of its own.
@@ -130,7 +133,6 @@ func newServer(log *slog.Logger) *http.Server {
 type Config struct {
 	Certs          *Certificates // nil means no TLS
 	MaxConnections int           // more connections close the idlest ones
-	Idle           time.Duration // the time after which a connection without a request is closed
 	Proxies        []netip.Prefix
 	Trace          func(http.Handler) http.Handler
 	Log            *slog.Logger
@@ -147,7 +149,10 @@ type Server struct {
 // New returns a server for handler. It answers after Serve is called.
 func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	s := &Server{HTTP: newServer(cfg.Log), listener: l, secure: cfg.Certs != nil}
-	idleness := cfg.Idle
+	idleness := IdleTimeout
+	if len(cfg.Proxies) > 0 {
+		idleness = proxyIdleTimeout
+	}
 	if s.secure {
 		s.HTTP.TLSConfig = cfg.Certs.config()
 		// An idle HTTP/2 connection should end with a GOAWAY, which only
@@ -157,10 +162,7 @@ func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	}
 	s.conns = watchConnections(s.HTTP, cfg.MaxConnections, idleness)
 	s.conns.exempt = func(addr netip.Addr) bool { return within(cfg.Proxies, addr) }
-	// The access log must be next to the API. Spans pass a copy of the request
-	// on, and the API sets the route in the request that it receives.
-	access := accessLog{cfg.Log, ClientAddr(cfg.Proxies)}
-	s.HTTP.Handler = cfg.Trace(access.handler(s.conns.markLastReplies(handler)))
+	s.HTTP.Handler = cfg.Trace(s.conns.markLastReplies(handler))
 	return s
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
-	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -43,7 +42,7 @@ type Certificates struct {
 
 	// Used by one goroutine at a time: LoadCertificates, then Watch.
 	seen   [sha256.Size]byte // checksum of the last read, valid or not
-	warned sparselog.Window  // warnings about the certificate's end
+	warned time.Time         // of the end of the certificate
 }
 
 type liveTLS struct {
@@ -125,18 +124,16 @@ func (c *Certificates) reload(now time.Time, asked bool) {
 		return
 	}
 	c.live.Store(live)
-	c.warned = sparselog.Window{}
+	c.warned = time.Time{}
 	c.log.Info("the server loaded new TLS files", "certificate", c.files.Cert, "not_after", live.notAfter)
 }
 
 // remind logs once a day that the certificate expires soon or has expired.
 func (c *Certificates) remind(now time.Time) {
-	if c.live.Load().notAfter.Sub(now) > expiresSoon {
+	if c.live.Load().notAfter.Sub(now) > expiresSoon || now.Sub(c.warned) < 24*time.Hour {
 		return
 	}
-	if _, ok := c.warned.Add(now, 1, 24*time.Hour); !ok {
-		return
-	}
+	c.warned = now
 	c.log.Warn("the TLS certificate expires soon or has expired", "certificate", c.files.Cert, "not_after", c.live.Load().notAfter)
 }
 

@@ -190,7 +190,7 @@ func newSecureServer(t *testing.T, a *servertest.Authority, log *slog.Logger, ca
 	}
 	s.addr = l.Addr().String()
 	s.Server = New(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Config{
-		Certs: s.certs, MaxConnections: 100, Idle: 2 * time.Minute, Trace: func(h http.Handler) http.Handler { return h }, Log: log,
+		Certs: s.certs, MaxConnections: 100, Trace: func(h http.Handler) http.Handler { return h }, Log: log,
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve() }()

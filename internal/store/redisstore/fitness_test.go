@@ -125,7 +125,7 @@ func TestAServerThatWouldLoseTasksIsRefused(t *testing.T) {
 			t.Fatalf("without %q: %v", part, err)
 		}
 	}
-	c.UnsafeEviction, c.UnsafePersistence, c.Memory = true, true, 1<<20
+	c.Unsafe = true
 	s, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

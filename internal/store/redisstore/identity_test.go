@@ -258,7 +258,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	k.closes(t, task.ErrStoreReplaced)
 	eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Standing().Err, task.ErrStoreReplaced) })
 
-	c := Config{Client: rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, UnsafePersistence: true, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
+	c := Config{Client: rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, Unsafe: true, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
 	if _, err := Open(t.Context(), c); !errors.Is(err, task.ErrStoreReplaced) {
 		t.Fatalf("a server that is started opens a store that is lost in part: %v", err)
 	}

@@ -36,7 +36,7 @@ func sent(t *testing.T, addr string) int {
 func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
-	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}, Alone: true, Memory: 1 << 30})
+	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}, Alone: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendonly", "no")
-	a, b := fitNode(t, Config{Node: "a", UnsafePersistence: true}, r.Addr), &known{log: &lockedBuffer{}}
-	b.Store = openNodeWith(t, Config{Node: "b", UnsafePersistence: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
+	a, b := fitNode(t, Config{Node: "a", Unsafe: true}, r.Addr), &known{log: &lockedBuffer{}}
+	b.Store = openNodeWith(t, Config{Node: "b", Unsafe: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
 	redis(t, r, "SAVE")
 	const failover = 10 // heartbeats of each node that one failover may lose
 	redis(t, r, "HINCRBY", storeKeys.NodesID, "beats", strconv.Itoa(3*2*failover))

@@ -53,14 +53,9 @@ type Config struct {
 	// number means that none must confirm, at any level.
 	Replicas int
 
-	// Memory is how many bytes of memory each master can use if it has no limit
-	// of its own (maxmemory 0). New tasks are accepted up to 85 % of the limit.
-	Memory int64
-
-	// UnsafeEviction accepts servers that delete keys when memory is full.
-	// UnsafePersistence accepts servers that do not keep an append-only file,
-	// or do not sync it as Durability needs. Such servers lose tasks.
-	UnsafeEviction, UnsafePersistence bool
+	// Unsafe accepts servers that lose tasks: they delete keys when memory is
+	// full, keep no append-only file, or do not sync it as Durability needs.
+	Unsafe bool
 
 	// Policy says how long records are kept after their end. Zero fields have
 	// the defaults of task.Policy.
@@ -143,8 +138,8 @@ func (c Config) check() error {
 // conn returns the configuration of the servers.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
-		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
-		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Embedded: c.Embedded, Subscribe: !c.Alone, Logger: c.Logger,
+		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability, Replicas: c.Replicas,
+		Unsafe: c.Unsafe, Embedded: c.Embedded, Subscribe: !c.Alone, Logger: c.Logger,
 	}
 }
 

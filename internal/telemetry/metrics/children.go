@@ -1,9 +1,7 @@
 package metrics
 
 import (
-	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -51,6 +49,3 @@ func (c *children[K, V]) all() map[K]*V {
 	}
 	return nil
 }
-
-// sentence joins the arguments of a logger.
-func sentence(v []any) string { return strings.TrimSpace(fmt.Sprintln(v...)) }

@@ -2,9 +2,11 @@ package metrics
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,4 +109,6 @@ func (m *Metrics) Handler() http.Handler {
 // scrapeLog is promhttp's logger.
 type scrapeLog struct{ *slog.Logger }
 
-func (l scrapeLog) Println(v ...any) { l.Warn("a scrape of the metrics failed", "error", sentence(v)) }
+func (l scrapeLog) Println(v ...any) {
+	l.Warn("a scrape of the metrics failed", "error", strings.TrimSpace(fmt.Sprintln(v...)))
+}

@@ -48,10 +48,6 @@ var (
 		"Lanes (queue, priority and destination) in the near window.", nil, nil)
 	claimsDesc = prometheus.NewDesc("foliot_claims_total",
 		"Claims of tasks that seemed due, by result: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", []string{"result"}, nil)
-	hintsDesc = prometheus.NewDesc("foliot_hints_total",
-		"Hints from the store to the dispatcher about new or changed tasks.", nil, nil)
-	pollsDesc = prometheus.NewDesc("foliot_polls_total",
-		"Polls of the store for due tasks.", nil, nil)
 
 	storeDesc = prometheus.NewDesc("foliot_store_bytes",
 		"Bytes that the store uses on disk.", nil, nil)
@@ -72,10 +68,6 @@ var (
 		"Shards of a shared store that this server delivers. The sum over all servers is below foliot_shards only while shards change their owner.", nil, nil)
 	shardsDesc = prometheus.NewDesc("foliot_shards",
 		"Shards into which a shared store is divided.", nil, nil)
-	nodesDesc = prometheus.NewDesc("foliot_nodes",
-		"Live servers that share the store, by this server's last information.", nil, nil)
-	takeoversDesc = prometheus.NewDesc("foliot_shard_takeovers_total",
-		"Shards that this server took over after other servers' leases had ended. Those servers died, stalled, or could not reach Redis.", nil, nil)
 	closedDesc = prometheus.NewDesc("foliot_store_closed",
 		"1 while this server refuses all requests because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
 	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
@@ -96,27 +88,9 @@ type sourceCollector struct {
 	logger     *slog.Logger
 }
 
-// Describe implements prometheus.Collector. It describes only metrics that will
-// be collected.
-func (a *sourceCollector) Describe(out chan<- *prometheus.Desc) {
-	describe := func(asked bool, descs ...*prometheus.Desc) {
-		for _, d := range descs {
-			if asked {
-				out <- d
-			}
-		}
-	}
-	s := a.sources
-	describe(s.Counts != nil, tasksDesc, bodiesDesc, schedulesDesc)
-	describe(s.Index != nil, overdueDesc, scheduleOverdueDesc)
-	describe(s.Dispatch != nil, runningDesc, freeDesc, windowTasksDesc, windowLanesDesc, claimsDesc, hintsDesc, pollsDesc, occurrencesDesc, skippedDesc)
-	describe(s.Disk != nil, storeDesc, diskFreeDesc, diskSizeDesc)
-	describe(s.Connections != nil, connectionsDesc)
-	describe(s.Certificate != nil, certificateDesc, brokenDesc)
-	describe(s.Breakers != nil, breakersDesc)
-	describe(s.Spans != nil, spansDesc)
-	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc, closedDesc, unfitDesc, rollbacksDesc)
-}
+// Describe implements prometheus.Collector. It describes nothing, because the
+// sources decide which metrics there are.
+func (a *sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (a *sourceCollector) Collect(out chan<- prometheus.Metric) {
@@ -228,8 +202,6 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(claimsDesc, d.Expired, "expired")
 	c.counter(claimsDesc, d.Moved, "moved")
 	c.counter(claimsDesc, d.Gone, "gone")
-	c.counter(hintsDesc, d.Hints)
-	c.counter(pollsDesc, d.Polls)
 	c.counter(occurrencesDesc, d.Fired)
 	c.counter(skippedDesc, d.Skipped.Misfire, recurrence.SkippedMisfire)
 	c.counter(skippedDesc, d.Skipped.Window, recurrence.SkippedWindow)
@@ -241,8 +213,6 @@ func (c *collection) dispatch(d Dispatch) {
 func (c *collection) standing(s store.Membership) {
 	c.gauge(shardsDesc, float64(s.Shards))
 	c.gauge(ownedDesc, float64(s.Owned))
-	c.gauge(nodesDesc, float64(s.Nodes))
-	c.counter(takeoversDesc, s.Takeovers)
 	c.counter(lostDesc, s.Lost)
 	c.gauge(closedDesc, oneIf(s.Closed))
 	c.gauge(unfitDesc, oneIf(s.Unfit))

@@ -36,7 +36,6 @@ type Dispatch struct {
 	Running, Slots       int // attempts under way, and their limit
 	WindowTasks          int // tasks and lanes in the near window
 	WindowLanes          int
-	Hints, Polls         uint64
 	Granted              uint64 // claims, by result
 	Expired, Moved, Gone uint64
 	Fired                uint64 // instants of schedules that created a task

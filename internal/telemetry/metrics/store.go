@@ -18,7 +18,7 @@ var (
 type storeMetrics struct {
 	sync, batch prometheus.Histogram
 
-	reclaims, swept, scrubs, examined, repairs prometheus.Counter
+	reclaims, swept, scrubs, repairs prometheus.Counter
 }
 
 func newStore(r prometheus.Registerer, unsynced bool) storeMetrics {
@@ -39,7 +39,6 @@ func newStore(r prometheus.Registerer, unsynced bool) storeMetrics {
 		reclaims: counter("foliot_reclaims_total", "Leases that were taken back because their attempt was not settled: the process died or lost them."),
 		swept:    counter("foliot_swept_total", "Records that were removed because their retention had ended."),
 		scrubs:   counter("foliot_scrubs_total", "Completed scrubs of the whole store."),
-		examined: counter("foliot_scrub_examined_total", "Records and index entries that scrubs examined."),
 		repairs:  counter("foliot_scrub_repairs_total", "Errors that scrubs found and repaired. Each is a fault of Foliot or of the disk."),
 	}
 	if !unsynced {
@@ -71,7 +70,6 @@ func (m *Metrics) Swept(n int) { m.store.swept.Add(float64(n)) }
 
 // Scrubbed counts one step of a scrub.
 func (m *Metrics) Scrubbed(s store.Scrubbed) {
-	m.store.examined.Add(float64(s.Examined))
 	m.store.repairs.Add(float64(len(s.Repairs)))
 	if s.Next == "" {
 		m.store.scrubs.Inc()

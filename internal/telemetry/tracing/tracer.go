@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/foliot/foliot/internal/sparselog"
 )
 
 // Config holds the collector and the settings of a Tracer.
@@ -33,8 +35,7 @@ type Config struct {
 	// Version of the server. Default: "dev".
 	Version string
 
-	// Logger logs that the collector does not accept spans, at most once a
-	// minute. Default: none.
+	// Logger logs that the collector does not accept spans. Default: none.
 	Logger *slog.Logger
 }
 
@@ -74,7 +75,7 @@ func New(config Config) (*Tracer, error) {
 	}
 	t := &Tracer{}
 	client := newCollector(target, config.Headers)
-	t.outbox = newOutbox(otlptrace.NewUnstarted(client), client.close, config.Logger)
+	t.outbox = newOutbox(otlptrace.NewUnstarted(client), client.close, sparselog.New(config.Logger))
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithResource(about), sdk.WithSampler(followSampler{sdk.TraceIDRatioBased(config.Ratio)}), sdk.WithSpanProcessor(t.outbox))
 	t.tracer = t.provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version))
@@ -112,8 +113,9 @@ func (t *Tracer) Close(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // it returns the outbox's error, but does not call the outbox if ctx has already ended
-	if err := t.outbox.Shutdown(ctx); err != nil {
+	err := t.outbox.Shutdown(ctx)
+	_ = t.provider.Shutdown(ctx) // it has no other processor
+	if err != nil {
 		return fmt.Errorf("export the last spans: %w", err)
 	}
 	return nil

@@ -119,16 +119,12 @@ func number(fields map[string]string, name string, missing int64) int64 {
 	return missing
 }
 
-// conditionOf reads a master's condition from its report. memory is the limit
-// to use if the master has none.
-func conditionOf(addr string, info, config map[string]string, memory int64) condition {
+// conditionOf reads a master's condition from its report.
+func conditionOf(addr string, info, config map[string]string) condition {
 	c := condition{
 		facts: factsOf(addr, info, config), loading: loading(info),
 		used:  number(info, "used_memory", 0) - number(info, "mem_not_counted_for_evict", 0),
 		limit: number(info, "maxmemory", 0), run: info["run_id"], history: info["master_replid"], unread: config == nil,
-	}
-	if c.limit == 0 {
-		c.limit = memory
 	}
 	for _, r := range replicasOf(info) {
 		if r.Fit {
@@ -150,8 +146,7 @@ func loading(info map[string]string) string {
 	return fmt.Sprintf("%s %%, %s s to go", info["loading_loaded_perc"], info["loading_eta_seconds"])
 }
 
-// deriveLimit sets the limit of c if neither the server nor Config.Memory has
-// one: half of the machine's memory, divided among the masters on that machine.
+// deriveLimit sets the limit of c if the server has none: half of the machine's memory, divided among the masters on that machine.
 // Redis needs the other half while it rewrites its file.
 func (c condition) deriveLimit(masters int) condition {
 	if c.limit == 0 && c.facts.machine > 0 {

@@ -100,7 +100,7 @@ func TestUnreadableSettingsStayInForceForABoundedTime(t *testing.T) {
 				how.silent = true
 				continue
 			}
-			next := conditionOf("r:1", info(l.run), l.config, 0)
+			next := conditionOf("r:1", info(l.run), l.config)
 			next.asked = start + l.at
 			how = next.after(how)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,7 +39,8 @@ type FailureLog struct {
 // failure is a failure that has not ended.
 type failure struct {
 	since, last time.Time // when it began, when it failed most recently
-	lines       sparselog.Window
+	logged      time.Time // when it was logged most recently
+	leftOut     int       // lines since then
 }
 
 // Note notes the result of an action ("own shards"): it failed with err, or
@@ -75,9 +75,12 @@ func (t *FailureLog) Note(action string, err error, args ...any) {
 		t.open[action] = one
 	}
 	one.last = now
-	if leftOut, ok := one.lines.Add(now, 1, LogEvery); ok {
-		t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", leftOut)...)
+	if now.Sub(one.logged) < LogEvery {
+		one.leftOut++
+		return
 	}
+	t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.leftOut)...)
+	one.logged, one.leftOut = now, 0
 }
 
 // Away reports whether err means that a server cannot be reached, or cannot

@@ -67,21 +67,20 @@ func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
 	}
-	orMemory := c.unlessEmbedded(", or pass --redis-memory")
 	if !atLeast7(f.version) {
 		refuse("the version %q is older than 7.0: install a newer Redis, or Valkey", f.version)
 	}
-	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
+	if f.policy != "" && f.policy != "noeviction" && !c.Unsafe {
 		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s%s", f.policy, f.remedy("maxmemory-policy noeviction"),
-			c.unlessEmbedded("; --redis-unsafe-eviction accepts this setting"))
+			c.unlessEmbedded("; --redis-unsafe accepts this setting"))
 	}
-	if f.limit == "0" && c.Memory <= 0 && f.machine == 0 {
-		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf%s", orMemory)
+	if f.limit == "0" && f.machine == 0 {
+		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf")
 	}
-	if c.UnsafePersistence {
+	if c.Unsafe {
 		return all
 	}
-	accept := c.unlessEmbedded("; --redis-unsafe-persistence accepts this setting")
+	accept := c.unlessEmbedded("; --redis-unsafe accepts this setting")
 	switch {
 	case f.file == "0":
 		refuse("appendonly is no, so a restart loses tasks. If it ran with appendonly yes before and is empty now, its append-only file still has the tasks: "+
@@ -109,8 +108,8 @@ const (
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
-		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %s, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s%s",
-			bytesize.Text(how.limit), 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20)), c.unlessEmbedded(", or pass --redis-memory")))
+		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %s, half of the machine's memory, and refuses new tasks above %.0f %% of it: %s",
+			bytesize.Text(how.limit), 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20))))
 	}
 	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
 		all = append(all, fmt.Sprintf("min-replicas-to-write is 0 and the durability is %s, so a master that was replaced during a network split may still accept writes, and these writes are lost: %s, also on the replicas%s",

@@ -184,7 +184,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidi
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
 		s.Clocks.Observe(addr, micros, sent, s.Clocks.Monotonic())
 	}
-	how := conditionOf(addr, info, config, s.memory)
+	how := conditionOf(addr, info, config)
 	how.info, how.asked, how.refused = info, sent, refused
 	how.succeeded = s.doubts(addr, time.Since(began)) && s.succeeded(ctx, addr)
 	return how, nil

@@ -23,10 +23,9 @@ type Config struct {
 	Client     rueidis.ClientOption
 	Prefix     string // the first word of all keys and channels; empty means keyspace.DefaultPrefix
 	Durability Durability
-	Replicas   int   // replicas that must confirm a write at the level Strict; see Durability
-	Memory     int64 // bytes that a master can use if it has no limit of its own
+	Replicas   int // replicas that must confirm a write at the level Strict; see Durability
 
-	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
+	Unsafe bool // accept servers that delete keys, or do not sync a file
 
 	Embedded  bool // the program has no flags, so no message names one
 	Subscribe bool // use a separate client for subscriptions
@@ -45,7 +44,6 @@ type Servers struct {
 	level          Durability
 	ReplicaTimeout time.Duration // the longest wait for replicas to confirm
 	replicas       int           // Config.Replicas
-	memory         int64         // Config.Memory
 	logger         *slog.Logger
 	Failures       *FailureLog
 	opened         time.Time // the base of periodic calls; see Await
@@ -89,7 +87,7 @@ func newServers(c Config) (*Servers, error) {
 	return &Servers{
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
+		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), Counters: newCounters(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
