@@ -61,43 +61,13 @@ func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error
 }
 
 // MarshalJSON returns the list as the API writes it.
-func (u Upcoming) MarshalJSON() ([]byte, error) {
-	w := wire.Upcoming{Time: instant(u.Time), Until: instant(u.Until), Items: make([]wire.UpcomingItem, len(u.Items)), More: u.More}
-	for i, item := range u.Items {
-		w.Items[i] = item.wire()
-	}
-	return marshal(w)
-}
+func (u Upcoming) MarshalJSON() ([]byte, error) { return encode[wire.Upcoming](u) }
 
-// UnmarshalJSON reads a list as the API writes it.
-func (u *Upcoming) UnmarshalJSON(data []byte) error {
-	return read(data, u, func(d *decoder, w wire.Upcoming) Upcoming {
-		v := Upcoming{Time: d.instant(w.Time), Until: d.instant(w.Until), More: w.More}
-		for _, item := range w.Items {
-			v.Items = append(v.Items, d.upcomingItem(item))
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the list as the API writes it.
+func (u *Upcoming) UnmarshalJSON(data []byte) error { return decode[wire.Upcoming](data, u) }
 
 // MarshalJSON returns the item as the API writes it.
-func (i UpcomingItem) MarshalJSON() ([]byte, error) { return marshal(i.wire()) }
+func (i UpcomingItem) MarshalJSON() ([]byte, error) { return encode[wire.UpcomingItem](i) }
 
-// UnmarshalJSON reads an item as the API writes it.
-func (i *UpcomingItem) UnmarshalJSON(data []byte) error {
-	return read(data, i, (*decoder).upcomingItem)
-}
-
-func (i UpcomingItem) wire() wire.UpcomingItem {
-	return wire.UpcomingItem{
-		Due: instant(i.Due), Namespace: i.Namespace, Queue: i.Queue, Name: i.Name, URL: i.URL, Kind: i.Kind,
-		Schedule: i.Schedule, Instant: i.Instant, Attempt: i.Attempt, Held: i.Held,
-	}
-}
-
-func (d *decoder) upcomingItem(w wire.UpcomingItem) UpcomingItem {
-	return UpcomingItem{
-		Due: d.instant(w.Due), Namespace: w.Namespace, Queue: w.Queue, Name: w.Name, URL: w.URL, Kind: w.Kind,
-		Schedule: w.Schedule, Instant: w.Instant, Attempt: w.Attempt, Held: w.Held,
-	}
-}
+// UnmarshalJSON reads the item as the API writes it.
+func (i *UpcomingItem) UnmarshalJSON(data []byte) error { return decode[wire.UpcomingItem](data, i) }

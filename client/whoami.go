@@ -31,27 +31,7 @@ func (c *Client) Whoami(ctx context.Context) (*Identity, error) {
 }
 
 // MarshalJSON returns the identity as the API writes it.
-func (i Identity) MarshalJSON() ([]byte, error) {
-	w := wire.Identity{
-		Namespace: i.Namespace, Scope: string(i.Scope), Operator: i.Operator, Secured: i.Secured,
-		Node: i.Node, Version: i.Version, Store: i.Store, Durability: i.Durability, Now: instant(i.Now),
-	}
-	if i.Token != nil {
-		w.Token = new(i.Token.wire())
-	}
-	return marshal(w)
-}
+func (i Identity) MarshalJSON() ([]byte, error) { return encode[wire.Identity](i) }
 
-// UnmarshalJSON reads an identity as the API writes it.
-func (i *Identity) UnmarshalJSON(data []byte) error {
-	return read(data, i, func(d *decoder, w wire.Identity) Identity {
-		v := Identity{
-			Namespace: w.Namespace, Scope: Scope(w.Scope), Operator: w.Operator, Secured: w.Secured,
-			Node: w.Node, Version: w.Version, Store: w.Store, Durability: w.Durability, Now: d.instant(w.Now),
-		}
-		if w.Token != nil {
-			v.Token = new(d.token(*w.Token))
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the identity as the API writes it.
+func (i *Identity) UnmarshalJSON(data []byte) error { return decode[wire.Identity](data, i) }
