@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -34,13 +31,9 @@ type HistoryStep struct {
 // History returns the figures of the server that replies, from span ago until
 // now. span is at most an hour; zero means an hour.
 func (a Admin) History(ctx context.Context, span time.Duration) (*History, error) {
-	values := url.Values{}
-	if span != 0 {
-		values.Set("for", span.String())
-	}
-	v := new(History)
-	_, err := a.conn.do(ctx, &call{op: "get the history", method: http.MethodGet, path: "/history", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values := params{}
+	values.add("for", span)
+	return get[History](ctx, a.conn, "get the history", "/history", values)
 }
 
 // AttemptQuery selects recent attempts. All fields that are set must match.
@@ -74,19 +67,13 @@ type EndedAttempt struct {
 // Attempts returns recent attempts of the server that replies. The server keeps
 // 1000 that delivered a task, and 1000 others.
 func (a Admin) Attempts(ctx context.Context, q AttemptQuery) (*AttemptList, error) {
-	values := url.Values{}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
+	values := params{}
+	values.add("queue", q.Queue)
 	for _, outcome := range q.Outcomes {
-		values.Add("outcome", outcome)
+		values.add("outcome", outcome)
 	}
-	if q.Limit != 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	v := new(AttemptList)
-	_, err := a.conn.do(ctx, &call{op: "list attempts", method: http.MethodGet, path: "/attempts", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values.add("limit", q.Limit)
+	return get[AttemptList](ctx, a.conn, "list attempts", "/attempts", values)
 }
 
 // MarshalJSON returns the history as the API writes it.

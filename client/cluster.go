@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -47,9 +46,7 @@ type Shard struct {
 
 // Cluster returns the servers. It needs an operator's token.
 func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
-	v := new(Cluster)
-	_, err := a.conn.do(ctx, &call{op: "get the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Cluster](ctx, a.conn, "get the cluster", "/cluster", nil)
 }
 
 // Shards returns all shards of a shared store. It needs an operator's token.
@@ -71,7 +68,7 @@ func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
 // ForceDrain is Drain, even if no other node could take the shards: their tasks
 // are not delivered then.
 func (a Admin) ForceDrain(ctx context.Context, node string) (*Node, error) {
-	return a.drain(ctx, "drain node", http.MethodPost, node, url.Values{"force": {"true"}})
+	return a.drain(ctx, "drain node", http.MethodPost, node, params{"force": {"true"}})
 }
 
 // Undrain ends a Drain. Errors: ErrNotFound.
@@ -103,7 +100,7 @@ func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	return all, err
 }
 
-func (a Admin) drain(ctx context.Context, verb, method, node string, query url.Values) (*Node, error) {
+func (a Admin) drain(ctx context.Context, verb, method, node string, query params) (*Node, error) {
 	n := new(Node)
 	_, err := a.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)
 	return orNil(n, err)

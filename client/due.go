@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -52,23 +49,17 @@ type DueQueue struct {
 // counts those of all namespaces. All callers share a sample for at least a
 // second.
 func (a Admin) Due(ctx context.Context, q DueQuery) (*Due, error) {
-	values := url.Values{}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
-	if q.Rings != 0 {
-		values.Set("rings", strconv.Itoa(q.Rings))
-	}
+	values := params{}
+	values.add("queue", q.Queue)
+	values.add("rings", q.Rings)
 	if q.Until != 0 || q.Step != 0 {
-		values.Set("until", q.Until.String())
-		values.Set("step", q.Step.String())
+		values.add("until", q.Until.String())
+		values.add("step", q.Step.String())
 	}
 	if q.ByQueue {
-		values.Set("by", "queue")
+		values.add("by", "queue")
 	}
-	v := new(Due)
-	_, err := a.conn.do(ctx, &call{op: "count the tasks that come due", method: http.MethodGet, path: "/due", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Due](ctx, a.conn, "count the tasks that come due", "/due", values)
 }
 
 // MarshalJSON returns the counts as the API writes it.

@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -42,22 +39,12 @@ type UpcomingItem struct {
 
 // Upcoming returns what is due next. It includes at most 1000 paused schedules.
 func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
-	values := url.Values{}
-	if !q.From.IsZero() {
-		values.Set("from", instant(q.From))
-	}
-	if q.Within != 0 {
-		values.Set("until", q.Within.String())
-	}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
-	if q.Limit != 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	v := new(Upcoming)
-	_, err := ts.conn.do(ctx, &call{op: "list upcoming tasks", method: http.MethodGet, path: "/upcoming", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values := params{}
+	values.add("from", q.From)
+	values.add("until", q.Within)
+	values.add("queue", q.Queue)
+	values.add("limit", q.Limit)
+	return get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
 }
 
 // MarshalJSON returns the list as the API writes it.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -25,9 +24,7 @@ type Identity struct {
 // Whoami returns the rights of the client's token. It also describes the server
 // and its clock.
 func (c *Client) Whoami(ctx context.Context) (*Identity, error) {
-	v := new(Identity)
-	_, err := c.conn.do(ctx, &call{op: "get the caller", method: http.MethodGet, path: "/whoami", repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Identity](ctx, c.conn, "get the caller", "/whoami", nil)
 }
 
 // MarshalJSON returns the identity as the API writes it.
