@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -72,12 +71,8 @@ func (t Token) String() string {
 // repeat this call. If its reply is lost, find the token by its label, revoke
 // it and create another.
 func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
-	body, err := s.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
 	t := new(Token)
-	_, err = ts.conn.do(ctx, &call{op: "create a token", method: http.MethodPost, path: "/tokens", body: body, into: t})
+	_, err := ts.conn.do(ctx, &call{op: "create a token", method: http.MethodPost, path: "/tokens", send: s, into: t})
 	return orNil(t, err)
 }
 
@@ -85,15 +80,8 @@ func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 // expired ones. For an operator without a namespace it returns those of all
 // namespaces. An error is the last item.
 func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
-	return pages[Token, tokenPage](ctx, ts.conn, "list tokens", "/tokens", url.Values{})
+	return pages[Token](ctx, ts.conn, "list tokens", "/tokens", "tokens", params{})
 }
-
-type tokenPage struct {
-	Tokens []*Token `json:"tokens"`
-	cursorField
-}
-
-func (p *tokenPage) items() []*Token { return p.Tokens }
 
 // Revoke invalidates a token from now on. Other servers of the same store
 // follow within a second. Errors: ErrNotFound, ErrLastToken.
@@ -118,13 +106,9 @@ type RevokeOptions struct {
 // too: its holder may have created some. Without Children they stay valid, so
 // that a token can be replaced.
 func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*Token, error) {
-	query := url.Values{}
-	if o.Force {
-		query.Set("force", "true")
-	}
-	if o.Children {
-		query.Set("children", "true")
-	}
+	query := params{}
+	query.add("force", o.Force)
+	query.add("children", o.Children)
 	t := new(Token)
 	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, query: query, repeatable: true}, t)
 	return orNil(t, err)
@@ -166,12 +150,8 @@ func (s Secret) String() string { return "secret " + s.ID }
 // of a queue, sign at a time. The client does not repeat this call. If its
 // reply is lost, delete the newest secret and create another.
 func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
-	body, err := s.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
 	made := new(Secret)
-	_, err = ss.conn.do(ctx, &call{op: "create a secret", method: http.MethodPost, path: "/secrets", body: body, into: made})
+	_, err := ss.conn.do(ctx, &call{op: "create a secret", method: http.MethodPost, path: "/secrets", send: s, into: made})
 	return orNil(made, err)
 }
 

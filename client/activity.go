@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -34,13 +31,9 @@ type HistoryStep struct {
 // History returns the figures of the server that replies, from span ago until
 // now. span is at most an hour; zero means an hour.
 func (a Admin) History(ctx context.Context, span time.Duration) (*History, error) {
-	values := url.Values{}
-	if span != 0 {
-		values.Set("for", span.String())
-	}
-	v := new(History)
-	_, err := a.conn.do(ctx, &call{op: "get the history", method: http.MethodGet, path: "/history", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values := params{}
+	values.add("for", span)
+	return get[History](ctx, a.conn, "get the history", "/history", values)
 }
 
 // AttemptQuery selects recent attempts. All fields that are set must match.
@@ -74,90 +67,29 @@ type EndedAttempt struct {
 // Attempts returns recent attempts of the server that replies. The server keeps
 // 1000 that delivered a task, and 1000 others.
 func (a Admin) Attempts(ctx context.Context, q AttemptQuery) (*AttemptList, error) {
-	values := url.Values{}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
+	values := params{}
+	values.add("queue", q.Queue)
 	for _, outcome := range q.Outcomes {
-		values.Add("outcome", outcome)
+		values.add("outcome", outcome)
 	}
-	if q.Limit != 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	v := new(AttemptList)
-	_, err := a.conn.do(ctx, &call{op: "list attempts", method: http.MethodGet, path: "/attempts", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values.add("limit", q.Limit)
+	return get[AttemptList](ctx, a.conn, "list attempts", "/attempts", values)
 }
 
 // MarshalJSON returns the history as the API writes it.
-func (h History) MarshalJSON() ([]byte, error) {
-	w := wire.History{Node: h.Node, Step: h.Step.String(), Since: instant(h.Since), LateBoundsMS: []int64{}, Steps: []wire.HistoryStep{}}
-	for _, bound := range h.LateBounds {
-		w.LateBoundsMS = append(w.LateBoundsMS, bound.Milliseconds())
-	}
-	for _, s := range h.Steps {
-		w.Steps = append(w.Steps, wire.HistoryStep{
-			At: instant(s.At), Late: s.Late, Waited: s.Waited, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
-			Interrupted: s.Interrupted, LostLeases: s.LostLeases, Dead: s.Dead, Overdue: s.Overdue,
-		})
-	}
-	return marshal(w)
-}
+func (h History) MarshalJSON() ([]byte, error) { return encode[wire.History](h) }
 
-// UnmarshalJSON reads a history as the API writes it.
-func (h *History) UnmarshalJSON(data []byte) error {
-	return read(data, h, func(d *decoder, w wire.History) History {
-		v := History{Node: w.Node, Step: d.duration(w.Step), Since: d.instant(w.Since)}
-		for _, bound := range w.LateBoundsMS {
-			v.LateBounds = append(v.LateBounds, time.Duration(bound)*time.Millisecond)
-		}
-		for _, s := range w.Steps {
-			v.Steps = append(v.Steps, HistoryStep{
-				At: d.instant(s.At), Late: s.Late, Waited: s.Waited, Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused,
-				Interrupted: s.Interrupted, LostLeases: s.LostLeases, Dead: s.Dead, Overdue: s.Overdue,
-			})
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the history as the API writes it.
+func (h *History) UnmarshalJSON(data []byte) error { return decode[wire.History](data, h) }
 
 // MarshalJSON returns the attempt as the API writes it.
-func (a EndedAttempt) MarshalJSON() ([]byte, error) {
-	return marshal(wire.EndedAttempt{
-		At: instant(a.At), Namespace: a.Namespace, Queue: a.Queue, Task: a.Task, Number: a.Number, Destination: a.Destination, Outcome: a.Outcome,
-		Status: a.Status, Error: a.Error, LateMS: inMS(a.Late), WaitedMS: inMS(a.Waited), LatencyMS: inMS(a.Latency), Dead: a.Dead, Reason: a.Reason,
-	})
-}
+func (a EndedAttempt) MarshalJSON() ([]byte, error) { return encode[wire.EndedAttempt](a) }
 
-// UnmarshalJSON reads an attempt as the API writes it.
-func (a *EndedAttempt) UnmarshalJSON(data []byte) error {
-	return read(data, a, func(d *decoder, w wire.EndedAttempt) EndedAttempt {
-		return EndedAttempt{
-			At: d.instant(w.At), Namespace: w.Namespace, Queue: w.Queue, Task: w.Task, Number: w.Number, Destination: w.Destination, Outcome: w.Outcome,
-			Status: w.Status, Error: w.Error, Late: milliseconds(w.LateMS), Waited: milliseconds(w.WaitedMS), Latency: milliseconds(w.LatencyMS), Dead: w.Dead, Reason: w.Reason,
-		}
-	})
-}
+// UnmarshalJSON reads the attempt as the API writes it.
+func (a *EndedAttempt) UnmarshalJSON(data []byte) error { return decode[wire.EndedAttempt](data, a) }
 
 // MarshalJSON returns the list as the API writes it.
-func (l AttemptList) MarshalJSON() ([]byte, error) {
-	attempts := l.Attempts
-	if attempts == nil {
-		attempts = []EndedAttempt{}
-	}
-	return marshal(attemptList{l.Node, attempts, instant(l.Since)})
-}
+func (l AttemptList) MarshalJSON() ([]byte, error) { return encode[wire.AttemptList](l) }
 
-// UnmarshalJSON reads a list as the API writes it.
-func (l *AttemptList) UnmarshalJSON(data []byte) error {
-	return read(data, l, func(d *decoder, w attemptList) AttemptList {
-		return AttemptList{w.Node, w.Attempts, d.instant(w.Since)}
-	})
-}
-
-// attemptList is wire.AttemptList with the attempts of this package.
-type attemptList struct {
-	Node     string         `json:"node,omitempty"`
-	Attempts []EndedAttempt `json:"attempts"`
-	Since    string         `json:"since,omitempty"`
-}
+// UnmarshalJSON reads the list as the API writes it.
+func (l *AttemptList) UnmarshalJSON(data []byte) error { return decode[wire.AttemptList](data, l) }

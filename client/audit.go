@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/url"
 	"time"
 )
 
@@ -32,20 +31,9 @@ type AuditQuery struct {
 // client's namespace, or for an operator without a namespace all namespaces and
 // the server. It needs a token of scope admin. An error is the last item.
 func (a Admin) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
-	values := url.Values{}
-	for name, value := range map[string]string{
-		"action": q.Action, "target": q.Target, "by": q.By, "from": instant(q.From), "until": instant(q.Until),
-	} {
-		if value != "" {
-			values.Set(name, value)
-		}
+	values := params{}
+	for name, value := range map[string]any{"action": q.Action, "target": q.Target, "by": q.By, "from": q.From, "until": q.Until} {
+		values.add(name, value)
 	}
-	return pages[AuditEntry, auditPage](ctx, a.conn, "read the audit log", "/audit", values)
+	return pages[AuditEntry](ctx, a.conn, "read the audit log", "/audit", "entries", values)
 }
-
-type auditPage struct {
-	Entries []*AuditEntry `json:"entries"`
-	cursorField
-}
-
-func (p *auditPage) items() []*AuditEntry { return p.Entries }

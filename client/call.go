@@ -40,8 +40,9 @@ type call struct {
 	op     string // verb and name, for errors
 	method string
 	path   string // below the version, escaped
-	query  url.Values
+	query  params
 	header http.Header
+	send   any    // becomes the body, as JSON; nil: body is set, or there is none
 	body   []byte // nil: none
 	raw    bool   // the body is not JSON
 
@@ -71,6 +72,11 @@ func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, int
 
 // do sends c, repeats it if that is allowed, and decodes the reply.
 func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
+	if c.send != nil {
+		if c.body, err = marshal(c.send); err != nil {
+			return got, err
+		}
+	}
 	began, maybeApplied := time.Now(), false // by an earlier attempt
 	for try := 1; ; try++ {
 		got, err = cn.try(ctx, c)
@@ -131,7 +137,7 @@ func (cn *conn) send(ctx context.Context, c *call) (*http.Response, error) {
 func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {
 	target := cn.base + wire.Version + c.path
 	if len(c.query) > 0 {
-		target += "?" + c.query.Encode()
+		target += "?" + url.Values(c.query).Encode()
 	}
 	var body io.Reader
 	if c.body != nil {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -47,9 +46,7 @@ type Shard struct {
 
 // Cluster returns the servers. It needs an operator's token.
 func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
-	v := new(Cluster)
-	_, err := a.conn.do(ctx, &call{op: "get the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Cluster](ctx, a.conn, "get the cluster", "/cluster", nil)
 }
 
 // Shards returns all shards of a shared store. It needs an operator's token.
@@ -71,7 +68,7 @@ func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
 // ForceDrain is Drain, even if no other node could take the shards: their tasks
 // are not delivered then.
 func (a Admin) ForceDrain(ctx context.Context, node string) (*Node, error) {
-	return a.drain(ctx, "drain node", http.MethodPost, node, url.Values{"force": {"true"}})
+	return a.drain(ctx, "drain node", http.MethodPost, node, params{"force": {"true"}})
 }
 
 // Undrain ends a Drain. Errors: ErrNotFound.
@@ -103,7 +100,7 @@ func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	return all, err
 }
 
-func (a Admin) drain(ctx context.Context, verb, method, node string, query url.Values) (*Node, error) {
+func (a Admin) drain(ctx context.Context, verb, method, node string, query params) (*Node, error) {
 	n := new(Node)
 	_, err := a.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)
 	return orNil(n, err)
@@ -111,66 +108,37 @@ func (a Admin) drain(ctx context.Context, verb, method, node string, query url.V
 
 // MarshalJSON returns the cluster as the API writes it.
 func (c Cluster) MarshalJSON() ([]byte, error) {
-	w := wire.Cluster{Store: c.Store, Shards: c.Shards, Nodes: make([]wire.Node, len(c.Nodes)), Durability: c.Durability, Secured: c.Secured}
-	for i, n := range c.Nodes {
-		w.Nodes[i] = n.wire()
+	var w wire.Cluster
+	convert(&w, c)
+	for i := range w.Nodes {
+		withoutShards(&w.Nodes[i])
 	}
 	return marshal(w)
 }
 
-// UnmarshalJSON reads a cluster as the API writes it.
-func (c *Cluster) UnmarshalJSON(data []byte) error {
-	return read(data, c, func(d *decoder, w wire.Cluster) Cluster {
-		c := Cluster{Store: w.Store, Shards: w.Shards, Durability: w.Durability, Secured: w.Secured}
-		for _, n := range w.Nodes {
-			c.Nodes = append(c.Nodes, d.node(n))
-		}
-		return c
-	})
-}
+// UnmarshalJSON reads the cluster as the API writes it.
+func (c *Cluster) UnmarshalJSON(data []byte) error { return decode[wire.Cluster](data, c) }
 
 // MarshalJSON returns the node as the API writes it.
-func (n Node) MarshalJSON() ([]byte, error) { return marshal(n.wire()) }
-
-// UnmarshalJSON reads a node as the API writes it.
-func (n *Node) UnmarshalJSON(data []byte) error {
-	return read(data, n, func(d *decoder, w wire.Node) Node { return d.node(w) })
+func (n Node) MarshalJSON() ([]byte, error) {
+	var w wire.Node
+	convert(&w, n)
+	withoutShards(&w)
+	return marshal(w)
 }
 
-func (n *Node) wire() wire.Node {
-	w := wire.Node{
-		Name: n.Name, Self: n.Self, Address: n.Address, Version: n.Version, StartedAt: instant(n.StartedAt), Uptime: n.Uptime.String(), Ready: n.Ready,
-		LastSeenAt: instant(n.LastSeenAt), Draining: n.Draining, NameTaken: n.NameTaken,
-	}
-	if n.Name != "" {
-		owned, wanted := n.Owned, n.Wanted
-		w.Owned, w.Wanted = &owned, &wanted
-	}
-	return w
-}
+// UnmarshalJSON reads the node as the API writes it.
+func (n *Node) UnmarshalJSON(data []byte) error { return decode[wire.Node](data, n) }
 
-func (d *decoder) node(w wire.Node) Node {
-	n := Node{
-		Name: w.Name, Self: w.Self, Address: w.Address, Version: w.Version, StartedAt: d.instant(w.StartedAt), Uptime: d.duration(w.Uptime), Ready: w.Ready,
-		LastSeenAt: d.instant(w.LastSeenAt), Draining: w.Draining, NameTaken: w.NameTaken,
+// withoutShards omits the numbers of shards of a node that owns its store.
+func withoutShards(n *wire.Node) {
+	if n.Name == "" {
+		n.Owned, n.Wanted = nil, nil
 	}
-	if w.Owned != nil {
-		n.Owned = *w.Owned
-	}
-	if w.Wanted != nil {
-		n.Wanted = *w.Wanted
-	}
-	return n
 }
 
 // MarshalJSON returns the shard as the API writes it.
-func (s Shard) MarshalJSON() ([]byte, error) {
-	return marshal(wire.Shard{Shard: s.Shard, Owner: s.Owner, Until: instant(s.Until), Epoch: s.Epoch, NextDue: instant(s.NextDue), Running: s.Running})
-}
+func (s Shard) MarshalJSON() ([]byte, error) { return encode[wire.Shard](s) }
 
-// UnmarshalJSON reads a shard as the API writes it.
-func (s *Shard) UnmarshalJSON(data []byte) error {
-	return read(data, s, func(d *decoder, w wire.Shard) Shard {
-		return Shard{Shard: w.Shard, Owner: w.Owner, Until: d.instant(w.Until), Epoch: w.Epoch, NextDue: d.instant(w.NextDue), Running: w.Running}
-	})
-}
+// UnmarshalJSON reads the shard as the API writes it.
+func (s *Shard) UnmarshalJSON(data []byte) error { return decode[wire.Shard](data, s) }

@@ -69,17 +69,18 @@ func (t Task) wire() (wire.Task, error) {
 	in.FirstAttemptAt, in.Traceparent = "", t.Traceparent // a reply has no FirstAttempt and Parent of a request
 	shown := wire.Task{
 		TaskInput: in,
-		ID:        t.ID, State: string(t.State), WaitsFor: t.WaitsFor.wire(), Reason: t.Reason,
+		ID:        t.ID, State: string(t.State), Reason: t.Reason,
 		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, Hidden: t.Hidden, BodySize: t.BodySize, Reclaims: t.Reclaims, AttemptsStarted: t.AttemptsStarted,
 		Schedule: t.Schedule, Instant: instant(t.Instant), Authors: t.Authors.wire(),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Durability: t.Durability,
 	}
+	if t.WaitsFor.Reason != "" {
+		shown.WaitsFor = new(wire.WaitsFor)
+		convert(shown.WaitsFor, t.WaitsFor)
+	}
 	for i, a := range t.Attempts {
-		shown.Attempts[i] = wire.Attempt{
-			Number: a.Number, StartedAt: instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
-			LatencyMS: inMS(a.Latency), LateMS: a.Late.Milliseconds(), WaitedMS: a.Waited.Milliseconds(),
-		}
+		convert(&shown.Attempts[i], a)
 	}
 	return shown, err
 }
@@ -90,20 +91,6 @@ func (a Authors) wire() wire.Authors {
 
 func (d *decoder) authors(w wire.Authors) Authors {
 	return Authors{CreatedBy: w.CreatedBy, ChangedAt: d.instant(w.ChangedAt), ChangedBy: w.ChangedBy, ChangedAction: w.ChangedAction}
-}
-
-func (w WaitsFor) wire() *wire.WaitsFor {
-	if w.Reason == "" {
-		return nil
-	}
-	return &wire.WaitsFor{Reason: w.Reason, Until: instant(w.Until), Detail: w.Detail}
-}
-
-func (d *decoder) waitsFor(w *wire.WaitsFor) WaitsFor {
-	if w == nil {
-		return WaitsFor{}
-	}
-	return WaitsFor{Reason: w.Reason, Until: d.instant(w.Until), Detail: w.Detail}
 }
 
 // wire returns the policy for the API, nil if no field is set.
@@ -249,17 +236,18 @@ func (d *decoder) retry(w *wire.Retry) (r Retry) {
 func (d *decoder) task(shown wire.Task) Task {
 	t := Task{
 		Spec: d.spec(shown.TaskInput),
-		ID:   shown.ID, State: State(shown.State), WaitsFor: d.waitsFor(shown.WaitsFor), Reason: shown.Reason,
+		ID:   shown.ID, State: State(shown.State), Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), NextAt: d.instant(shown.NextAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, Hidden: shown.Hidden, BodySize: shown.BodySize, Reclaims: shown.Reclaims, AttemptsStarted: shown.AttemptsStarted, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant), Authors: d.authors(shown.Authors),
 	}
 	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply has no FirstAttempt and Parent of a request
 	for _, a := range shown.Attempts {
-		t.Attempts = append(t.Attempts, Attempt{
-			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
-			Latency: milliseconds(a.LatencyMS), Late: time.Duration(a.LateMS) * time.Millisecond, Waited: time.Duration(a.WaitedMS) * time.Millisecond,
-		})
+		t.Attempts = append(t.Attempts, Attempt{})
+		d.convert(&t.Attempts[len(t.Attempts)-1], a)
+	}
+	if w := shown.WaitsFor; w != nil {
+		d.convert(&t.WaitsFor, *w)
 	}
 	return t
 }

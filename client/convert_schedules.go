@@ -30,109 +30,32 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	in.Runs = &s.Runs
-	shown := wire.Schedule{
-		ScheduleInput: in,
-		Name:          s.Name, ID: s.ID, State: string(s.State), Words: s.Words,
-		NextAt: instant(s.NextAt), LastAt: instant(s.LastAt), PausedAt: instant(s.PausedAt), WaitingAt: instant(s.WaitingAt),
-		Problem: s.Problem, Hidden: s.Hidden, BodySize: s.BodySize, Version: s.Version, CreatedAt: instant(s.CreatedAt), Authors: s.Authors.wire(), Durability: s.Durability,
-	}
-	if k := s.LastSkipped; k != nil {
-		shown.LastSkipped = new(k.wire())
-	}
+	shown := wire.Schedule{ScheduleInput: in}
+	convert(&shown, s, "ScheduleInput")
 	return marshal(shown)
 }
 
 // UnmarshalJSON reads a schedule as the API writes it.
 func (s *Schedule) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Schedule) Schedule {
-		shown := Schedule{
-			ScheduleSpec: d.scheduleSpec(w.ScheduleInput),
-			Name:         w.Name, ID: w.ID, State: ScheduleState(w.State), Words: w.Words,
-			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), WaitingAt: d.instant(w.WaitingAt),
-			Problem: w.Problem, Hidden: w.Hidden, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Authors: d.authors(w.Authors), Durability: w.Durability,
-		}
+		shown := Schedule{ScheduleSpec: d.scheduleSpec(w.ScheduleInput)}
+		d.convert(&shown, w, "ScheduleSpec")
 		shown.SetRuns = nil // a reply has Runs, not SetRuns
-		if n := w.Runs; n != nil {
-			shown.Runs = *n
-		}
-		if k := w.LastSkipped; k != nil {
-			shown.LastSkipped = new(d.skipped(*k))
-		}
 		return shown
 	})
 }
 
-// UnmarshalJSON reads a preview as the API writes it.
-func (p *RulePreview) UnmarshalJSON(data []byte) error {
-	return read(data, p, func(d *decoder, w wire.RulePreview) RulePreview {
-		v := RulePreview{Words: w.Words, Days: w.Days, Instants: d.instants(w.Instants)}
-		for _, c := range w.ClockChanges {
-			v.ClockChanges = append(v.ClockChanges, ClockChange{At: d.instant(c.At), Local: d.instant(c.Local), Repeats: c.Repeats, Words: c.Words})
-		}
-		if a := w.Absence; a != nil {
-			v.Absence = &Absence{Fired: a.Fired, Latest: d.instants(a.Latest)}
-			for _, k := range a.Skipped {
-				v.Absence.Skipped = append(v.Absence.Skipped, d.skipped(k))
-			}
-		}
-		return v
-	})
-}
-
 // MarshalJSON returns the preview as the API writes it.
-func (p RulePreview) MarshalJSON() ([]byte, error) {
-	w := wire.RulePreview{Words: p.Words, Days: p.Days, Instants: wireInstants(p.Instants), ClockChanges: []wire.ClockChange{}}
-	for _, c := range p.ClockChanges {
-		w.ClockChanges = append(w.ClockChanges, wire.ClockChange{At: instant(c.At), Local: c.Local.Format(time.RFC3339), Repeats: c.Repeats, Words: c.Words})
-	}
-	if a := p.Absence; a != nil {
-		w.Absence = &wire.Absence{Fired: a.Fired, Latest: wireInstants(a.Latest), Skipped: []wire.SkippedInstants{}}
-		for _, k := range a.Skipped {
-			w.Absence.Skipped = append(w.Absence.Skipped, k.wire())
-		}
-	}
-	return marshal(w)
-}
+func (p RulePreview) MarshalJSON() ([]byte, error) { return encode[wire.RulePreview](p) }
 
-func (d *decoder) instants(all []wire.Instant) []Instant {
-	list := make([]Instant, len(all))
-	for i, w := range all {
-		list[i] = Instant{At: d.instant(w.At), Local: d.instant(w.Local)}
-	}
-	return list
-}
-
-func wireInstants(all []Instant) []wire.Instant {
-	list := make([]wire.Instant, len(all))
-	for i, at := range all {
-		list[i] = at.wire()
-	}
-	return list
-}
-
-func (i Instant) wire() wire.Instant {
-	return wire.Instant{At: instant(i.At), Local: i.Local.Format(time.RFC3339Nano)}
-}
-
-func (d *decoder) skipped(w wire.SkippedInstants) SkippedInstants {
-	return SkippedInstants{From: d.instant(w.From), Until: d.instant(w.Until), Why: w.Why}
-}
-
-func (k SkippedInstants) wire() wire.SkippedInstants {
-	return wire.SkippedInstants{From: instant(k.From), Until: instant(k.Until), Why: k.Why}
-}
-
-// UnmarshalJSON reads an instant as the API writes it.
-func (i *Instant) UnmarshalJSON(data []byte) error {
-	return read(data, i, func(d *decoder, w wire.Instant) Instant {
-		return Instant{At: d.instant(w.At), Local: d.instant(w.Local)}
-	})
-}
+// UnmarshalJSON reads the preview as the API writes it.
+func (p *RulePreview) UnmarshalJSON(data []byte) error { return decode[wire.RulePreview](data, p) }
 
 // MarshalJSON returns the instant as the API writes it.
-func (i Instant) MarshalJSON() ([]byte, error) {
-	return marshal(i.wire())
-}
+func (i Instant) MarshalJSON() ([]byte, error) { return encode[wire.Instant](i) }
+
+// UnmarshalJSON reads the instant as the API writes it.
+func (i *Instant) UnmarshalJSON(data []byte) error { return decode[wire.Instant](data, i) }
 
 func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	t := s.Task

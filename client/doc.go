@@ -37,29 +37,11 @@
 // The client repeats a call, after a pause with jitter, if no connection could
 // be made, no reply came, or the server was too busy (429, 502, 503, 504).
 // After a request that may have arrived, it repeats only calls that can be
-// applied twice without harm:
-//
-//   - all reads except Backup: Get, Poll, Wait, Page, List, Upcoming, Preview
-//     and Whoami, and Live, WatchLive, Due, History, Attempts, Audit, Cluster,
-//     Shards, Egress and ExamineStore of Admin;
-//   - Create, CreateOnce, Put, PutOnce, Publish and PublishOnce of a task, and
-//     Trigger and TriggerOnce of a schedule: they carry an Idempotency-Key. The
-//     server recognises a repeat by it, and answers with the task that the
-//     first request created;
-//   - Backfill, which creates no task twice;
-//   - Pause, PauseFor, PauseUntil and Resume of a queue;
-//   - Revoke, ForceRevoke and RevokeWith of a token;
-//   - Drain, ForceDrain and Undrain of a node;
-//   - without a condition: Put of a schedule, a queue or a namespace, Cancel
-//     and Touch of a task, and Pause and Resume of a schedule. They name the
-//     wanted state.
-//
-// All other calls are repeated only if the server certainly did not apply them:
-// no connection could be made, or the server replied 429. These are Patch, Run,
-// Retry, CreateBatch, CreateBatchJSON, CancelMany and RetryMany of tasks, Purge
-// and PurgeExactly of a queue, Create of a token or a secret, each Delete, and
-// the calls of the last item with a [Condition]. A repeat of those could fail
-// because the first request succeeded. Backup is never repeated.
+// applied twice without harm: reads, calls with an Idempotency-Key, and changes
+// that name the wanted state, unless they have a [Condition]. docs/clients.md
+// lists them. It repeats all other calls only if the server certainly did not
+// apply them, because no connection could be made, or the reply was 429. Backup
+// is never repeated.
 //
 // The client obeys Retry-After. The context and [RetryPolicy] bound the whole
 // call. If the context's deadline would pass before the next request, the call

@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -52,53 +49,21 @@ type DueQueue struct {
 // counts those of all namespaces. All callers share a sample for at least a
 // second.
 func (a Admin) Due(ctx context.Context, q DueQuery) (*Due, error) {
-	values := url.Values{}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
-	if q.Rings != 0 {
-		values.Set("rings", strconv.Itoa(q.Rings))
-	}
+	values := params{}
+	values.add("queue", q.Queue)
+	values.add("rings", q.Rings)
 	if q.Until != 0 || q.Step != 0 {
-		values.Set("until", q.Until.String())
-		values.Set("step", q.Step.String())
+		values.add("until", q.Until.String())
+		values.add("step", q.Step.String())
 	}
 	if q.ByQueue {
-		values.Set("by", "queue")
+		values.add("by", "queue")
 	}
-	v := new(Due)
-	_, err := a.conn.do(ctx, &call{op: "count the tasks that come due", method: http.MethodGet, path: "/due", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Due](ctx, a.conn, "count the tasks that come due", "/due", values)
 }
 
-// MarshalJSON returns the counts as the API writes them.
-func (v Due) MarshalJSON() ([]byte, error) {
-	w := wire.Due{
-		Time: instant(v.Time), ExactUntil: instant(v.ExactUntil), Scheduled: v.Scheduled, Overdue: v.Overdue, Later: v.Later,
-		Timers: v.Timers, NearUntil: instant(v.NearUntil), Rings: make([]wire.DueRing, len(v.Rings)),
-	}
-	for i, r := range v.Rings {
-		w.Rings[i] = wire.DueRing{Slot: r.Slot.String(), From: instant(r.From), Counts: r.Counts, Held: r.Held}
-		for _, q := range r.Queues {
-			w.Rings[i].Queues = append(w.Rings[i].Queues, wire.DueQueue(q))
-		}
-	}
-	return marshal(w)
-}
+// MarshalJSON returns the counts as the API writes it.
+func (v Due) MarshalJSON() ([]byte, error) { return encode[wire.Due](v) }
 
-// UnmarshalJSON reads counts as the API writes them.
-func (v *Due) UnmarshalJSON(data []byte) error {
-	return read(data, v, func(d *decoder, w wire.Due) Due {
-		v := Due{
-			Time: d.instant(w.Time), ExactUntil: d.instant(w.ExactUntil), Scheduled: w.Scheduled, Overdue: w.Overdue, Later: w.Later,
-			Timers: w.Timers, NearUntil: d.instant(w.NearUntil), Rings: make([]DueRing, len(w.Rings)),
-		}
-		for i, r := range w.Rings {
-			v.Rings[i] = DueRing{Slot: d.duration(r.Slot), From: d.instant(r.From), Counts: r.Counts, Held: r.Held}
-			for _, q := range r.Queues {
-				v.Rings[i].Queues = append(v.Rings[i].Queues, DueQueue(q))
-			}
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the counts as the API writes it.
+func (v *Due) UnmarshalJSON(data []byte) error { return decode[wire.Due](data, v) }

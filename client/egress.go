@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 )
 
 // Egress reports whether tasks may call a URL, according to one server.
@@ -27,7 +25,5 @@ type EgressAddress struct {
 // of the server that answers. The server resolves the host and connects to
 // nothing. Egress needs an operator's token.
 func (a Admin) Egress(ctx context.Context, rawURL string) (*Egress, error) {
-	v := new(Egress)
-	_, err := a.conn.do(ctx, &call{op: "check the egress policy", method: http.MethodGet, path: "/egress", query: url.Values{"url": {rawURL}}, repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Egress](ctx, a.conn, "check the egress policy", "/egress", params{"url": {rawURL}})
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -63,25 +62,20 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 			size = 100
 		}
 	}
-	values.Set("limit", strconv.Itoa(size))
+	values.add("limit", size)
 	if q.Bodies {
-		values.Set("include", "body")
+		values.add("include", "body")
 	}
-	if cursor != "" {
-		values.Set("cursor", cursor)
-	}
+	values.add("cursor", cursor)
 	if q.LatestEnded {
-		values.Set("order", "ended")
+		values.add("order", "ended")
 	}
-	var list struct {
-		Tasks      []*Task `json:"tasks"`
-		NextCursor string  `json:"next_cursor"`
-	}
-	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &list}
+	p := page[Task]{field: "tasks"}
+	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &p}
 	if _, err := ts.conn.do(ctx, c); err != nil {
 		return nil, err
 	}
-	return &Page{Tasks: list.Tasks, Next: list.NextCursor}, nil
+	return &Page{Tasks: p.items, Next: p.next}, nil
 }
 
 // List returns the tasks that q selects, in the order of Page. It reads the
@@ -150,29 +144,21 @@ func (ts Tasks) MoveMany(ctx context.Context, f Filter, to NewDue) (BulkResult, 
 	if to.Delay != nil {
 		in.Delay = to.Delay.String()
 	}
-	body, err := marshal(in)
-	if err != nil {
-		return BulkResult{}, err
-	}
-	return ts.many(ctx, "move", f, body)
+	return ts.many(ctx, "move", f, in)
 }
 
 // manyTimeout is the time allowed to change very many tasks.
 const manyTimeout = 30 * time.Minute
 
-func (ts Tasks) many(ctx context.Context, verb string, f Filter, body []byte) (BulkResult, error) {
+func (ts Tasks) many(ctx context.Context, verb string, f Filter, send any) (BulkResult, error) {
 	values := f.values()
-	if f.All {
-		values.Set("all", "true")
-	}
+	values.add("all", f.All)
 	if f.Expect != nil {
-		values.Set("expect", strconv.Itoa(*f.Expect))
+		values.add("expect", strconv.Itoa(*f.Expect))
 	}
-	if f.DryRun {
-		values.Set("dry_run", "true")
-	}
+	values.add("dry_run", f.DryRun)
 	var reply BulkResult
-	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, body: body, extra: manyTimeout, into: &reply}
+	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, send: send, extra: manyTimeout, into: &reply}
 	if _, err := ts.conn.do(ctx, c); err != nil {
 		return BulkResult{}, err
 	}
@@ -180,34 +166,20 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter, body []byte) (B
 }
 
 // values returns the filter as query parameters.
-func (f Filter) values() url.Values {
-	v := url.Values{}
-	if f.Queue != "" {
-		v.Set("queue", f.Queue)
-	}
-	if f.Reason != "" {
-		v.Set("reason", f.Reason)
-	}
-	if f.Schedule != "" {
-		v.Set("schedule", f.Schedule)
-	}
-	if f.Prefix != "" {
-		v.Set("prefix", f.Prefix)
-	}
+func (f Filter) values() params {
+	v := params{}
+	v.add("queue", f.Queue)
+	v.add("reason", f.Reason)
+	v.add("schedule", f.Schedule)
+	v.add("prefix", f.Prefix)
 	for _, s := range f.States {
-		v.Add("state", string(s))
+		v.add("state", string(s))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
-		v.Add("label", key+"="+f.Labels[key])
+		v.add("label", key+"="+f.Labels[key])
 	}
-	if !f.DueBefore.IsZero() {
-		v.Set("due_before", instant(f.DueBefore))
-	}
-	if !f.DueAfter.IsZero() {
-		v.Set("due_after", instant(f.DueAfter))
-	}
-	if !f.EndedAfter.IsZero() {
-		v.Set("ended_after", instant(f.EndedAfter))
-	}
+	v.add("due_before", f.DueBefore)
+	v.add("due_after", f.DueAfter)
+	v.add("ended_after", f.EndedAfter)
 	return v
 }

@@ -66,9 +66,7 @@ type LiveDestination struct {
 
 // Live returns the current work of the server.
 func (a Admin) Live(ctx context.Context) (*Live, error) {
-	v := new(Live)
-	_, err := a.conn.do(ctx, &call{op: "get live data", method: http.MethodGet, path: "/live", repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Live](ctx, a.conn, "get live data", "/live", nil)
 }
 
 // WatchLive returns a sample of the live data about once a second, until ctx

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -51,11 +50,7 @@ func (n *Namespace) ETag() string { return n.etag }
 // Put creates a namespace, or replaces all of its settings. Existing tasks
 // stay. Errors: ErrPrecondition, ErrForbidden.
 func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
-	body, err := s.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
+	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
 // Get returns a namespace. Errors: ErrNotFound, ErrForbidden.
@@ -65,15 +60,8 @@ func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
 
 // List returns the namespaces by name. An error is the last item.
 func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
-	return pages[Namespace, namespacePage](ctx, ns.conn, "list namespaces", "/namespaces", url.Values{})
+	return pages[Namespace](ctx, ns.conn, "list namespaces", "/namespaces", "namespaces", params{})
 }
-
-type namespacePage struct {
-	Namespaces []*Namespace `json:"namespaces"`
-	cursorField
-}
-
-func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
 // state. Errors: ErrNotFound, ErrForbidden, ErrPrecondition, and ErrConflict if it

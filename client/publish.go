@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +47,7 @@ func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Ta
 	h := p.header()
 	h.Set("Idempotency-Key", key)
 	return ts.one(ctx, &call{
-		op: op, method: http.MethodPost, path: "/publish", query: url.Values{"url": {p.URL}},
+		op: op, method: http.MethodPost, path: "/publish", query: params{"url": {p.URL}},
 		header: h, body: p.Body, raw: true, repeatable: key != "",
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -75,11 +74,7 @@ type Counts struct {
 // created from now on. Errors: ErrPrecondition, and an Error with the invalid
 // field.
 func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, conds ...Condition) (*Queue, error) {
-	body, err := s.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return qs.one(ctx, "put queue", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
+	return qs.one(ctx, "put queue", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
 // Get returns a queue. Errors: ErrNotFound, if the queue has neither settings
@@ -91,15 +86,8 @@ func (qs Queues) Get(ctx context.Context, name string) (*Queue, error) {
 // List returns the queues with settings or tasks, by name. An error is the last
 // item.
 func (qs Queues) List(ctx context.Context) iter.Seq2[*Queue, error] {
-	return pages[Queue, queuePage](ctx, qs.conn, "list queues", "/queues", url.Values{})
+	return pages[Queue](ctx, qs.conn, "list queues", "/queues", "queues", params{})
 }
-
-type queuePage struct {
-	Queues []*Queue `json:"queues"`
-	cursorField
-}
-
-func (p *queuePage) items() []*Queue { return p.Queues }
 
 // Delete deletes the settings of a queue and returns the rest of it. Its tasks
 // stay, with the server's defaults. A paused queue resumes. Errors: ErrNotFound
@@ -126,11 +114,7 @@ func (qs Queues) PauseUntil(ctx context.Context, name string, t time.Time) (*Que
 }
 
 func (qs Queues) pause(ctx context.Context, name string, p wire.PauseInput) (*Queue, error) {
-	body, err := marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	return qs.one(ctx, "pause queue", name, &call{method: http.MethodPost, path: "/pause", body: body, repeatable: true})
+	return qs.one(ctx, "pause queue", name, &call{method: http.MethodPost, path: "/pause", send: p, repeatable: true})
 }
 
 // Resume ends a pause. Tasks that became due start at once, within the limits.
@@ -152,7 +136,7 @@ func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 // of unfinished tasks. A task that enters the queue between the count and the
 // reply may be cancelled too. n is at most a million.
 func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, error) {
-	query := url.Values{"expect": {strconv.Itoa(n)}}
+	query := params{"expect": {strconv.Itoa(n)}}
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge", query: query})
 }
 

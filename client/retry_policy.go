@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how calls are repeated. The package documentation lists the
-// calls that are. In every field, zero or less means the default.
+// RetryPolicy sets how calls are repeated. docs/clients.md lists the calls
+// that are. In every field, zero or less means the default.
 //
 // Between two requests the client waits for the backoff, plus the Retry-After
 // of the server's reply if it has one. The backoff doubles from MinBackoff to

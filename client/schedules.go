@@ -6,9 +6,7 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -43,22 +41,15 @@ type ScheduleQuery struct {
 // List returns the schedules that q selects, by name. An error is the last
 // item.
 func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedule, error] {
-	values := url.Values{}
+	values := params{}
 	for _, key := range slices.Sorted(maps.Keys(q.Labels)) {
-		values.Add("label", key+"="+q.Labels[key])
+		values.add("label", key+"="+q.Labels[key])
 	}
 	if q.Bodies {
-		values.Set("include", "body")
+		values.add("include", "body")
 	}
-	return pages[Schedule, schedulePage](ctx, ss.conn, "list schedules", "/schedules", values)
+	return pages[Schedule](ctx, ss.conn, "list schedules", "/schedules", "schedules", values)
 }
-
-type schedulePage struct {
-	Schedules []*Schedule `json:"schedules"`
-	cursorField
-}
-
-func (p *schedulePage) items() []*Schedule { return p.Schedules }
 
 // Delete deletes a schedule and returns its last state. Its tasks stay. Errors:
 // ErrNotFound, ErrPrecondition.
@@ -104,13 +95,9 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 // ErrRateLimited, and an Error with code too_many_instants if there are more
 // than 1000.
 func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
-	body, err := marshal(wire.BackfillInput{From: instant(from), Until: instant(until)})
-	if err != nil {
-		return BackfillResult{}, err
-	}
 	var reply BackfillResult
-	_, err = ss.conn.named(ctx, "backfill schedule", "/schedules/", name, &call{
-		method: http.MethodPost, path: "/backfill", header: headerOf(conds), body: body, extra: backfillTimeout, repeatable: true,
+	_, err := ss.conn.named(ctx, "backfill schedule", "/schedules/", name, &call{
+		method: http.MethodPost, path: "/backfill", header: headerOf(conds), send: wire.BackfillInput{From: instant(from), Until: instant(until)}, extra: backfillTimeout, repeatable: true,
 	}, &reply)
 	if err != nil {
 		return BackfillResult{}, err
@@ -126,13 +113,9 @@ const backfillTimeout = 5 * time.Minute
 // If from is the zero time, the list begins now and also ends with MaxRuns.
 // Errors: ErrNotFound.
 func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, limit int) ([]Instant, error) {
-	values := url.Values{}
-	if limit != 0 {
-		values.Set("limit", strconv.Itoa(limit))
-	}
-	if !from.IsZero() {
-		values.Set("from", instant(from))
-	}
+	values := params{}
+	values.add("limit", limit)
+	values.add("from", from)
 	var list struct {
 		Instants []Instant `json:"instants"`
 	}
@@ -178,23 +161,12 @@ type Absence struct {
 // whose Task, Paused and SetRuns are ignored. Errors: an Error with the field
 // that is not valid.
 func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery) (*RulePreview, error) {
-	values := url.Values{}
-	for name, at := range map[string]time.Time{"from": q.From, "absent_from": q.AbsentFrom, "absent_until": q.AbsentUntil} {
-		if !at.IsZero() {
-			values.Set(name, instant(at))
-		}
-	}
-	for name, n := range map[string]int{"limit": q.Limit, "days": q.Days} {
-		if n != 0 {
-			values.Set(name, strconv.Itoa(n))
-		}
-	}
-	body, err := marshal(s.rule())
-	if err != nil {
-		return nil, err
+	values := params{}
+	for name, value := range map[string]any{"from": q.From, "absent_from": q.AbsentFrom, "absent_until": q.AbsentUntil, "limit": q.Limit, "days": q.Days} {
+		values.add(name, value)
 	}
 	v := new(RulePreview)
-	_, err = ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, body: body, repeatable: true, into: v})
+	_, err := ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, send: s.rule(), repeatable: true, into: v})
 	return orNil(v, err)
 }
 

@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -42,62 +39,22 @@ type UpcomingItem struct {
 
 // Upcoming returns what is due next. It includes at most 1000 paused schedules.
 func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
-	values := url.Values{}
-	if !q.From.IsZero() {
-		values.Set("from", instant(q.From))
-	}
-	if q.Within != 0 {
-		values.Set("until", q.Within.String())
-	}
-	if q.Queue != "" {
-		values.Set("queue", q.Queue)
-	}
-	if q.Limit != 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	v := new(Upcoming)
-	_, err := ts.conn.do(ctx, &call{op: "list upcoming tasks", method: http.MethodGet, path: "/upcoming", query: values, repeatable: true, into: v})
-	return orNil(v, err)
+	values := params{}
+	values.add("from", q.From)
+	values.add("until", q.Within)
+	values.add("queue", q.Queue)
+	values.add("limit", q.Limit)
+	return get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
 }
 
 // MarshalJSON returns the list as the API writes it.
-func (u Upcoming) MarshalJSON() ([]byte, error) {
-	w := wire.Upcoming{Time: instant(u.Time), Until: instant(u.Until), Items: make([]wire.UpcomingItem, len(u.Items)), More: u.More}
-	for i, item := range u.Items {
-		w.Items[i] = item.wire()
-	}
-	return marshal(w)
-}
+func (u Upcoming) MarshalJSON() ([]byte, error) { return encode[wire.Upcoming](u) }
 
-// UnmarshalJSON reads a list as the API writes it.
-func (u *Upcoming) UnmarshalJSON(data []byte) error {
-	return read(data, u, func(d *decoder, w wire.Upcoming) Upcoming {
-		v := Upcoming{Time: d.instant(w.Time), Until: d.instant(w.Until), More: w.More}
-		for _, item := range w.Items {
-			v.Items = append(v.Items, d.upcomingItem(item))
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the list as the API writes it.
+func (u *Upcoming) UnmarshalJSON(data []byte) error { return decode[wire.Upcoming](data, u) }
 
 // MarshalJSON returns the item as the API writes it.
-func (i UpcomingItem) MarshalJSON() ([]byte, error) { return marshal(i.wire()) }
+func (i UpcomingItem) MarshalJSON() ([]byte, error) { return encode[wire.UpcomingItem](i) }
 
-// UnmarshalJSON reads an item as the API writes it.
-func (i *UpcomingItem) UnmarshalJSON(data []byte) error {
-	return read(data, i, (*decoder).upcomingItem)
-}
-
-func (i UpcomingItem) wire() wire.UpcomingItem {
-	return wire.UpcomingItem{
-		Due: instant(i.Due), Namespace: i.Namespace, Queue: i.Queue, Name: i.Name, URL: i.URL, Kind: i.Kind,
-		Schedule: i.Schedule, Instant: i.Instant, Attempt: i.Attempt, Held: i.Held,
-	}
-}
-
-func (d *decoder) upcomingItem(w wire.UpcomingItem) UpcomingItem {
-	return UpcomingItem{
-		Due: d.instant(w.Due), Namespace: w.Namespace, Queue: w.Queue, Name: w.Name, URL: w.URL, Kind: w.Kind,
-		Schedule: w.Schedule, Instant: w.Instant, Attempt: w.Attempt, Held: w.Held,
-	}
-}
+// UnmarshalJSON reads the item as the API writes it.
+func (i *UpcomingItem) UnmarshalJSON(data []byte) error { return decode[wire.UpcomingItem](data, i) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -29,10 +28,8 @@ func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Tas
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{}
-	if wait != 0 {
-		query.Set("wait", wait.String())
-	}
+	query := params{}
+	query.add("wait", wait)
 	return ts.one(ctx, &call{op: op, method: http.MethodGet, path: path, query: query, extra: max(wait, 0), repeatable: true})
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -25,33 +24,11 @@ type Identity struct {
 // Whoami returns the rights of the client's token. It also describes the server
 // and its clock.
 func (c *Client) Whoami(ctx context.Context) (*Identity, error) {
-	v := new(Identity)
-	_, err := c.conn.do(ctx, &call{op: "get the caller", method: http.MethodGet, path: "/whoami", repeatable: true, into: v})
-	return orNil(v, err)
+	return get[Identity](ctx, c.conn, "get the caller", "/whoami", nil)
 }
 
 // MarshalJSON returns the identity as the API writes it.
-func (i Identity) MarshalJSON() ([]byte, error) {
-	w := wire.Identity{
-		Namespace: i.Namespace, Scope: string(i.Scope), Operator: i.Operator, Secured: i.Secured,
-		Node: i.Node, Version: i.Version, Store: i.Store, Durability: i.Durability, Now: instant(i.Now),
-	}
-	if i.Token != nil {
-		w.Token = new(i.Token.wire())
-	}
-	return marshal(w)
-}
+func (i Identity) MarshalJSON() ([]byte, error) { return encode[wire.Identity](i) }
 
-// UnmarshalJSON reads an identity as the API writes it.
-func (i *Identity) UnmarshalJSON(data []byte) error {
-	return read(data, i, func(d *decoder, w wire.Identity) Identity {
-		v := Identity{
-			Namespace: w.Namespace, Scope: Scope(w.Scope), Operator: w.Operator, Secured: w.Secured,
-			Node: w.Node, Version: w.Version, Store: w.Store, Durability: w.Durability, Now: d.instant(w.Now),
-		}
-		if w.Token != nil {
-			v.Token = new(d.token(*w.Token))
-		}
-		return v
-	})
-}
+// UnmarshalJSON reads the identity as the API writes it.
+func (i *Identity) UnmarshalJSON(data []byte) error { return decode[wire.Identity](data, i) }

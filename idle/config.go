@@ -2,7 +2,6 @@ package idle
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 )
@@ -75,8 +74,8 @@ type Config struct {
 	// early, and at most two resolutions late. A group with connections wakes
 	// up twice in each resolution. A process that wakes up more than a
 	// resolution late has stalled, and every connection gets a new timeout. On
-	// a machine that stalls often, choose a coarser resolution. If no timeout
-	// can pass because of stalls, the group writes one line with package log.
+	// a machine that stalls often, choose a coarser resolution: Stats.Stalls
+	// counts the stalls.
 	//
 	// Zero or less means the smallest timeout / 64, but at least 100 ms and at
 	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
@@ -114,17 +113,6 @@ const (
 	Kernel
 )
 
-// String returns "touch" or "kernel".
-func (s Source) String() string {
-	switch s {
-	case Touch:
-		return "touch"
-	case Kernel:
-		return "kernel"
-	}
-	return fmt.Sprintf("Source(%d)", uint8(s))
-}
-
 // timed reports whether a timeout is set, or one is Never.
 func (c Config) timed() bool {
 	return c.ReadIdle != 0 || c.WriteIdle != 0 || c.AllIdle != 0 || c.MaxAge != 0 || c.Handshake != 0 || c.PingEvery != 0
@@ -137,7 +125,6 @@ type limits struct {
 	maxMissed  uint8
 	jitter     float64
 	step       time.Duration // half a resolution
-	shortest   time.Duration // the smallest timeout
 	maxPerTick int
 	workers    int
 }
@@ -184,7 +171,6 @@ func (l *limits) resolution(wish time.Duration) time.Duration {
 			smallest, longest = min(smallest, d), max(longest, d)
 		}
 	}
-	l.shortest = smallest
 	if wish <= 0 {
 		wish = max(smallest/64, finestResolution)
 	}

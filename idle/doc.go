@@ -49,32 +49,6 @@
 // goroutine, and the group has none while no connection is due. A group with
 // connections wakes up twice in each resolution. An empty group never does.
 //
-// # How idleness is measured
-//
-// While it has connections, a group counts steps on a fixed grid: two for each
-// resolution R. A touch stores the number of the current step in the
-// connection's entry. It reads no clock, takes no lock and moves no timer. With
-// steps of r = R/2, a connection with timeout T is idle at step n if
-//
-//	n − max(touched, floor) ≥ ceil(T/r) + 3
-//
-// Invariant: the connection has then been silent for at least T. Proof:
-//
-//  1. Step k is taken at k·r or later and, without a stall, at most at
-//     k·r + R = (k+2)·r.
-//  2. A touch in step c happened before step c+1 was taken, so before
-//     (c+3)·r.
-//  3. Step n is taken at n·r or later, which is (c+3)·r + T or later.
-//
-// The touch happened at c·r or later. So a punctual step n is later than the
-// timeout by at most 3r and the fraction of r by which T is rounded up. That is
-// less than 4r = 2R.
-//
-// A stall is a step that is taken more than R late: the process was stopped or
-// starved, or the machine was suspended. Then the stored numbers are older than
-// the touches, and no peer could speak. So the group raises the floor to that
-// step: every connection counts as touched then, and has a full timeout to
-// speak.
-//
-// DESIGN.md in the package's directory has the reasons for this design.
+// DESIGN.md in the package's directory has the design, and the proof that no
+// connection is closed early.
 package idle

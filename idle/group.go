@@ -63,9 +63,6 @@ type Group[C any] struct {
 	closed   bool
 	empty    chan struct{} // closed when the last connection has ended; nil if no Drain waits
 	stats    Stats
-
-	futile     int // stalls in a row without a timeout between them
-	complained bool
 }
 
 // New returns a group with the callback on. The callback returns whether to

@@ -1,9 +1,6 @@
 package idle
 
 import (
-	"log"
-	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,31 +177,6 @@ func TestAVerdictHoldsFromItsReturnAfterAStallInOn(t *testing.T) {
 			if took := asked[1].Sub(kept); took < time.Hour {
 				t.Errorf("%+v: asked again %v after KeepFor(1h)", cfg, took)
 			}
-		})
-	}
-}
-
-func TestAGroupWhoseStallsLetNoTimeoutPassSaysSoOnce(t *testing.T) {
-	for _, c := range []struct {
-		pause time.Duration // between two stalls
-		lines int
-	}{{100 * time.Millisecond, 1}, {time.Minute, 0}} {
-		synctest.Test(t, func(t *testing.T) {
-			var said strings.Builder
-			log.SetOutput(&said)
-			defer log.SetOutput(os.Stderr)
-			g := New(Config{PingEvery: 5 * time.Second, PongWait: time.Second}, func(*conn, Reason) Verdict { return Keep })
-			x := newConn()
-			track(t, g, x, &x.Entry)
-			for range 50 {
-				time.Sleep(c.pause)
-				stall(g, time.Second/2)
-			}
-			synctest.Wait()
-			if n := strings.Count(said.String(), "more than 100ms late"); n != c.lines || g.Stats().Stalls != 50 {
-				t.Errorf("pauses of %v: %d lines, %d stalls: %s", c.pause, n, g.Stats().Stalls, said.String())
-			}
-			g.Close()
 		})
 	}
 }

@@ -1,9 +1,6 @@
 package idle
 
-import (
-	"log"
-	"time"
-)
+import "time"
 
 // batch is the number of connections that a sweep checks before it releases the
 // lock: about ten microseconds of work.
@@ -69,8 +66,8 @@ func (g *Group[C]) sweepLocked() (more bool) {
 // stepLocked takes the current step, if it is new.
 func (g *Group[C]) stepLocked() {
 	g.elapsed = time.Since(g.start)
-	if before := g.grid.floor; g.grid.advance(g.elapsed) && g.tracked > 0 {
-		g.noteStallLocked(before)
+	if g.grid.advance(g.elapsed) && g.tracked > 0 {
+		g.stats.Stalls++
 	}
 	if now := uint32(g.grid.now); g.clock.now.Load() != now {
 		g.clock.now.Store(now)
@@ -79,24 +76,6 @@ func (g *Group[C]) stepLocked() {
 		g.budgetOf, g.budget = resolution, g.limits.maxPerTick
 	}
 }
-
-// noteStallLocked counts a stall, and logs once if stalls follow each other so
-// closely that no timeout can pass. before is the step of the previous stall.
-func (g *Group[C]) noteStallLocked(before uint64) {
-	g.stats.Stalls++
-	if before == 0 || g.grid.floor-before > g.grid.steps(g.limits.shortest) {
-		g.futile = 0
-		return
-	}
-	if g.futile++; g.futile == futileStalls && !g.complained {
-		g.complained = true
-		go log.Printf("idle: no timeout can pass, because the process repeatedly wakes up more than %v late: it is overloaded, or Config.Resolution is too fine", 2*g.limits.step) // without the lock
-	}
-}
-
-// futileStalls is the number of stalls in a row, without a timeout between two
-// of them, after which a group logs.
-const futileStalls = 5
 
 func (g *Group[C]) rearmLocked() {
 	wait := g.grid.place(g.grid.now+1) - time.Since(g.start)

@@ -94,7 +94,7 @@ type settings[T any] struct {
 	setBack func(sh *shard[T])
 
 	// expiring may be nil. It is called under the shard's lock, when a timer
-	// expires and its cell still holds the value.
+	// expires or is drained, and its cell still holds the value.
 	expiring func(sh *shard[T], index uint32)
 }
 

@@ -8,7 +8,7 @@ package wheel
 // on never fire. Adding, moving and removing a timer is O(1). A timer moves at
 // most seven times between slots before it fires. A Core allocates memory in
 // chunks, not for each timer. A timer that is added for a tick at or before
-// now, and then removed, leaves up to 16 bytes until the next Advance.
+// now, and then removed, leaves 8 bytes until the next Advance.
 //
 // A Core must not be used by two goroutines at the same time. NewCore makes a
 // Core; the zero Core does not work.
@@ -25,12 +25,12 @@ func NewCore[T any](now uint64) *Core[T] {
 	return c
 }
 
-// Add sets a timer with value v for tick when, and returns its ID. If when is
-// at or before now, the next Advance fires the timer, in the order of the
-// ticks. A tick before now costs O(log n) for n such timers. Add returns zero,
-// and adds nothing, only if 2^28 timers are pending.
+// Add sets a timer with value v for tick when, and returns its ID. A tick
+// before the current one counts as the current one, so the next Advance fires
+// the timer. Add returns zero, and adds nothing, only if 2^28 timers are
+// pending.
 func (c *Core[T]) Add(when uint64, v T) ID {
-	when = min(when, maxTick)
+	when = c.clamp(when)
 	index, n, generation := c.nodes.take()
 	if n == nil {
 		return 0
@@ -47,7 +47,7 @@ func (c *Core[T]) Reset(id ID, when uint64) bool {
 	if n == nil {
 		return false
 	}
-	c.ticks.reset(id.index(), n, min(when, maxTick), true)
+	c.ticks.reset(id.index(), n, c.clamp(when), true)
 	return true
 }
 
@@ -77,13 +77,11 @@ func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 // the order of their ticks. It fires at most limit timers and returns how many
 // it fired. If the result is less than limit, no due timer is left. Otherwise
 // call Advance again. If now is before the current tick, Advance uses the
-// current tick. Timers that were added for ticks in the past fire first, in the
-// order of their ticks. Timers of the same tick fire in no particular order.
+// current tick. Timers of the same tick fire in no particular order.
 //
 // A timer has ended when fire is called for it. fire may call Add, Reset,
 // Remove, Next and Len, but not Advance. A timer that fire adds at or before
-// the current tick fires in the same call, in its order among the remaining
-// timers.
+// the current tick fires in the same call, before those of later ticks.
 func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 	now = min(now, maxTick-1)
 	for fired < limit {
@@ -107,6 +105,9 @@ func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 
 // Len returns the number of pending timers.
 func (c *Core[T]) Len() int { return c.ticks.pending }
+
+// clamp returns the tick that a timer for tick when gets.
+func (c *Core[T]) clamp(when uint64) uint64 { return min(max(when, c.ticks.cursor), maxTick) }
 
 // node returns the node of a pending timer of this Core, or nil.
 func (c *Core[T]) node(id ID) *node {

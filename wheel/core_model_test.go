@@ -103,7 +103,7 @@ func (c *coreTrial) add(when uint64) {
 	if c.model.byID[id] != nil {
 		c.t.Fatalf("ID %x given twice", id)
 	}
-	c.model.add(id, min(when, maxTick), c.seq)
+	c.model.add(id, c.core.clamp(when), c.seq)
 	if len(c.ids) < 4096 {
 		c.ids = append(c.ids, id)
 	} else {
@@ -119,7 +119,7 @@ func (c *coreTrial) pick(r uint64) ID {
 }
 
 func (c *coreTrial) reset(id ID, when uint64) {
-	if got, want := c.core.Reset(id, when), c.model.reset(id, min(when, maxTick)); got != want {
+	if got, want := c.core.Reset(id, when), c.model.reset(id, c.core.clamp(when)); got != want {
 		c.t.Fatalf("Reset(%x, %d) = %v, want %v", id, when, got, want)
 	}
 }

@@ -25,33 +25,6 @@ func TestAddInThePastIsDueAtOnce(t *testing.T) {
 	}
 }
 
-func TestOverdueTimersFireInTheOrderOfTheirTicks(t *testing.T) {
-	c := NewCore[int](1000)
-	add := func(when int) ID { return c.Add(uint64(when), when) }
-	for _, when := range []int{900, 500, 950, 1000, 10} {
-		add(when)
-	}
-	c.Reset(add(200), 700) // postponed, to another tick in the past
-	c.Reset(add(2000), 600)
-	c.Remove(add(5))
-	c.Advance(1000, 1, func(ID, int) {}) // 10
-	var got []int
-	c.Advance(1000, 100, func(_ ID, when int) {
-		got = append(got, when)
-		if when == 500 {
-			add(400)
-			add(800)
-			add(1000)
-		}
-	})
-	if want := []int{500, 400, 2000, 200, 800, 900, 950, 1000, 1000}; !slices.Equal(got, want) {
-		t.Errorf("fired %d, want %d", got, want)
-	}
-	if next, ok := c.Next(); ok || c.Len() != 0 {
-		t.Errorf("Next = %d, Len %d", next, c.Len())
-	}
-}
-
 func TestEveryClockStartsAndCrossesAtEveryPowerOfTwo(t *testing.T) {
 	for k := range 47 {
 		for _, now := range []uint64{1<<k - 1, 1 << k, 1<<k + 1} {

@@ -22,13 +22,9 @@ const (
 // an entry does not hold its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
-// enqueueDue puts an entry that is due already into the queue, or into overdue.
-func (h *hierarchy) enqueueDue(e entry, tick uint64) {
+// enqueueDue puts an entry that is due already into the queue.
+func (h *hierarchy) enqueueDue(e entry) {
 	h.soonest = min(h.soonest, h.cursor)
-	if h.turn == 0 && tick < h.cursor {
-		h.overdue.push(e, tick)
-		return
-	}
 	if k := len(h.queue); k == 0 || h.queue[k-1].kind != immediate {
 		h.queue = append(h.queue, work{kind: immediate})
 	}
@@ -67,14 +63,6 @@ func (h *hierarchy) takeDueSlot(now uint64) bool {
 // false and budget is not 0, no timer is due. The caller frees the node.
 func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
-		if len(h.overdue) > 0 {
-			*budget--
-			e := h.overdue.pop()
-			if index, tick, ok = h.expireEntry(e.entry, e.tick); ok {
-				return index, tick, true
-			}
-			continue
-		}
 		if len(h.queue) == 0 && !h.takeDueSlot(now) {
 			return 0, 0, false
 		}

@@ -32,7 +32,7 @@ const (
 // list of the slot moves to the work queue. The list is processed in bounded
 // steps. A slot of level 0 holds the timers that are due at that tick. A slot
 // of a higher level is spread over the slots below it (a cascade). An entry
-// that is due when it is placed goes to the queue at once, or to overdue.
+// that is due when it is placed goes to the queue at once.
 //
 // Each entry refers to a node that must be checked when the slot is due.
 // Placement, cascades and compaction may leave duplicates and stale entries.
@@ -47,8 +47,7 @@ type hierarchy struct {
 	busy    [levels]uint64 // bit s of busy[l] is set if and only if slot s of level l has entries
 	slots   [levels * slotCount]list
 	queue   []work
-	overdue overdue // used only without turns, to keep the order
-	pending int     // live nodes placed here
+	pending int // live nodes placed here
 
 	// turn limits the entries of one list that are processed before the next
 	// due slot is served. 0: no limit, so timers fire strictly in the order of
@@ -95,15 +94,12 @@ func (h *hierarchy) next() (tick uint64, ok bool) {
 	if h.pending == 0 {
 		return 0, false
 	}
-	if h.waiting() {
+	if len(h.queue) > 0 {
 		return h.cursor, true
 	}
 	_, start, ok := h.earliest()
 	return start, ok
 }
-
-// waiting reports whether entries wait that may be due.
-func (h *hierarchy) waiting() bool { return len(h.queue) > 0 || len(h.overdue) > 0 }
 
 // catchUp moves the cursor to now if no occupied slot starts at or before now,
 // so that new timers are placed as low as possible.
@@ -132,7 +128,7 @@ func (h *hierarchy) insert(index uint32, n *node, tick uint64) {
 // place puts an entry into the slot of its tick.
 func (h *hierarchy) place(e entry, tick uint64) {
 	if tick <= h.cursor {
-		h.enqueueDue(e, tick)
+		h.enqueueDue(e)
 		return
 	}
 	slot := h.locate(tick)
@@ -175,7 +171,7 @@ func (h *hierarchy) markStale(index uint32, n *node, s uint64) {
 func (h *hierarchy) vacate(slot uint) {
 	start := h.startOf(slot)
 	h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
-	if start == h.soonest && !h.waiting() {
+	if start == h.soonest && len(h.queue) == 0 {
 		_, h.soonest, _ = h.earliest()
 	}
 }
@@ -202,7 +198,6 @@ func (h *hierarchy) clear() {
 	}
 	clear(h.queue)
 	h.queue = h.queue[:0]
-	h.overdue.clear()
 	h.soonest = never
 }
 

@@ -87,6 +87,9 @@ func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
 		return 0, v, false
 	}
 	id = makeID(sh.number, n.generation(), index)
+	if sh.expiring != nil {
+		sh.expiring(sh, index)
+	}
 	v = sh.removeLocked(index, n)
 	sh.count.drained++
 	sh.mu.Unlock()

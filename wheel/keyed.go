@@ -129,7 +129,10 @@ func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 		return v, false
 	}
 	sh.count.removed++
-	return k.removeLocked(sh, index).value, true
+	k.forgetLocked(sh, index)
+	v = sh.removeLocked(index, sh.nodes.at(index)).value
+	sh.limit.free(1)
+	return v, true
 }
 
 // Get returns the value of key's timer and the time until its deadline. The
@@ -171,16 +174,9 @@ func (k *Keyed[K, V]) All() iter.Seq2[K, V] {
 // a time, and holds no lock while it yields.
 func (k *Keyed[K, V]) Drain() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		for _, sh := range k.wheel.shards {
-			for from := uint32(0); ; {
-				p, index, ok := k.drain(sh, from)
-				if !ok {
-					break
-				}
-				if !yield(p.key, p.value) {
-					return
-				}
-				from = index + 1
+		for _, p := range k.wheel.Drain() {
+			if !yield(p.key, p.value) {
+				return
 			}
 		}
 	}
@@ -198,10 +194,6 @@ func (k *Keyed[K, V]) Shutdown(ctx context.Context) error { return k.wheel.Shutd
 // Stats returns the counters, as [Wheel.Stats] does. Each Move counts as a
 // reset, and so does each Set that replaces a timer.
 func (k *Keyed[K, V]) Stats() Stats { return k.wheel.Stats() }
-
-// Occupancy returns the number of timers in each slot, as [Wheel.Occupancy]
-// does.
-func (k *Keyed[K, V]) Occupancy() [][]int { return k.wheel.Occupancy() }
 
 // place returns the hash of a key and the shard of its timer. If the key's
 // dynamic type is not comparable, place panics. At that point no lock is held
@@ -243,14 +235,6 @@ func (k *Keyed[K, V]) addLocked(sh *shard[pair[K, V]], hash uint64, now, d time.
 	return nil
 }
 
-// removeLocked ends a timer and returns its key and value.
-func (k *Keyed[K, V]) removeLocked(sh *shard[pair[K, V]], index uint32) pair[K, V] {
-	k.forgetLocked(sh, index)
-	p := sh.removeLocked(index, sh.nodes.at(index))
-	sh.limit.free(1)
-	return p
-}
-
 // forgetLocked removes the tag of a timer that is about to end.
 func (k *Keyed[K, V]) forgetLocked(sh *shard[pair[K, V]], index uint32) {
 	if key := sh.values.at(index).key; equal(key, key) {
@@ -261,15 +245,3 @@ func (k *Keyed[K, V]) forgetLocked(sh *shard[pair[K, V]], index uint32) {
 
 // equal reports false for NaN and itself.
 func equal[K comparable](a, b K) bool { return a == b }
-
-// drain removes the first pending timer at or after node from.
-func (k *Keyed[K, V]) drain(sh *shard[pair[K, V]], from uint32) (p pair[K, V], index uint32, ok bool) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	index, n := sh.nodes.firstLive(from)
-	if n == nil {
-		return p, 0, false
-	}
-	sh.count.drained++
-	return k.removeLocked(sh, index), index, true
-}

@@ -22,19 +22,6 @@ const (
 	Spill
 )
 
-// String returns "block", "drop" or "spill".
-func (o Overflow) String() string {
-	switch o {
-	case Block:
-		return "block"
-	case Drop:
-		return "drop"
-	case Spill:
-		return "spill"
-	}
-	return fmt.Sprintf("Overflow(%d)", int(o))
-}
-
 // Pool is a Runner that calls functions on a limited number of goroutines, in
 // the order in which they arrive. It serves one wheel or several:
 //

@@ -3,7 +3,6 @@ package wheel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 )
@@ -121,20 +120,6 @@ func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
 		tm.After(time.Hour)
 		if s := tm.Stats(); s.Refused != 3 {
 			t.Errorf("Timers: %d refused, want 3", s.Refused)
-		}
-	}
-}
-
-func TestConstantsPrintAsWords(t *testing.T) {
-	for _, c := range []struct {
-		value fmt.Stringer
-		want  string
-	}{
-		{SkipMissed, "skip missed"}, {CatchUp, "catch up"}, {FixedDelay, "fixed delay"}, {MissedRuns(7), "MissedRuns(7)"},
-		{Block, "block"}, {Drop, "drop"}, {Spill, "spill"}, {Overflow(-1), "Overflow(-1)"},
-	} {
-		if got := c.value.String(); got != c.want {
-			t.Errorf("%#v prints as %q, want %q", c.value, got, c.want)
 		}
 	}
 }

@@ -187,10 +187,6 @@ func (t *Timers) Len() int {
 // began, counts as fired. Stats locks each shard for a few microseconds.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
-// Occupancy returns the number of timers in each slot, as [Wheel.Occupancy]
-// does.
-func (t *Timers) Occupancy() [][]int { return t.use().Occupancy() }
-
 // Close stops all timers, and no new ones can be set. No function is called, no
 // time is sent, and every series ends. Sleep returns ErrClosed, and contexts
 // are cancelled with the cause ErrClosed. Close waits for calls of Config.Run

@@ -284,7 +284,7 @@ func TestASecretOfAQueueIsMadeListedAndRemoved(t *testing.T) {
 		time.Sleep(time.Second)
 		s.do("POST", "/v1/secrets", `{"queue": "billing", "overlap": "1h"}`).want(201, &second)
 		s.do("POST", "/v1/secrets", `{"queue": "billing"}`).problem(409, "busy", "")
-		if first.Queue != "billing" || first.BesideUntil == "" || !strings.HasPrefix(first.Secret, "whsec_") {
+		if first.Queue != "billing" || first.NamespaceSignsUntil == "" || !strings.HasPrefix(first.Secret, "whsec_") {
 			t.Errorf("%+v", first)
 		}
 		var list wire.SecretList

@@ -93,5 +93,5 @@ func (r *reader) secret() (string, error) {
 
 // showSecret returns the record of a secret, without the secret.
 func showSecret(secret *settings.SigningSecret) wire.Secret {
-	return wire.Secret{ID: secret.ID, Queue: secret.Queue, BesideUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
+	return wire.Secret{ID: secret.ID, Queue: secret.Queue, NamespaceSignsUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }

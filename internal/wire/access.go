@@ -60,12 +60,12 @@ type SecretInput struct {
 
 // Secret is the record of a signing secret.
 type Secret struct {
-	ID          string `json:"id"`
-	Queue       string `json:"queue,omitempty" doc:"The queue that it signs for. Absent: all queues of the namespace without a secret of their own."`
-	CreatedAt   string `json:"created_at" format:"date-time"`
-	ExpiresAt   string `json:"expires_at,omitempty" format:"date-time" doc:"The time when it stops signing. Absent: when it is deleted."`
-	BesideUntil string `json:"beside_until,omitempty" format:"date-time" doc:"For a queue's secret: until this time the namespace's secrets also sign the queue's callbacks. Absent: they do not."`
-	Secret      string `json:"secret,omitempty" doc:"Only in the reply to the create: give it to the receivers, it is not shown again."`
+	ID                  string `json:"id"`
+	Queue               string `json:"queue,omitempty" doc:"The queue that it signs for. Absent: all queues of the namespace without a secret of their own."`
+	CreatedAt           string `json:"created_at" format:"date-time"`
+	ExpiresAt           string `json:"expires_at,omitempty" format:"date-time" doc:"The time when it stops signing. Absent: when it is deleted."`
+	NamespaceSignsUntil string `json:"beside_until,omitempty" format:"date-time" doc:"For a queue's secret: until this time the namespace's secrets also sign the queue's callbacks. Absent: they do not."`
+	Secret              string `json:"secret,omitempty" doc:"Only in the reply to the create: give it to the receivers, it is not shown again."`
 
 	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
