@@ -214,7 +214,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{
-		Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.own.Standing().Nodes },
+		Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() },
 		Owned: func() []*keyspace.Shard { return s.own.Shards() },
 	}, servers, s.shards)
 	s.own = registry.New(s.member(m), servers, s.shards)
