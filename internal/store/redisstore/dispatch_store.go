@@ -65,7 +65,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*registry.OwnedShard) string) ([]task.Key, error) {
-	parts, _ := redisconn.Group(s.servers.Cluster, s.own.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(s.servers.Cluster, s.member.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
 	if k != store.Reaping { // their indexes can be long, and Redis runs nothing beside a run
 		parts = slices.Collect(slices.Chunk(slices.Concat(parts...), 1))
 	}

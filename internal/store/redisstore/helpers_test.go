@@ -69,7 +69,7 @@ func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 func divided(nodes ...*Store) bool {
 	owners := map[int]int{}
 	for _, s := range nodes {
-		owned := s.own.Owned()
+		owned := s.member.Owned()
 		for _, h := range owned {
 			owners[h.Number]++
 		}
@@ -159,7 +159,7 @@ func (w *hints) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration 
 	return eventually(t, "its watcher is called with its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && s.own.Shard(s.shard(one.Key())) != nil {
+			if _, ok := all[one.Name]; !ok && s.member.Shard(s.shard(one.Key())) != nil {
 				return false
 			}
 		}

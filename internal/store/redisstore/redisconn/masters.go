@@ -16,7 +16,6 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -270,25 +269,6 @@ func slotServer(m rueidis.RedisMessage) (string, error) {
 // Wants returns how many replicas of the master at addr must confirm a write.
 func (s *Servers) Wants(addr string) int {
 	return s.level.wants(s.replicas, s.Masters.Load().how[addr].replicas, s.replicated.Load())
-}
-
-// Room returns the reason why the shard's master takes no new tasks, nil if it
-// takes them. Errors: task.ErrStoreUnfit, task.ErrFull.
-func (s *Servers) Room(sh *keyspace.Shard) error {
-	m := s.Masters.Load()
-	slot := uint16(0)
-	if s.Cluster {
-		slot = sh.Slot
-	}
-	addr := m.Of(slot)
-	how := m.how[addr]
-	if len(how.unfit) > 0 {
-		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, how.unfit[0])
-	}
-	if why := how.crowded(addr); why != "" {
-		return fmt.Errorf("%w: %s", task.ErrFull, why)
-	}
-	return nil
 }
 
 // watch checks the masters until the servers are closed.
