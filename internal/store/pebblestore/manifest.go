@@ -101,11 +101,11 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 		case err != nil:
 			return Manifest{}, err
 		case h.Name == backupManifest:
-			t := new(restore)
-			if err := t.readManifest(archive, h.Size); err != nil {
+			m, err := readManifest(archive, h.Size)
+			if err != nil {
 				return Manifest{}, err
 			}
-			return *t.manifest, nil
+			return *m, nil
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (t *restore) extract(r io.Reader) error {
 			return fmt.Errorf("%w: %q is not a regular file", ErrBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
-			err = t.readManifest(archive, h.Size)
+			t.manifest, err = readManifest(archive, h.Size)
 		} else {
 			err = t.extractFile(archive, h)
 		}
@@ -131,16 +131,15 @@ func (t *restore) extract(r io.Reader) error {
 	}
 }
 
-func (t *restore) readManifest(r io.Reader, size int64) error {
+func readManifest(r io.Reader, size int64) (*Manifest, error) {
 	if size > maxManifest {
-		return fmt.Errorf("%w: its manifest has %d bytes", ErrBadBackup, size)
+		return nil, fmt.Errorf("%w: its manifest has %d bytes", ErrBadBackup, size)
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.manifest, err = parseManifest(data)
-	return err
+	return parseManifest(data)
 }
 
 func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
