@@ -34,8 +34,7 @@ type Manifest struct {
 	Files []BackupFile `json:"files"` // in the order of the backup
 }
 
-// Contents is the contents of a directory, independent of its layout on the
-// disk.
+// Contents is the contents of a directory, independent of its layout on the disk.
 type Contents struct {
 	Change    uint64 `json:"change"` // the number of the newest change
 	Tasks     int64  `json:"tasks"`

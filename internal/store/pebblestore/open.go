@@ -137,7 +137,7 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	}
 	// Pebble counts two memtables as a part of its cache. Without room for them, no block
 	// of a table stays in memory.
-	cache := pebble.NewCache(s.config.CacheSize + 2*int64(s.config.MemTableSize))
+	cache := pebble.NewCache(32<<20 + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
 	if s.db, err = s.openOnce(options); err != nil {
