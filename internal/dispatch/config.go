@@ -90,7 +90,7 @@ type Config struct {
 
 	// ReapEvery is how often Reaper takes lost leases back. 0 means never, for a
 	// store that does so when it is opened. OnReap is called with the number of
-	// each batch. Default: the store if it is a Reaper.
+	// each batch.
 	ReapEvery time.Duration
 	Reaper    store.Reaper
 	OnReap    func(int)
@@ -101,14 +101,14 @@ type Config struct {
 
 	// Scrubber is audited step by step: one round in each ScrubEvery, or as
 	// fast as a small part of its time allows. OnScrub is called with the
-	// result of each step, by the goroutine that makes the steps. Defaults: the
-	// store if it is a Scrubber, and an hour. A negative value means never.
+	// result of each step, by the goroutine that makes the steps. Default of
+	// ScrubEvery: an hour. A negative value means never.
 	Scrubber   store.Scrubber
 	ScrubEvery time.Duration
 	OnScrub    func(store.Scrubbed)
 
-	// Permits counts the limits that hold over all nodes. Default: the store if
-	// it is a PermitStore, otherwise this process counts by itself.
+	// Permits counts the limits that hold over all nodes. Default: this process
+	// counts by itself.
 	Permits store.PermitStore
 
 	// Now reads the wall clock. Due times and all times passed to the store are

@@ -88,15 +88,6 @@ type Dispatcher struct {
 // New returns a Dispatcher. It does nothing before Run.
 func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
-	if c.Scrubber == nil {
-		c.Scrubber, _ = queue.(store.Scrubber)
-	}
-	if c.Reaper == nil {
-		c.Reaper, _ = queue.(store.Reaper)
-	}
-	if c.Permits == nil {
-		c.Permits, _ = queue.(store.PermitStore)
-	}
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, clock: newMonotonicClock(),
 		wake:     make(chan struct{}, 1),

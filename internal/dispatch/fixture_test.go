@@ -82,6 +82,13 @@ func newBed(t *testing.T, c Config, wrap func(store.DispatchStore) store.Dispatc
 	if wrap != nil {
 		queue = wrap(queue)
 	}
+	if c.Scrubber == nil {
+		c.Scrubber, _ = queue.(store.Scrubber)
+	}
+	c.Reaper, _ = queue.(store.Reaper)
+	if c.Permits == nil {
+		c.Permits, _ = queue.(store.PermitStore)
+	}
 	b.Dispatcher = New(c, queue, func(ctx context.Context, d task.Delivery) task.Outcome {
 		b.mu.Lock()
 		b.calls = append(b.calls, call{d.Task.Name, time.Now(), time.Since(d.Task.Due.Time()), d.Number})

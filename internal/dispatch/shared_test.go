@@ -65,7 +65,7 @@ func TestLimitsHoldOverAllNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		d := New(Config{Settings: limits, Poll: 50 * time.Millisecond, Permits: s}, s, func(ctx context.Context, d task.Delivery) task.Outcome {
+		d := New(Config{Settings: limits, Poll: 50 * time.Millisecond, Permits: s, Reaper: s}, s, func(ctx context.Context, d task.Delivery) task.Outcome {
 			if err := d.Live(); err != nil {
 				return task.Outcome{Verdict: task.Unsent}
 			}

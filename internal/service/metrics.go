@@ -59,7 +59,7 @@ func (s *Service) sources() metrics.Sources {
 		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
 	}
 	if _, shared := s.Store.(store.Cluster); shared {
-		from.Standing = func() store.Membership { return s.Store.Standing().Membership }
+		from.Standing = s.Store.Standing
 	}
 	if s.tracer != nil {
 		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }

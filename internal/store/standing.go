@@ -10,7 +10,8 @@ type Standing struct {
 
 	// Err is nil while the store works, and otherwise the reason why it does not:
 	// ErrUnavailable if the failure may end by itself, ErrStoreUnfit if the store
-	// accepts no new tasks until its servers are configured as before. With any
+	// accepts no new tasks until its servers are configured as before,
+	// ErrStoreReplaced or ErrSettingsLost if it was emptied or replaced. With any
 	// other error the store has stopped for good.
 	Err error
 
@@ -33,6 +34,4 @@ type Membership struct {
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
 	Rollbacks uint64 // times that the store has older data than before: it lost the end of its file, was restored from an older copy, or failed over to a replica that was behind
-	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
-	Unfit     bool   // the store takes no new tasks, because it can lose them: ErrStoreUnfit
 }

@@ -56,6 +56,9 @@ func steps[T any](list []T, of func(T) Step) []Step {
 	return all
 }
 
+// ByDispatch reports whether dispatch makes the steps of a call, not a client.
+func ByDispatch(steps []Step) bool { return len(steps) > 0 && steps[0].Kind != Change }
+
 // NeedsBody reports whether a step of this kind needs the body of its record, for
 // the transition or for the reply.
 func (k Kind) NeedsBody() bool { return k == Claim || k == Fire }

@@ -23,3 +23,15 @@ func Notice(old, t *Task) (Entry, bool) {
 	name, _, ok := OccurrenceOf(t.Name)
 	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace), Hint: OccurrenceEnded}, ok
 }
+
+// Hint returns the entry that watchers get after a change from old to t: a Notice, or
+// that of a task that waits anew. Either of old and t can be nil.
+func Hint(old, t *Task) (e Entry, ok bool) {
+	if e, ok = Notice(old, t); ok {
+		return e, true
+	}
+	if t == nil || t.State != Scheduled || old != nil && old.State == Scheduled && old.Entry() == t.Entry() {
+		return Entry{}, false
+	}
+	return t.Entry(), true
+}

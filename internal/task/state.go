@@ -1,6 +1,9 @@
 package task
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // State is the state of a task. The numbers are part of the disk format.
 type State uint8
@@ -45,6 +48,44 @@ func ParseState(word string) (State, bool) {
 		}
 	}
 	return 0, false
+}
+
+// finish ends t for good. It keeps the record and the last attempts, which
+// explain a delay, but only the last attempt's reply. It keeps the body only if
+// the queue keeps bodies.
+func (t *Task) finish(now Millis, s State, reason string, p Policy) {
+	t.end(now, s, reason)
+	t.KeepUntil = now.Add(p.KeepFinished)
+	if t.Whole = p.KeepBodies; !t.Whole {
+		t.Request.Body, t.Request.BodySize, t.Request.BodyKind = nil, 0, NoBody
+	}
+	for i := range len(t.History) - 1 {
+		t.History[i].Reply = ""
+	}
+}
+
+// cancelReason returns the reason of a task that was cancelled while it ran.
+func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) }
+
+// EndReason returns why t is dead, expired or cancelled, and "" for any other
+// state. A task that was cancelled while running has no end reason yet, because
+// it can still be delivered.
+func (t *Task) EndReason() string {
+	if t.State == Running {
+		return ""
+	}
+	return t.Reason
+}
+
+// endDead makes t dead. The record keeps everything, so that it can be retried.
+func (t *Task) endDead(now Millis, reason string, p Policy) {
+	t.end(now, Dead, reason)
+	t.KeepUntil = now.Add(p.KeepDead)
+}
+
+func (t *Task) end(now Millis, s State, reason string) {
+	t.State, t.Reason, t.FinishedAt = s, reason, now
+	t.CancelRequested, t.RunNow = false, false
 }
 
 // Priority orders the lanes of a queue: among due tasks, a lane of higher

@@ -38,7 +38,7 @@ type Recorded interface {
 // own part.
 type Progress[R Recorded, X any] struct {
 	store.Step
-	Own X
+	Extra X
 
 	Old      R
 	Body     []byte   // the body of Old, if Kind.NeedsBody

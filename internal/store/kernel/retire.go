@@ -1,6 +1,28 @@
 package kernel
 
-import "github.com/foliot/foliot/internal/task"
+import (
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Earliest returns the time before which a step of this kind must not be made, which a
+// medium with a clock of its own compares again; zero means any time. old is not nil
+// unless a client makes the step.
+func Earliest(k store.Kind, old *task.Task, now task.Millis) task.Millis {
+	switch k {
+	case store.Claim:
+		return old.Due
+	case store.Fire:
+		if old.Due <= now { // otherwise the end of an occurrence is the reason
+			return old.Due
+		}
+	case store.Reaping:
+		return old.Lease.Until
+	case store.Removal:
+		return old.KeepUntil
+	}
+	return 0
+}
 
 // Reap takes back a lease that has ended. The zero Reap takes any lease that
 // ended at or before now.

@@ -48,10 +48,6 @@ type Config struct {
 	// MiB, and less on a disk below 2.5 GiB: see memTableSize.
 	MemTableSize uint64
 
-	// CacheSize is how many bytes of tables are kept in memory, besides the changes
-	// of MemTableSize. Default: 32 MiB.
-	CacheSize int64
-
 	// FS is the file system. Default: the operating system's.
 	FS vfs.FS
 
@@ -76,9 +72,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.CacheSize == 0 {
-		c.CacheSize = 32 << 20
 	}
 	if c.inlineBody == 0 {
 		c.inlineBody = inlineBody

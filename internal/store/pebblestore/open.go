@@ -137,7 +137,7 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	}
 	// Pebble counts two memtables as a part of its cache. Without room for them, no block
 	// of a table stays in memory.
-	cache := pebble.NewCache(s.config.CacheSize + 2*int64(s.config.MemTableSize))
+	cache := pebble.NewCache(32<<20 + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
 	if s.db, err = s.openOnce(options); err != nil {
@@ -207,14 +207,10 @@ func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 // markOpen removes the mark that the directory was closed in order. It reports
 // whether the mark was there.
 func (s *Store) markOpen() (clean bool, err error) {
-	_, closer, err := s.db.Get(cleanKey)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
+	if value, err := getValue(s.db, cleanKey); value == nil || err != nil {
 		return false, err
 	}
-	return true, errors.Join(closer.Close(), s.db.Delete(cleanKey, pebble.Sync))
+	return true, s.db.Delete(cleanKey, pebble.Sync)
 }
 
 // reapAll takes back the leases of the previous process. If a failure of the medium

@@ -92,12 +92,9 @@ func checkBody(from pebble.Reader, t *task.Task) error {
 		}
 		return nil
 	}
-	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
-	if err == nil {
-		if len(value) != 1+t.Request.BodySize {
-			err = errDamaged
-		}
-		err = errors.Join(err, closer.Close())
+	value, err := getValue(from, appendTaskKey(nil, bodyPrefix, t.Key()))
+	if err == nil && len(value) != 1+t.Request.BodySize {
+		err = errDamaged
 	}
 	if err != nil {
 		return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -66,4 +67,39 @@ func memTableSize(s Space, err error) uint64 {
 		return most
 	}
 	return uint64(min(max(s.Reserve()*3/4/(2*memTables), least), most))
+}
+
+const (
+	// See Space.Reserve.
+	reservePart       = 10
+	reserveMost int64 = 10 << 30
+
+	// spaceFresh is how long a reading of the free space is used.
+	spaceFresh = time.Second
+)
+
+// reserve tracks how full the disk is. Only the committer uses it.
+type reserve struct {
+	read   time.Time
+	space  Space // zero if the file system does not report it: then nothing is refused
+	logged bool  // it was logged that creates are refused
+}
+
+// refresh reads the free space if the last reading is too old: one system call
+// a second.
+func (r *reserve) refresh(s *Store, now time.Time) {
+	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
+		return
+	}
+	space, _ := s.Space() // zero after an error
+	r.read, r.space = now, space
+	full := space.short(1)
+	if full != r.logged {
+		r.logged = full
+		if full {
+			s.config.Logger.Error("the disk is nearly full: new tasks are refused until there is room", "free_bytes", space.Free, "reserve_bytes", space.Reserve())
+		} else {
+			s.config.Logger.Info("the disk has room again: new tasks are accepted", "free_bytes", space.Free)
+		}
+	}
 }

@@ -3,7 +3,9 @@ package pebblestore
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -91,6 +93,17 @@ func (d *deciding) Quota(namespace string) task.Quota {
 		return task.Quota{}
 	}
 	return n.Quota(d.counters.namespace(namespace))
+}
+
+// Room implements kernel.Facts. New and revived tasks must not use the reserve.
+// Other changes can use half of it. Steps that end tasks can use all of it.
+func (d *deciding) Room(need kernel.Need) error {
+	d.reserve.refresh(d.Store, time.Now())
+	space := d.reserve.space
+	if !space.short(1) || need == kernel.MoreBytes && !space.short(2) {
+		return nil
+	}
+	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, space.Free)
 }
 
 // seen returns the newest batch that must be synced before a refusal. owner is the
@@ -201,7 +214,6 @@ func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mu
 	c.cache.note(r.now, t, c.value, outside, len(body) == t.Request.BodySize)
 	c.note(r, key, t, inside, mustSync)
 	c.counters.move(old, t)
-	c.recount.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	return errors.Join(
 		b.Set(c.newKey, c.value, nil),
@@ -297,8 +309,10 @@ func digest(t *task.Task) string {
 
 // putIndex moves the task from the index entries of old to those of t.
 func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
-	if e, ok := task.Notice(old, t); ok {
+	if e, ok := task.Hint(old, t); ok && e.Hint != 0 {
 		c.filling.notices = append(c.filling.notices, e)
+	} else if ok {
+		c.filling.scheduled = append(c.filling.scheduled, e)
 	}
 	left := kernel.EntriesOf(old)
 	for _, e := range kernel.EntriesOf(t) {
@@ -310,9 +324,6 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 		})
 		if len(left) < had && len(c.value) == 0 {
 			continue // it stays as it is
-		}
-		if e.Index == kernel.ByDue {
-			c.filling.scheduled = append(c.filling.scheduled, t.Entry())
 		}
 		if err := b.Set(c.newKey, c.value, nil); err != nil {
 			return err

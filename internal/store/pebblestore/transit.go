@@ -12,8 +12,7 @@ import (
 // Transit implements store.Steps. The calls of dispatch come before those of
 // clients.
 func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
-	urgent := len(steps) > 0 && steps[0].Kind != store.Change
-	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps, urgent: urgent})
+	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps, urgent: store.ByDispatch(steps)})
 }
 
 // Reap implements store.Reaper, for tests of the contract. Open has reaped the leases

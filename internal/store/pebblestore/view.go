@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -260,16 +259,13 @@ func (v *view) Lanes(_ context.Context, r kernel.LaneRead) (kernel.Lanes, error)
 	for _, namespace := range namespaces {
 		for left, more := 0, true; more; more = left > 0 {
 			page, left = v.lanes.Page(page[:0], namespace, r.Until, left, lanePage)
-			before := len(found.Heads)
 			paged = paged || left > 0
 			for _, h := range page {
-				if r.Selects(h.Lane) {
-					addHead(&found, h, r.Limit)
+				if h.Due < found.End && r.Selects(h.Lane) {
+					found.Heads = append(found.Heads, kernel.Head{Lane: h.Lane, Low: task.Position{Due: h.Due}})
 				}
 			}
-			if len(found.Heads) == before+len(page) { // perhaps all lanes, so room for the next pages
-				found.Heads = slices.Grow(found.Heads, min(left, r.Limit-len(found.Heads)))
-			}
+			cutHeads(&found, r.Limit)
 		}
 	}
 	if paged {
@@ -292,31 +288,13 @@ func onceEach(heads []kernel.Head) []kernel.Head {
 	})
 }
 
-// addHead adds a head. If there are too many, it removes the latest one.
-func addHead(found *kernel.Lanes, h task.LaneHead, limit int) {
-	head := kernel.Head{Lane: h.Lane, Low: task.Position{Due: h.Due}}
-	latest := latestHeads(found.Heads)
-	switch {
-	case len(latest) < limit:
-		if found.Heads = append(latest, head); len(found.Heads) == limit {
-			heap.Init(latestHeads(found.Heads))
-		}
-		return
-	case head.Low.Due < latest[0].Low.Due:
-		head, latest[0] = latest[0], head
-		heap.Fix(latest, 0)
+// cutHeads removes the latest heads if there are more than limit.
+func cutHeads(found *kernel.Lanes, limit int) {
+	if len(found.Heads) > limit {
+		slices.SortFunc(found.Heads, func(a, b kernel.Head) int { return cmp.Compare(a.Low.Due, b.Low.Due) })
+		found.End, found.Heads = found.Heads[limit].Low.Due, found.Heads[:limit]
 	}
-	found.End = min(found.End, head.Low.Due)
 }
-
-// latestHeads is a heap with the latest head first.
-type latestHeads []kernel.Head
-
-func (h latestHeads) Len() int           { return len(h) }
-func (h latestHeads) Less(i, j int) bool { return h[i].Low.Due > h[j].Low.Due }
-func (h latestHeads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h latestHeads) Push(any)           { panic("unused") }
-func (h latestHeads) Pop() any           { panic("unused") }
 
 // begin begins reads of lanes that raise their marks, and returns the lanes that still
 // have entries.

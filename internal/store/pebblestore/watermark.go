@@ -119,15 +119,11 @@ func (s *Store) readEnd() (number, entry uint64, err error) {
 
 // lastChange returns the numbers of the newest batch and audit entry in db.
 func lastChange(db *pebble.DB) (number, entry uint64, err error) {
-	value, closer, err := db.Get(numberKey)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, 0, nil
-	}
-	if err != nil {
+	value, err := getValue(db, numberKey)
+	switch {
+	case value == nil:
 		return 0, 0, err
-	}
-	defer closer.Close()
-	if len(value) != 16 {
+	case len(value) != 16:
 		return 0, 0, fmt.Errorf("the number of the last change: %w", errDamaged)
 	}
 	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil

@@ -18,7 +18,7 @@ func masterOf(slot uint16) int { return min(int(slot)*3/keyspace.Slots, 2) }
 // the one at place.
 func ownsElsewhere(s *Store, place int) bool {
 	owned := map[*keyspace.Shard]bool{}
-	for _, h := range s.own.Owned() {
+	for _, h := range s.member.Owned() {
 		owned[h.Shard] = true
 	}
 	for _, sh := range s.shards {
@@ -55,7 +55,7 @@ func TestAHangingMasterCostsNoShardsOfOtherMasters(t *testing.T) {
 	}
 	for end := time.Now().Add(leases * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !ownsElsewhere(a, away) {
-			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.own.Owned()))
+			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.member.Owned()))
 		}
 		if err := a.Standing().Err; err != nil {
 			t.Fatalf("%v before the end it is not ready: %v", time.Until(end), err)

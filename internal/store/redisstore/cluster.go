@@ -17,8 +17,8 @@ var _ store.Cluster = (*Store)(nil)
 
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
-	m := s.own.Standing()
-	m.Closed, m.Unfit, m.Rollbacks = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil, s.identity.Rollbacks()
+	m := s.member.Standing()
+	m.Rollbacks = s.identity.Rollbacks()
 	return store.Standing{
 		Durability: string(s.config.Durability), Err: s.err(), Settings: s.settings.Load().settings,
 		Shared: !s.config.Alone, Membership: m,
@@ -26,15 +26,15 @@ func (s *Store) Standing() store.Standing {
 }
 
 // Owns reports whether this node owns the shard of a task, without I/O.
-func (s *Store) Owns(key task.Key) bool { return s.own.Shard(s.shard(key)) != nil }
+func (s *Store) Owns(key task.Key) bool { return s.member.Shard(s.shard(key)) != nil }
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return call(ctx, s, func() ([]store.Node, error) {
 		if s.config.Alone {
-			return []store.Node{s.own.Alone(s.now())}, nil
+			return []store.Node{s.member.Alone(s.now())}, nil
 		}
-		return s.own.Nodes(ctx)
+		return s.member.Nodes(ctx)
 	})
 }
 
@@ -44,7 +44,7 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 }
 
 func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
-	owners, err := s.own.Leases(ctx)
+	owners, err := s.member.Leases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
 	_, err := call(ctx, s, func() (string, error) {
-		changed, err := s.own.Drain(ctx, d)
+		changed, err := s.member.Drain(ctx, d)
 		if err != nil || !changed {
 			return "", err
 		}
@@ -88,4 +88,4 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 
 // Release gives all shards to the other nodes for good: see membership.Member.
 // Close begins with it.
-func (s *Store) Release() { s.own.Release() }
+func (s *Store) Release() { s.member.Release() }

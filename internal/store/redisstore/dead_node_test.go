@@ -27,14 +27,14 @@ func TestADeadNodeInTheListHoldsUpNothing(t *testing.T) {
 		redis(t, server, "HSET", storeKeys.Nodes, fmt.Sprint("dead", i), fmt.Sprintf("%d/N%d/1.0/%d/3600000//10.0.0.%d:8750", at, i, at-1000, i))
 	}
 	listed := func() bool { n, ok := nodesOf(t, s)["dead2"]; return ok && !n.Live && n.Wanted == 0 }
-	eventually(t, "it owns all", func() bool { s.own.WakeLoop(); return len(s.own.Owned()) == len(s.shards) && listed() })
-	if lag := s.Now().Sub(s.Trusted()); lag > time.Minute || len(s.own.APIs()) > 1 {
-		t.Errorf("the trusted time is %v behind, and the addresses are %v", lag, s.own.APIs())
+	eventually(t, "it owns all", func() bool { s.member.WakeLoop(); return len(s.member.Owned()) == len(s.shards) && listed() })
+	if lag := s.Now().Sub(s.Trusted()); lag > time.Minute || len(s.member.APIs()) > 1 {
+		t.Errorf("the trusted time is %v behind, and the addresses are %v", lag, s.member.APIs())
 	}
 	clock.Set(-time.Hour)
 	for range 20 {
 		time.Sleep(s.config.ShardLease / 10) // no event to wait for
-		if owned := len(s.own.Owned()); owned < len(s.shards) || !listed() {
+		if owned := len(s.member.Owned()); owned < len(s.shards) || !listed() {
 			t.Fatalf("it owns %d of %d shards after the clock was set back, of the nodes %+v", owned, len(s.shards), nodesOf(t, s))
 		}
 	}

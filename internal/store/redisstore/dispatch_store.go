@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -49,7 +48,6 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 	if err != nil {
 		return 0, err
 	}
-	s.logRetireFailure(how.Kind, keys, replies)
 	n := 0
 	var left []*task.Task
 	for _, r := range replies {
@@ -64,26 +62,10 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 	return n, nil
 }
 
-// logRetireFailure logs the first task that could not be retired. Every later
-// call fails on the same task, and callers do not get this error.
-func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.Reply) {
-	action := "remove a task after its retention"
-	if k == store.Reaping {
-		action = "take back a task after its lease"
-	}
-	for i, r := range replies {
-		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.Failures.Note(action, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
-			return
-		}
-	}
-	s.servers.Failures.Note(action, nil)
-}
-
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*registry.OwnedShard) string) ([]task.Key, error) {
-	parts, _ := redisconn.Group(s.servers.Cluster, s.own.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(s.servers.Cluster, s.member.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
 	if k != store.Reaping { // their indexes can be long, and Redis runs nothing beside a run
 		parts = slices.Collect(slices.Chunk(slices.Concat(parts...), 1))
 	}
@@ -111,8 +93,7 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store
 	return keys, nil
 }
 
-// Scrub implements store.Scrubber. A step ends at the end of its shard at the
-// latest. There it compares the counts of the shard.
+// Scrub implements store.Scrubber. A step ends at the end of its shard at the latest.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	return call(ctx, s, func() (store.Scrubbed, error) { return s.scrubber.Step(ctx, now, cursor, limit) })
 }

@@ -12,7 +12,7 @@ import (
 
 // For a moment after an edit, another node may still use settings from before it. A
 // fence ends that moment. It is raised before a namespace is removed (removal.go),
-// and before the reply to an edit that stops something (confirm.go), after the
+// and before the reply to an edit that stops something (edits.go), after the
 // settings were written. It is a token that is used once, next to each shard's
 // ownership. put compares it with the one that the caller knows. A refused caller
 // gets the token, reads the settings, which include that edit, and applies its changes

@@ -94,15 +94,12 @@ func TestNodesThatOpenAtOnceAgree(t *testing.T) {
 	}
 }
 
-func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
-	t.Parallel()
+func TestTheFirstNodeSetsTheShardLease(t *testing.T) {
 	r := redistest.New(t)
-	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
-	longer := nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second })
-	refused(t, longer, "1s", "3s", "first")
+	s, _ := opened(t, nodeOn(r, nil))
 	_ = s.Close()
-	_, _ = opened(t, longer)
-	refused(t, nodeOn(r, nil), "--shard-lease 3s")
+	refused(t, nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second }), "1s", "3s", "--shard-lease 1s")
+	_, _ = opened(t, nodeOn(r, nil))
 }
 
 func TestAStoreOfAnotherFormatIsRefusedAndNotChanged(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,17 +44,6 @@ func messagesAlone(name string) Config {
 	return Config{Node: name, ShardLease: time.Hour, Heartbeat: 10 * time.Minute}
 }
 
-// beats returns how many heartbeats a server has received, of all nodes
-// together. They measure time on a machine that is as busy as it is.
-func beats(t *testing.T, server *redistest.Server) int {
-	t.Helper()
-	n, err := strconv.Atoi(redis(t, server, "HGET", storeKeys.NodesID, "beats"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // eventually waits until the condition holds, because real servers need time.
 func eventually(t *testing.T, what string, so func() bool) time.Duration {
 	t.Helper()
@@ -81,7 +69,7 @@ func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 func divided(nodes ...*Store) bool {
 	owners := map[int]int{}
 	for _, s := range nodes {
-		owned := s.own.Owned()
+		owned := s.member.Owned()
 		for _, h := range owned {
 			owners[h.Number]++
 		}
@@ -171,7 +159,7 @@ func (w *hints) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration 
 	return eventually(t, "its watcher is called with its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && s.own.Shard(s.shard(one.Key())) != nil {
+			if _, ok := all[one.Name]; !ok && s.member.Shard(s.shard(one.Key())) != nil {
 				return false
 			}
 		}

@@ -39,7 +39,7 @@ type holder struct {
 func (s *Store) reserve(ctx context.Context, steps []*step) error {
 	var asks []ask
 	for _, st := range steps {
-		if digest := task.KeyOf(st.Transition); digest != "" && !st.Done && !st.Own.asked {
+		if digest := task.KeyOf(st.Transition); digest != "" && !st.Done && !st.Extra.asked {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Store) reserve(ctx context.Context, steps []*step) error {
 // reserved applies the answer to a create's request for its key.
 func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 	name := a.st.Key.Name
-	if a.st.Own.asked = true; h.name != name {
+	if a.st.Extra.asked = true; h.name != name {
 		free, err := s.abandoned(ctx, a, h)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 			h = again[0]
 		}
 	}
-	if a.st.Own.fresh = h.fresh; h.name != name {
+	if a.st.Extra.fresh = h.fresh; h.name != name {
 		a.st.Answer(task.Result{}, task.ErrIdempotencyReuse)
 	}
 	return nil
@@ -138,7 +138,7 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // or the key of the record that it replaced or removed.
 func unused(st *step) string {
 	own := task.KeyOf(st.Transition)
-	if t := st.Reply.Task; st.Own.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != own) {
+	if t := st.Reply.Task; st.Extra.fresh && (st.Reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != own) {
 		return own // refused, or the repeat of a replace that another one followed
 	}
 	old, t := st.Old.Task, st.Decision.Task

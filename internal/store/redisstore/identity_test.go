@@ -102,7 +102,7 @@ func (k *known) closes(t *testing.T, kind error) {
 	t.Helper()
 	eventually(t, "it has noticed", func() bool { return errors.Is(k.Standing().Err, kind) })
 	k.refuses(t, kind)
-	eventually(t, "it owns nothing", func() bool { return k.Standing().Owned == 0 && k.Standing().Closed })
+	eventually(t, "it owns nothing", func() bool { return k.Standing().Owned == 0 && k.identity.Lost() != nil })
 	if !k.Standing().Settings.Secured() || k.unsecure.Load() > 0 {
 		t.Error("it shows settings that let strangers in")
 	}

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
@@ -53,9 +52,9 @@ func (s *Store) unadmit(st *step) { s.unadmitFrom(st, st.Old.Task) }
 
 // unadmitFrom is unadmit for a step that was decided by old.
 func (s *Store) unadmitFrom(st *step, old *task.Task) {
-	if st.Own.admitted {
+	if st.Extra.admitted {
 		s.quotas.endUnderWay(old, st.Decision.Task)
-		st.Own.admitted = false
+		st.Extra.admitted = false
 	}
 }
 
@@ -63,9 +62,9 @@ func (s *Store) unadmitFrom(st *step, old *task.Task) {
 // counted by now, or was not created.
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
-		if st.Own.spawns != nil {
-			s.quotas.endUnderWay(nil, st.Own.spawns)
-			st.Own.spawns = nil
+		if st.Extra.spawns != nil {
+			s.quotas.endUnderWay(nil, st.Extra.spawns)
+			st.Extra.spawns = nil
 		}
 	}
 }
@@ -74,23 +73,20 @@ func (s *Store) unspawn(steps []*step) {
 func (s *Store) kept(st *step) []task.Entry {
 	t, old := st.Decision.Task, st.Old.Task
 	st.Put = true
-	s.quotas.commit(st.Key.Namespace, old, t, st.Own.admitted)
-	st.Own.admitted = false
+	s.quotas.commit(st.Key.Namespace, old, t, st.Extra.admitted)
+	st.Extra.admitted = false
 	if t != nil && t.State == task.Running && st.Kind != store.Change {
-		after := st.Own.after
+		after := st.Extra.after
 		after.Task = t.WithoutBody()
 		s.claimed.set(st.Key, after)
 	} else {
 		s.claimed.drop(st.Key)
 	}
 	st.Answer(s.withBody(st), st.Decision.Err)
-	if e, ok := task.Notice(old, t); ok {
+	if e, ok := task.Hint(old, t); ok {
 		return []task.Entry{e}
 	}
-	if t == nil || t.State != task.Scheduled || old != nil && old.State == task.Scheduled && old.Entry() == t.Entry() {
-		return nil
-	}
-	return []task.Entry{t.Entry()}
+	return nil
 }
 
 // withBody returns the result of st, for a claim with the body of its task.
@@ -102,31 +98,4 @@ func (s *Store) withBody(st *step) task.Result {
 		r.Task = &t
 	}
 	return r
-}
-
-// claimedRecords keeps the records of tasks as this node's claims left them, so
-// the settlements that follow need not read them. An outdated record does no
-// harm, because put compares.
-type claimedRecords struct {
-	mu sync.Mutex
-	m  map[task.Key]records.Record
-}
-
-func (h *claimedRecords) get(k task.Key) (records.Record, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r, ok := h.m[k]
-	return r, ok
-}
-
-func (h *claimedRecords) set(k task.Key, r records.Record) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.m[k] = r
-}
-
-func (h *claimedRecords) drop(k task.Key) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.m, k)
 }

@@ -44,7 +44,7 @@ func parsePermitName(name string) (s store.PermitScope, ok bool) {
 
 // listenForPermits receives the scopes to ask for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
-	s.own.Listen(ctx, s.servers.Keys.Asks(s.own.Process), s.permitted)
+	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), s.permitted)
 }
 
 // permitted calls the watcher with a scope that this process should ask for.
@@ -74,7 +74,7 @@ func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
-		runs[i] = permitRun(s.servers.Keys, s.own.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
+		runs[i] = permitRun(s.servers.Keys, s.member.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
 	}
 	var messages rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {

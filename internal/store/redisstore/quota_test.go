@@ -150,7 +150,7 @@ func TestQuotasAreCheckedBySumsThatOwnersPublish(t *testing.T) {
 	edit(t, a, a.now(), settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 12}})
 	soon(t, b, "t", 10, time.Hour)
 	eventually(t, "the sums are published", func() bool {
-		all, _, whole := a.own.Sums(t.Context())
+		all, _, whole := a.member.Sums(t.Context())
 		return whole && all[task.DefaultNamespace].States[task.Scheduled] == 10
 	})
 	a.quotas.countAll = nil // it must not be called

@@ -59,7 +59,7 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 				accepted = append(accepted, e)
 			}
 		}
-		left, err := s.confirm(ctx, accepted)
+		left, err := s.awaitNodes(ctx, accepted)
 		for i := range replies {
 			if replies[i].Err == nil {
 				replies[i].Unconfirmed = left
@@ -223,7 +223,7 @@ func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
 	s.Watchers.Settings(c.settings)
 	s.applied.Store(&c.version)
-	s.own.WakeLoop()
+	s.member.WakeLoop()
 }
 
 func parseSetting(field, value string) (settings.Setting, error) {

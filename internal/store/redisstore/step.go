@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -19,10 +20,10 @@ import (
 )
 
 // step is a step and its progress.
-type step = kernel.Progress[records.Record, own]
+type step = kernel.Progress[records.Record, extra]
 
-// own is the store's own part of a step.
-type own struct {
+// extra is the store's own part of a step.
+type extra struct {
 	unfinished int64          // occurrences of the schedule, for a fire
 	after      records.Record // the record as the item leaves it
 	asked      bool           // its Idempotency-Key was requested
@@ -44,6 +45,33 @@ type request struct {
 
 // Guess implements kernel.Medium.
 func (r *request) Guess(key task.Key) (records.Record, bool) { return r.claimed.get(key) }
+
+// claimedRecords keeps the records of tasks as this node's claims left them, so
+// the settlements that follow need not read them. An outdated record does no
+// harm, because put compares.
+type claimedRecords struct {
+	mu sync.Mutex
+	m  map[task.Key]records.Record
+}
+
+func (h *claimedRecords) get(k task.Key) (records.Record, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, ok := h.m[k]
+	return r, ok
+}
+
+func (h *claimedRecords) set(k task.Key, r records.Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.m[k] = r
+}
+
+func (h *claimedRecords) drop(k task.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.m, k)
+}
 
 // Pause implements kernel.Medium.
 func (r *request) Pause(ctx context.Context, d time.Duration) bool { return r.servers.Pause(ctx, d) }
@@ -115,7 +143,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
 	})...)
 	for i, n := range unfinished {
-		fires[i].Own.unfinished = n
+		fires[i].Extra.unfinished = n
 	}
 	return err
 }
@@ -149,8 +177,8 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 		if of[i] == nil {
 			if t := of[i-1].Decision.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
 				fired := of[i-1]
-				r.quotas.commit(t.Namespace, nil, t, fired.Own.spawns != nil)
-				fired.Own.spawns = nil
+				r.quotas.commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
+				fired.Extra.spawns = nil
 				entries = append(entries, t.Entry())
 			}
 			continue
@@ -180,12 +208,12 @@ func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
 	case !limited || !d.Writes:
 	case st.Kind == store.Change:
 		r.quotas.begin(st.Old.Task, d.Task)
-		if st.Own.admitted = true; st.Guessed() {
+		if st.Extra.admitted = true; st.Guessed() {
 			r.provisional++
 		}
 	case d.Spawned != nil:
-		st.Own.spawns = d.Spawned
-		r.quotas.begin(nil, st.Own.spawns)
+		st.Extra.spawns = d.Spawned
+		r.quotas.begin(nil, st.Extra.spawns)
 	}
 	return d, true
 }
@@ -214,7 +242,7 @@ func (f *facts) Quota(namespace string) task.Quota {
 }
 
 // Unfinished implements kernel.Facts.
-func (f *facts) Unfinished(task.Key) int64 { return f.st.Own.unfinished }
+func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
 
 // Room implements kernel.Facts. A task that exists may use the rest of the memory:
 // it is delivered, retried and cancelled.
@@ -230,24 +258,13 @@ func (f *facts) Room(need kernel.Need) error {
 // lost the shard can finish its claims.
 func (r *request) item(st *step) redisconn.Item {
 	it, after := records.Replacement(r.shard(st.Key), st.Old, st.Decision.Task)
-	st.Own.after = after
+	st.Extra.after = after
 	r.lanes.Wake(&it, st.Old.Task, st.Decision.Task)
 	if st.Kind.Begins() {
-		it.Owner = r.own.Owner(it.Shard)
+		it.Owner = r.member.Owner(it.Shard)
 	}
 	it.More = st.Decision.Need == kernel.MoreRecords
-	switch st.Kind {
-	case store.Claim:
-		it.Earliest = st.Old.Task.Due
-	case store.Fire: // unless the end of an occurrence was the reason
-		if st.Old.Task.Due <= r.now {
-			it.Earliest = st.Old.Task.Due
-		}
-	case store.Reaping:
-		it.Earliest = st.Old.Task.Lease.Until
-	case store.Removal:
-		it.Earliest = st.Old.Task.KeepUntil
-	}
+	it.Earliest = kernel.Earliest(st.Kind, st.Old.Task, r.now)
 	return it
 }
 

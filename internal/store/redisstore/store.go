@@ -150,7 +150,7 @@ type Store struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *registry.Member
+	member  *registry.Member
 
 	records  *records.Reader
 	claimed  claimedRecords
@@ -209,22 +209,22 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{
-		Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.own.Standing().Nodes },
-		Owned: func() []*keyspace.Shard { return s.own.Shards() },
+		Logger: c.Logger, Reload: s.reload, Changed: func() { s.member.WakeLoop() },
+		Owned: func() []*keyspace.Shard { return s.member.Shards() },
 	}, servers, s.shards)
-	s.own = registry.New(s.member(m), servers, s.shards)
-	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.own)
+	s.member = registry.New(s.registryConfig(m), servers, s.shards)
+	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.member)
 	if s.quotas.countAll = s.readCounts; !c.Alone {
 		s.quotas.sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
-			all, at, whole := s.own.Sums(ctx)
+			all, at, whole := s.member.Sums(ctx)
 			return all, s.now().Sub(at), whole
 		}
 	}
-	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
+	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.member, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)
 	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.own.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
+		s.member.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
 	})
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	s.applied.Store(new(string))
@@ -236,7 +236,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	servers.Start()
 	if c.Alone {
-		if err := s.own.TakeAll(ctx); err != nil {
+		if err := s.member.TakeAll(ctx); err != nil {
 			return nil, err
 		}
 	} else if !c.Embedded {
@@ -249,11 +249,11 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 // Join makes this process one of the nodes until Release. It must be called at
 // most once.
 func (s *Store) Join() {
-	s.own.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
+	s.member.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
 }
 
-// member returns the configuration of this process's membership.
-func (s *Store) member(m identity.Meta) registry.Config {
+// registryConfig returns the configuration of this process's membership.
+func (s *Store) registryConfig(m identity.Meta) registry.Config {
 	c := s.config
 	return registry.Config{
 		Config: membership.Config{
@@ -290,7 +290,7 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 // Endpoints returns host:port of each server that this process knows: those in
 // Config.Client and those it is connected to, masters, replicas, Sentinels, and the
 // APIs of all nodes. It can contain a server several times. It costs no request.
-func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.own.APIs()...) }
+func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.member.APIs()...) }
 
 // err returns why the store does not work. A server that goes away shows here within
 // a few seconds.
@@ -360,6 +360,6 @@ func (s *Store) Close() error {
 	close(s.closing)
 	<-s.polled
 	s.servers.Close()
-	s.own.Wait()
+	s.member.Wait()
 	return nil
 }

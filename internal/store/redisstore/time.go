@@ -27,7 +27,7 @@ func (s *Store) Latest() time.Time {
 // clocks stepped ahead, in which nodes extend the leases of attempts under way. A
 // node that starts after the step learns the lag from the heartbeats of other nodes.
 func (s *Store) Trusted() time.Time {
-	now, others := s.trusted.Now(), s.Now().Add(-s.own.OthersLag())
+	now, others := s.trusted.Now(), s.Now().Add(-s.member.OthersLag())
 	if others.Before(now) {
 		return others
 	}

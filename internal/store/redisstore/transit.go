@@ -18,7 +18,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 	for i, st := range list {
 		steps[i] = &step{Step: st}
 	}
-	if len(list) > 0 && list[0].Kind != store.Change {
+	if store.ByDispatch(list) {
 		return s.submitByMaster(ctx, now, steps)
 	}
 	return s.submit(ctx, now, steps)

@@ -56,10 +56,10 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 			for _, s := range nodes {
 				by := task.FloorMillis(s.Trusted())
 				if n, err := s.Reap(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s took back %d leases, error %v", s.own.Process, n, err)
+					t.Errorf("node %s took back %d leases, error %v", s.member.Process, n, err)
 				}
 				if n, err := s.Sweep(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s removed %d records, error %v", s.own.Process, n, err)
+					t.Errorf("node %s removed %d records, error %v", s.member.Process, n, err)
 				}
 			}
 			eventually(t, "the task that has not expired is claimed", func() bool {

@@ -39,7 +39,7 @@ func TestShardsOfAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) 
 	}
 	eventually(t, "the other owns all shards of that master", func() bool {
 		owned := map[int]bool{}
-		for _, h := range b.own.Owned() {
+		for _, h := range b.member.Owned() {
 			owned[h.Number] = true
 		}
 		for _, sh := range b.shards {

@@ -25,7 +25,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
 	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
-		if h := b.own.Shard(b.shard(one.Key())); h != nil && !h.Lowwater.Covers(one.Entry()) {
+		if h := b.member.Shard(b.shard(one.Key())); h != nil && !h.Lowwater.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) 
 		heard[i].await(t, first[i], soon(t, first[1-i], fmt.Sprint("own", i, "-"), 40, 500*time.Millisecond))
 		for name := range heard[i].all() {
 			if strings.HasPrefix(name, "foreign") {
-				t.Errorf("the other database has a task %s, which node %s received", name, first[i].own.Process)
+				t.Errorf("the other database has a task %s, which node %s received", name, first[i].member.Process)
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) 
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
-		for _, h := range s.own.Owned() {
+		for _, h := range s.member.Owned() {
 			eventually(t, "somebody listens at "+h.Wake, func() bool {
 				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {
@@ -95,7 +95,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 		}
 	}
 	for _, one := range tasks {
-		if !read[one.Name] && s.own.Shard(s.shard(one.Key())) != nil {
+		if !read[one.Name] && s.member.Shard(s.shard(one.Key())) != nil {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.lanes.Discover(t.Context(), s.own.Owned()); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -154,11 +154,11 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.lanes.Discover(t.Context(), s.own.Owned()); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if !s.own.Shard(s.shard(one.Key())).Lowwater.Covers(one.Entry()) {
+		if !s.member.Shard(s.shard(one.Key())).Lowwater.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
 	s := openNode(t, "a", r.Addr)
 	eventually(t, "the node listens", func() bool {
 		_, subscribed := connectionsOf(t, r.Addr)
-		return subscribed > 0 && len(s.own.Owned()) == len(s.shards)
+		return subscribed > 0 && len(s.member.Owned()) == len(s.shards)
 	})
 	soon(t, s, "t", 40, 500*time.Millisecond)
 	if mixed, subscribed := connectionsOf(t, r.Addr); len(mixed) > 0 || subscribed != 1 {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -210,12 +211,12 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(skippedDesc, d.Skipped.Overlap, recurrence.SkippedOverlap)
 }
 
-func (c *collection) standing(s store.Membership) {
+func (c *collection) standing(s store.Standing) {
 	c.gauge(shardsDesc, float64(s.Shards))
 	c.gauge(ownedDesc, float64(s.Owned))
 	c.counter(lostDesc, s.Lost)
-	c.gauge(closedDesc, oneIf(s.Closed))
-	c.gauge(unfitDesc, oneIf(s.Unfit))
+	c.gauge(closedDesc, oneIf(errors.Is(s.Err, task.ErrStoreReplaced) || errors.Is(s.Err, task.ErrSettingsLost)))
+	c.gauge(unfitDesc, oneIf(errors.Is(s.Err, task.ErrStoreUnfit)))
 	c.counter(rollbacksDesc, s.Rollbacks)
 }
 

@@ -21,7 +21,7 @@ type Sources struct {
 	Certificate func() Certificate
 	Breakers    func() int // destinations that are not called now
 	Spans       func() Spans
-	Standing    func() store.Membership // nil: the store has one node
+	Standing    func() store.Standing // nil: the store has one node
 }
 
 // Index is the part of store.DispatchStore that finds overdue tasks.

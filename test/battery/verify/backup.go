@@ -9,11 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// BackupReport is the manifest of a backup. foliot restore counts the records
-// again, and prints the same report.
+// BackupReport is the manifest of a backup, which foliot restore prints.
 type BackupReport struct {
-	Tasks    int    `json:"tasks"`
-	Checksum string `json:"checksum"`
+	Tasks     int `json:"tasks"`
+	Schedules int `json:"schedules"`
 }
 
 // BackupEvidence is everything that the verdict on a backup can use.

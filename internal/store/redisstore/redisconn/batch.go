@@ -85,7 +85,7 @@ func (l *pipeline) enqueue(writes []*write) {
 		l.sending++
 		l.servers.work.Go(func() {
 			for next := l.next(); next != nil; next = l.next() {
-				l.send(pack(next))
+				l.sendBatch(pack(next))
 			}
 		})
 	}
@@ -226,8 +226,8 @@ func (p *scriptRun) finish(t *Counters, r rueidis.RedisResult, unconfirmed bool,
 	}
 }
 
-// send sends one batch.
-func (l *pipeline) send(all []*scriptRun) {
+// sendBatch sends one batch.
+func (l *pipeline) sendBatch(all []*scriptRun) {
 	ctx, stop := context.WithCancel(l.servers.Lifetime)
 	defer stop()
 	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()

@@ -16,7 +16,6 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -272,25 +271,6 @@ func (s *Servers) Wants(addr string) int {
 	return s.level.wants(s.replicas, s.Masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
-// Room returns the reason why the shard's master takes no new tasks, nil if it
-// takes them. Errors: task.ErrStoreUnfit, task.ErrFull.
-func (s *Servers) Room(sh *keyspace.Shard) error {
-	m := s.Masters.Load()
-	slot := uint16(0)
-	if s.Cluster {
-		slot = sh.Slot
-	}
-	addr := m.Of(slot)
-	how := m.how[addr]
-	if len(how.unfit) > 0 {
-		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, how.unfit[0])
-	}
-	if why := how.crowded(addr); why != "" {
-		return fmt.Errorf("%w: %s", task.ErrFull, why)
-	}
-	return nil
-}
-
 // watch checks the masters until the servers are closed.
 func (s *Servers) watch() {
 	var logged int64
@@ -343,14 +323,4 @@ func (s *Servers) Synced(ctx context.Context) bool {
 		}
 	}
 	return true
-}
-
-// MasterOf returns the address of the master that has a key without a tag, ""
-// if there is none.
-func (s *Servers) MasterOf(key string) string {
-	slot := uint16(0)
-	if s.Cluster {
-		slot = keyspace.SlotOf(key)
-	}
-	return s.Masters.Load().Of(slot)
 }

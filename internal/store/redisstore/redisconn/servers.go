@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/serverclock"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Config names the servers of a store, and sets the conditions that they must
@@ -192,6 +193,25 @@ func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 		return keyspace.SlotOf("settings")
 	}
 	return sh.Slot
+}
+
+// Room returns the reason why the shard's master takes no new tasks, nil if it
+// takes them. Errors: task.ErrStoreUnfit, task.ErrFull.
+func (s *Servers) Room(sh *keyspace.Shard) error {
+	m := s.Masters.Load()
+	slot := uint16(0)
+	if s.Cluster {
+		slot = sh.Slot
+	}
+	addr := m.Of(slot)
+	how := m.how[addr]
+	if len(how.unfit) > 0 {
+		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, how.unfit[0])
+	}
+	if why := how.crowded(addr); why != "" {
+		return fmt.Errorf("%w: %s", task.ErrFull, why)
+	}
+	return nil
 }
 
 // Write runs a script that writes, once for each of runs, and returns the

@@ -63,7 +63,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 func (m *Member) acquired(o *membership.Owned) (lost func()) {
 	h := &OwnedShard{Shard: m.registry.shards[o.Shard], Owned: o, Lowwater: m.Lowwater.New()}
 	ctx, stop := context.WithCancel(context.Background())
-	if o.ID != "" { // with one process, nobody sends messages
+	if o.ID != "" { // with one process, no other node sends messages
 		m.listeners.Go(func() { m.Listen(ctx, h.Wake, func(message string) { m.config.OnWakeup(h, message) }) })
 	}
 	m.shards[o.Shard].Store(h)
@@ -99,7 +99,7 @@ func (m *Member) of(o *membership.Owned) *OwnedShard {
 // Shard returns sh as an OwnedShard, nil if this process does not own it.
 func (m *Member) Shard(sh *keyspace.Shard) *OwnedShard { return m.of(m.Owns(sh.Number)) }
 
-// Owned returns the shards that this process owns and whose lanes it has read.
+// Owned returns the shards of this process, without those that are not Ready.
 func (m *Member) Owned() []*OwnedShard {
 	owned := m.Member.Owned()
 	all := make([]*OwnedShard, 0, len(owned))

@@ -54,8 +54,6 @@ func (sc *scrub) spaces(sh *keyspace.Shard) []space {
 		{"ZSCAN", sh.Dead, 0, sc.entries(sh.Dead, keyspace.FieldOfEnd)},
 		{"ZSCAN", sh.Gone, 0, sc.entries(sh.Gone, keyspace.FieldOfEnd)},
 		{"ZSCAN", sh.Keep, 0, sc.entries(sh.Keep, field)},
-		{"ZSCAN", sh.Lanes, -1, sc.laneBounds},
-		{"HSCAN", sh.Idem, -1, sc.claims},
 	}
 }
 
@@ -155,9 +153,6 @@ func (sc *scrub) run(ctx context.Context) error {
 	case !whole:
 		sc.done.Next = sc.at.String()
 		return nil
-	}
-	if err := sc.recount(ctx, sh); err != nil {
-		return err
 	}
 	sc.at = position{shard: sc.at.shard + 1, scan: "0"}
 	if sc.seek() {

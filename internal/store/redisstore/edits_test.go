@@ -18,7 +18,7 @@ var pauseDefault = settings.PauseQueue{Namespace: "default", Name: "default", Pa
 
 func confirmed(t *testing.T, s *Store, e settings.Edit) []string {
 	t.Helper()
-	left, err := s.confirm(t.Context(), []settings.Edit{e})
+	left, err := s.awaitNodes(t.Context(), []settings.Edit{e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestANodeWithSettingsFromBeforeAPauseClaimsNothing(t *testing.T) {
 // claimAll claims those of tasks that lie in the shards of s.
 func (s *Store) claimAll(t *testing.T, tasks []*task.Task) {
 	t.Helper()
-	ours := slices.DeleteFunc(slices.Clone(tasks), func(one *task.Task) bool { return s.own.Shard(s.shard(one.Key())) == nil })
+	ours := slices.DeleteFunc(slices.Clone(tasks), func(one *task.Task) bool { return s.member.Shard(s.shard(one.Key())) == nil })
 	eventually(t, "tasks are claimed", func() bool {
 		replies, err := s.Transit(context.WithoutCancel(t.Context()), s.now(), store.Claims(claimsOf('b', ours)))
 		return err == nil && len(replies) > 0 && replies[0].Err == nil

@@ -11,11 +11,11 @@ import (
 // For a moment after an edit, other nodes still use the settings before it. The reply
 // to the edit waits until that is over: configure publishes a message, so other nodes
 // read the settings at once. A node that has applied a version sends a heartbeat with
-// it, and begins nothing from then on that the settings hold. confirm reads these
+// it, and begins nothing from then on that the settings hold. awaitNodes reads these
 // heartbeats. It also raises a fence (fence.go), so a node that has not confirmed, or
 // is not live, claims nothing before it has read the settings.
 
-// confirm waits at most confirmFor. The time between its reads doubles from
+// awaitNodes waits at most confirmFor. The time between its reads doubles from
 // firstLook to lastLook.
 const (
 	confirmFor = 2 * time.Second
@@ -23,9 +23,9 @@ const (
 	lastLook   = 50 * time.Millisecond
 )
 
-// confirm waits until all live nodes have applied edits, and returns the names of
+// awaitNodes waits until all live nodes have applied edits, and returns the names of
 // those that have not. If the edits stop nothing, it does not wait.
-func (s *Store) confirm(ctx context.Context, edits []settings.Edit) (left []string, err error) {
+func (s *Store) awaitNodes(ctx context.Context, edits []settings.Edit) (left []string, err error) {
 	stops, holds := false, false
 	for _, e := range edits {
 		switch e.(type) {
@@ -48,7 +48,7 @@ func (s *Store) confirm(ctx context.Context, edits []settings.Edit) (left []stri
 	}
 	version := s.settings.Load().version
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		found, err := s.own.Behind(ctx, version)
+		found, err := s.member.Behind(ctx, version)
 		if err == nil {
 			left = found
 		} else if left == nil {
@@ -63,7 +63,7 @@ func (s *Store) confirm(ctx context.Context, edits []settings.Edit) (left []stri
 // listenForEdits makes followSettings read the settings after each edit, until
 // ctx ends.
 func (s *Store) listenForEdits(ctx context.Context) {
-	s.own.Listen(ctx, s.servers.Keys.Edits, func(string) {
+	s.member.Listen(ctx, s.servers.Keys.Edits, func(string) {
 		select {
 		case s.edited <- struct{}{}:
 		default:
