@@ -423,7 +423,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	}
 	switch {
 	case old.State.Finished() && !old.Whole:
-		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: replace the task. To be able to retry later tasks, set keep_bodies on their queue"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: replace the task. To be able to retry later tasks, set keep_bodies on their queue (foliot queue set NAME --keep-bodies)"}
 	case old.State.Live():
 		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeNotDead, Hint: "only a dead or finished task can be retried; to make this task due now, run it"}
 	}

@@ -36,7 +36,7 @@ var (
 	ErrFull = errors.New("the store is full")
 	// ErrSuspended means that the namespace is suspended. It accepts no new
 	// tasks, and its own tokens can only read.
-	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it")
+	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it (foliot namespace set NAME --no-suspended)")
 	// ErrNotDurable means that the change was made, but is less durable than the
 	// store promises, because too few servers confirmed it. *ShortError has the
 	// details. Repeating the change is safe if it names its task.

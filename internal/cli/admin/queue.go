@@ -235,7 +235,7 @@ Examples:
 // Run purges the queue.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
-	return printChanged(con, q, err, "%s is %s: its tasks are being cancelled", c.Queue)
+	return printChanged(con, q, err, "purged %[1]s: the server cancels the tasks that it had", c.Queue)
 }
 
 func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *client.Client) (*client.Queue, error) {

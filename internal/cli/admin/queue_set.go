@@ -38,8 +38,8 @@ type queueSetCmd struct {
 // Help shows examples below the usage line.
 func (queueSetCmd) Help() string {
 	return `Changes the given settings and keeps the others. The value unlimited removes a limit. The values 0, 0s and "" remove any
-other setting. Limits and retention apply at once. Defaults apply to tasks that are created from now on. A task that waits
-because of a limit uses no attempt.
+other setting. Limits apply at once, retention to tasks that end from now on, and defaults to tasks that are created from now on. A task that
+waits because of a limit uses no attempt.
 
 Examples:
 

@@ -27,5 +27,5 @@ func UnusedData(from config.Origins, redis bool) (note string) {
 	if !redis || data.Kind == "default" {
 		return ""
 	}
-	return fmt.Sprintf("data is not used: a server with a Redis reads no directory (%s)", data)
+	return fmt.Sprintf("--data is not used: a server with a Redis reads no directory (%s)", data)
 }

@@ -44,7 +44,8 @@ Examples:
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
 
 A second task with the same name is refused with exit code 4. This holds until the record of the first task is removed,
-so a script that names its tasks can safely run again. With --replace, the new task replaces the first one, which is not sent any more.`
+so a script that names its tasks can safely run again. With --replace, the new task replaces the first one, which is not sent any more, unless
+an attempt of it is under way.`
 }
 
 // Run creates the task.
@@ -64,11 +65,15 @@ func (c *Add) Run(ctx context.Context, con *console.Console, api *client.Client)
 	case err != nil:
 		return exit.WithOp(err, strings.TrimSpace("add "+c.Name))
 	}
+	line := "created %s, due %s"
+	if t.UnderWay {
+		line += "; an attempt of the task before may be under way, or may still begin"
+	}
 	if !c.Wait {
-		return con.Resultf(t, "created %s, due %s", t.Name, wording.Instant(t.DueAt))
+		return con.Resultf(t, line, t.Name, wording.Instant(t.DueAt))
 	}
 	if !con.JSON {
-		con.Linef("created %s, due %s", wording.Printable(t.Name), wording.Instant(t.DueAt))
+		con.Linef(line, wording.Printable(t.Name), wording.Instant(t.DueAt))
 	}
 	return delivery.Wait(ctx, con, api, t)
 }

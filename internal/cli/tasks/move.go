@@ -60,6 +60,9 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 		if err != nil {
 			return exit.WithOp(err, "move "+name)
 		}
+		if t.State == client.Dead {
+			return con.Resultf(t, "moved %s, due %s; it stays dead: foliot retry %[1]s sends it now", t.Name, wording.Instant(t.DueAt))
+		}
 		return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
 	})
 }

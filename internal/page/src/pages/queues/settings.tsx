@@ -38,7 +38,7 @@ export function EditSettings({ name: given, done }: { name?: string; done: () =>
     >
       <Start form={form} queue={given} before={before} />
       {!given && <Field label="Name of the queue" value={name} required />}
-      <p class="dim">An empty field takes its default. Limits and retention apply at once. Defaults for tasks apply to tasks that are created from now on.</p>
+      <p class="dim">An empty field takes its default. Limits apply at once, retention to tasks that end from now on, and defaults to tasks that are created from now on.</p>
       <Group title="Limits" settings={limits} form={form} errors={errors} />
       <Group title="Retention" settings={retention} form={form} errors={errors} />
       <Group title="Defaults for tasks that do not set them" settings={defaults} form={form} errors={errors} />
