@@ -144,16 +144,20 @@ func TestADrainEndsWithTheProcess(t *testing.T) {
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 }
 
-func TestADrainWithoutAMessageIsNoticed(t *testing.T) {
+func TestADrainWithoutAMessageIsNoticedWithinAHeartbeat(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	_, nonce, _ := strings.Cut(a.member.Process, "/")
+	before := beats(t, server)
 	value, err := redistest.Command(t.Context(), server.Addr, "HSET", storeKeys.Nodes, "drain/a", nonce) // without a message to the nodes
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
 	}
 	eventually(t, "the other owns all", func() bool { return divided(b) })
+	if n := beats(t, server) - before; n > 6 { // of two nodes; some came after it
+		t.Errorf("after %d heartbeats", n)
+	}
 }
 
 func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {

@@ -94,12 +94,15 @@ func TestNodesThatOpenAtOnceAgree(t *testing.T) {
 	}
 }
 
-func TestTheFirstNodeSetsTheShardLease(t *testing.T) {
+func TestTheShardLeaseMayChangeWhileNoNodeIsLive(t *testing.T) {
+	t.Parallel()
 	r := redistest.New(t)
-	s, _ := opened(t, nodeOn(r, nil))
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
+	longer := nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second })
+	refused(t, longer, "1s", "3s", "first")
 	_ = s.Close()
-	refused(t, nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second }), "1s", "3s", "--shard-lease 1s")
-	_, _ = opened(t, nodeOn(r, nil))
+	_, _ = opened(t, longer)
+	refused(t, nodeOn(r, nil), "--shard-lease 3s")
 }
 
 func TestAStoreOfAnotherFormatIsRefusedAndNotChanged(t *testing.T) {

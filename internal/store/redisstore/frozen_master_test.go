@@ -67,7 +67,7 @@ func TestAMasterWhoseFormerReplicaIsAMasterTooIsTrustedAgain(t *testing.T) {
 	for _, sentinel := range servers.Sentinels {
 		redis(t, sentinel, "SENTINEL", "RESET", redistest.MasterName)
 	}
-	eventually(t, "the master has missed a check", func() bool { return s.servers.Absent.Load() != nil })
+	eventually(t, "the master has missed a check", func() bool { return s.servers.Doubted(s.servers.Keys.Nodes) })
 	servers.Servers[0].Resume()
 	eventually(t, "it takes writes", func() bool { return apply(t, s, order("after")) == nil })
 }

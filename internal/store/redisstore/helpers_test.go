@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,17 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 // are longer than redistest.Patience. So only a message makes it act in time.
 func messagesAlone(name string) Config {
 	return Config{Node: name, ShardLease: time.Hour, Heartbeat: 10 * time.Minute}
+}
+
+// beats returns how many heartbeats a server has received, of all nodes
+// together. They measure time on a machine that is as busy as it is.
+func beats(t *testing.T, server *redistest.Server) int {
+	t.Helper()
+	n, err := strconv.Atoi(redis(t, server, "HGET", storeKeys.NodesID, "beats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // eventually waits until the condition holds, because real servers need time.

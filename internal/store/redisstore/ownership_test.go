@@ -31,7 +31,16 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 	}
 }
 
-func TestARestartedNodeWaitsForItsOwnLeases(t *testing.T) {
+// endsWithTheLease fails the test if a node had more heartbeats than fit into a
+// lease and the time to notice its end.
+func endsWithTheLease(t *testing.T, s *Store, beats int) {
+	t.Helper()
+	if most := int(s.config.ShardLease/s.config.Heartbeat) + 5; beats > most {
+		t.Errorf("the node had %d heartbeats until it owned all, and %d are enough", beats, most)
+	}
+}
+
+func TestARestartedNodeWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	quick.Leave(t, "waits for leases")
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -42,12 +51,14 @@ func TestARestartedNodeWaitsForItsOwnLeases(t *testing.T) {
 	if n := len(again.member.Owned()); n != 0 {
 		t.Errorf("it owns %d shards while the leases last", n)
 	}
+	before := beats(t, server)
 	eventually(t, "it owns all", func() bool {
 		if again.Standing().NameTaken {
 			t.Error("it takes who was killed for one that lives")
 		}
 		return divided(again)
 	})
+	endsWithTheLease(t, again, beats(t, server)-before)
 }
 
 // A node that was stopped does not know that its leases have ended. The server

@@ -209,7 +209,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{
-		Logger: c.Logger, Reload: s.reload, Changed: func() { s.member.WakeLoop() },
+		Logger: c.Logger, Reload: s.reload, Changed: func() { s.member.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.member.Standing().Nodes },
 		Owned: func() []*keyspace.Shard { return s.member.Shards() },
 	}, servers, s.shards)
 	s.member = registry.New(s.registryConfig(m), servers, s.shards)

@@ -84,7 +84,7 @@ func configured(ctx context.Context, s *redisconn.Servers) (bool, error) {
 // compare finds the lost parts.
 func (f *Found) compare(ctx context.Context) error {
 	hashes := append([]Hash{MetaHash(f.servers.Keys)}, HashesOf(f.servers.Keys, f.servers.Keys.Shards(cmp.Or(f.shards, DefaultShards(f.servers.Cluster))))...)
-	found, away := readIdentities(ctx, f.servers, hashes)
+	found, _, away := readIdentities(ctx, f.servers, hashes)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
 		if id == nil || *id == "" {

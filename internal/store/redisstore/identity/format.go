@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/registry"
 )
 
 //go:embed scripts/*.lua
@@ -88,23 +90,42 @@ func Agree(ctx context.Context, s *redisconn.Servers, c Requirements) (Meta, err
 	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards(s.Cluster))); err != nil {
 		return Meta{}, err
 	}
-	shards, lease := cmp.Or(c.Shards, DefaultShards(s.Cluster)), millis(c.Lease)
+	for replaces := ""; ; {
+		m, err := decideMeta(ctx, s, c, replaces)
+		switch {
+		case err != nil:
+			return Meta{}, err
+		case c.Shards != 0 && c.Shards != m.Shards:
+			return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database, another prefix or another --store", ErrDiffers, m.Shards, m.Shards)
+		case c.AnyLease || c.Lease == m.lease:
+			return m, nil
+		case replaces != "":
+			return Meta{}, fmt.Errorf("%w: another server that is starting uses the shard lease %v, and this one %v: use the same value on all servers", ErrDiffers, m.lease, c.Lease)
+		}
+		others, err := registry.LiveNodes(ctx, s, m.lease)
+		if err != nil {
+			return Meta{}, err
+		}
+		if len(others) > 0 {
+			return Meta{}, fmt.Errorf("%w: its shard lease is %v, and this server uses %v: pass --shard-lease %v, or first stop all other servers for at least %v (live now: %s)",
+				ErrDiffers, m.lease, c.Lease, m.lease, m.lease, strings.Join(others, ", "))
+		}
+		replaces = millis(m.lease)
+	}
+}
+
+// decideMeta returns the content of keyspace.Keys.Meta. Before that it writes the
+// key if it is missing, has no identity, or has a lease that can be replaced.
+func decideMeta(ctx context.Context, s *redisconn.Servers, c Requirements, replaces string) (Meta, error) {
+	shards := cmp.Or(c.Shards, DefaultShards(s.Cluster))
+	lease := millis(c.Lease)
 	replies, err := redisconn.ReadRuns(ctx, s, rueidis.RedisResult.AsStrMap, decide, redisconn.Run{Keys: []string{s.Keys.Meta}, Args: []string{
-		metaField, rand.Text(), "format", format, "shards", strconv.Itoa(shards), "lease", lease,
+		replaces, lease, metaField, rand.Text(), "format", format, "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return Meta{}, err
 	}
-	m, err := parseMeta(s.Keys.Meta, replies[0])
-	switch {
-	case err != nil:
-		return Meta{}, err
-	case c.Shards != 0 && c.Shards != m.Shards:
-		return Meta{}, fmt.Errorf("%w: its tasks are divided into %d shards, and that number cannot change: pass --shards %d or omit the flag, or use another database, another prefix or another --store", ErrDiffers, m.Shards, m.Shards)
-	case !c.AnyLease && c.Lease != m.lease:
-		return Meta{}, fmt.Errorf("%w: its shard lease is %v, and this server uses %v: pass --shard-lease %v, or use another database, another prefix or another --store", ErrDiffers, m.lease, c.Lease, m.lease)
-	}
-	return m, nil
+	return parseMeta(s.Keys.Meta, replies[0])
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -85,6 +85,7 @@ type Watch struct {
 
 	turn     int    // of sample
 	replaced uint64 // Servers.Replaced when all parts were last compared
+	rollback rollback
 }
 
 // Config connects a Watch to its store.
@@ -93,7 +94,9 @@ type Config struct {
 	Reload  func(context.Context) error // reads the settings if other nodes have changed them; it may return a *redisconn.Loss
 	Changed func()                      // is called after the store was closed or opened again
 
-	Owned func() []*keyspace.Shard // returns the shards that this node owns
+	Heartbeat time.Duration            // the time between two heartbeats of a node
+	Nodes     func() int               // returns the number of live nodes
+	Owned     func() []*keyspace.Shard // returns the shards that this node owns
 }
 
 // New returns a watch of the store in servers. The caller must call Identify
@@ -144,7 +147,7 @@ func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 		parts = nil
 	}
 	err := w.compare(ctx, parts)
-	if !all && w.servers.Counters.Missing() {
+	if !all && (w.rollback.missing > 0 || w.servers.Counters.Missing()) {
 		all, err = true, w.compare(ctx, w.shards) // one log line has all losses
 	}
 	if all {
@@ -194,7 +197,10 @@ func (w *Watch) sample(own []*keyspace.Shard) []*keyspace.Shard {
 // that is unavailable.
 func (w *Watch) compare(ctx context.Context, shards []*keyspace.Shard) error {
 	hashes := append([]Hash{MetaHash(w.servers.Keys)}, HashesOf(w.servers.Keys, shards)...)
-	found, away := readIdentities(ctx, w.servers, hashes)
+	found, beats, away := readIdentities(ctx, w.servers, hashes)
+	if beats > 0 && !w.servers.Doubted(w.servers.Keys.Nodes) { // the heartbeats that a replaced master counts are lost
+		w.rollback.compare(beats, w.config.Nodes())
+	}
 	if l := lossOf(hashes, found, w.servers.Identity, w.whole); l != nil {
 		return l
 	}
@@ -206,20 +212,6 @@ func (w *Watch) compare(ctx context.Context, shards []*keyspace.Shard) error {
 	}
 	w.config.Logger.Warn("this node wrote the identity of the store again: a failover had lost it in a part of the store", "identity", w.servers.Identity)
 	return nil
-}
-
-// noteRollback logs and counts a rollback. A Redis that was restored from an older copy,
-// or lost the end of its file, has the identity of the store but older data: it lacks
-// changes that it has confirmed to this process (redisconn.Counters).
-func (w *Watch) noteRollback() {
-	changes := w.servers.Counters.Lost()
-	if changes == 0 {
-		return
-	}
-	w.rollbacks.Add(1)
-	w.config.Logger.Error("the store has older data than before: newer tasks are lost, and newer changes and deliveries are undone",
-		"lost_changes_of_this_node", changes, "identity", w.servers.Identity,
-		"reason", "the Redis lost the end of its file or was restored from an older copy, or a replica that was behind took over")
 }
 
 // shut closes the store.
@@ -261,7 +253,7 @@ func (w *Watch) settle(ctx context.Context) bool {
 func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
 	hashes := HashesOf(w.servers.Keys, w.shards)
-	found, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
+	found, _, _ := readIdentities(ctx, w.servers, hashes) // the poll compares parts on servers that are away
 	if l := lossOf(hashes, found, m.identity, m.whole); l != nil {
 		return l
 	}
@@ -277,7 +269,7 @@ func (w *Watch) Identify(ctx context.Context, m Meta) error {
 // keyspace.Keys.Meta last, because a node that creates a store writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
 	hashes := HashesOf(s.Keys, s.Keys.Shards(shards))
-	found, _ := readIdentities(ctx, s, hashes)
+	found, _, _ := readIdentities(ctx, s, hashes)
 	there, err := redisconn.ReadOne(ctx, s, rueidis.RedisResult.AsBool, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(s.Keys.Meta).Build() })
 	if err != nil || there {
 		return err
@@ -303,19 +295,20 @@ func lossOf(hashes []Hash, found []*string, identity string, whole bool) error {
 
 // readIdentities reads the identity in each hash. Empty means that there is
 // none, nil that the server did not reply. The error is that of the first
-// server that did not reply. The counts of changes go to s.Counters.
-func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, away error) {
+// server that did not reply. beats is the number of heartbeats that the store
+// has counted; zero means unknown. The counts of changes go to s.Counters.
+func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (found []*string, beats int64, away error) {
 	commands, bases := make(rueidis.Commands, len(hashes)), make([]redisconn.Base, len(hashes))
 	for i, b := range hashes {
 		bases[i] = s.Counters.Base(b.Key)
-		commands[i] = s.Client.B().Hmget().Key(b.Key).Field(b.Field, s.Counters.Field).Build()
+		commands[i] = s.Client.B().Hmget().Key(b.Key).Field(b.Field, s.Counters.Field, "beats").Build()
 	}
 	ctx, stop := s.Once(ctx, redisconn.TryTime)
 	defer stop()
 	found = make([]*string, len(hashes))
 	for i, r := range s.Client.DoMulti(ctx, commands...) {
 		values, err := r.AsStrSlice() // a missing field is ""
-		if err == nil && len(values) != 2 {
+		if err == nil && len(values) != 3 {
 			err = codec.ErrDamaged
 		}
 		if err != nil {
@@ -326,8 +319,11 @@ func readIdentities(ctx context.Context, s *redisconn.Servers, hashes []Hash) (f
 		if count, _ := strconv.ParseInt(values[1], 10, 64); values[0] == s.Identity { // a missing count is 0
 			s.Counters.See(hashes[i].Key, bases[i], count, 0)
 		}
+		if n, err := strconv.ParseInt(values[2], 10, 64); err == nil {
+			beats = n
+		}
 	}
-	return found, away
+	return found, beats, away
 }
 
 // writeIdentities gives the identity to parts that have none.

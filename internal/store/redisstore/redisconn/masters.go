@@ -324,3 +324,13 @@ func (s *Servers) Synced(ctx context.Context) bool {
 	}
 	return true
 }
+
+// MasterOf returns the address of the master that has a key without a tag, ""
+// if there is none.
+func (s *Servers) MasterOf(key string) string {
+	slot := uint16(0)
+	if s.Cluster {
+		slot = keyspace.SlotOf(key)
+	}
+	return s.Masters.Load().Of(slot)
+}

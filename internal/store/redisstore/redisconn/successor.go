@@ -44,6 +44,10 @@ func (s *Servers) doubts(addr string, took time.Duration) bool {
 	return m != nil && (took > slow || m.how[addr].silent)
 }
 
+// Doubted reports whether the master of a key without a tag may have a
+// successor.
+func (s *Servers) Doubted(key string) bool { return s.doubts(s.MasterOf(key), 0) }
+
 // succeeded asks the replicas of the master at addr whether one of them is a
 // master now. Without Sentinels and without a Cluster no server replaces
 // another, and succeeded reports false.

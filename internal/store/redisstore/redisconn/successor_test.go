@@ -11,7 +11,7 @@ import (
 func TestAReplyOfAFormerMasterConfirmsNothing(t *testing.T) {
 	s := connected(t, Config{}, redistest.New(t).Addr)
 	sh := s.Keys.Shards(1)[0]
-	for master, confirmed := range map[string]bool{s.Masters.Load().Of(s.Slot(sh)): true, "127.0.0.1:1": false} {
+	for master, confirmed := range map[string]bool{s.MasterOf(sh.Own): true, "127.0.0.1:1": false} {
 		w := s.newWrite(mend, sh)
 		w.run = NewRepair(sh.Own, "store", -1, "").run
 		l := &pipeline{servers: s, master: master}

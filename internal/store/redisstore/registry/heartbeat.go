@@ -151,4 +151,23 @@ func (r *registry) Announce(ctx context.Context) {
 	r.servers.Failures.Note("notify the other nodes of a change", err)
 }
 
+// LiveNodes returns the nodes that sent a heartbeat within a lease.
+func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{s.Keys.Nodes}, Args: []string{"", "", "", inMillis(10 * lease)}})
+	if err != nil {
+		return nil, err
+	}
+	h, err := readBeat(replies[0])
+	if err != nil {
+		return nil, err
+	}
+	var live []string
+	for _, p := range h.Peers {
+		if h.Now.Sub(p.Beat) <= lease {
+			live = append(live, p.Name)
+		}
+	}
+	return live, nil
+}
+
 func inMillis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

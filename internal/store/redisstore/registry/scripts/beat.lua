@@ -17,7 +17,7 @@
 --          and '1' if the reply shall have the forgotten nodes
 -- Replies  the server's clock; 1 if the process is new or has left just now, 2 if
 --          another process of that name is or may be live, otherwise 0; then field and
---          value of each node.
+--          value of each node. The field beats of the second hash counts the heartbeats
 -- A name belongs to the first process that has it, until that one leaves or is silent.
 -- A drain ends with its process. Idempotent.
 if (ARGV[6] or '') ~= '' and redis.call('HGET', KEYS[2], 'store') ~= ARGV[6] then
@@ -27,6 +27,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local news = 0
 if ARGV[1] ~= '' then
+  redis.call('HINCRBY', KEYS[2], 'beats', 1)
   local at, nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^(%d+)/([^/]*)')
   local twin = 'twin/' .. ARGV[1]
   if string.match(redis.call('HGET', KEYS[1], twin) or '', '^%d+/([^/]*)') == ARGV[2] then
