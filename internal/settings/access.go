@@ -199,13 +199,15 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.count(TokenKind, e.Namespace) < MaxTokens {
 		return changes, nil
 	}
+	var forgotten []SettingChange
 	by := cmp.Or(e.Trusted, now)
 	ended := s.ended(e.Namespace, by)
-	forget := ForgetTokens{}
 	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
-		forget.Keys = append(forget.Keys, t.Key())
+		forgotten = append(forgotten, SettingChange{Key: t.Key()})
 	}
-	forgotten, _ := forget.Apply(by, s) // it never fails
+	if len(ended) == 0 {
+		forgotten = s.forgetParents(e.Namespace, by)
+	}
 	if len(forgotten) == 0 {
 		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, the maximum: revoke some", MaxTokens)}
 	}

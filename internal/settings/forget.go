@@ -19,11 +19,12 @@ func (t *AccessToken) EndedAt(now task.Millis) task.Millis {
 	return t.RevokedAt
 }
 
-// ended returns the ended tokens of a namespace, the earliest end first. One
-// token of the server always stays: see Secured.
+// ended returns the tokens of a namespace that can be forgotten at now, the
+// earliest end first. These tokens are invalid and have made no token that is
+// still kept. One token of the server always stays: see Secured.
 func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
-		if t := r.(*AccessToken); !t.Holds(now) {
+		if t := r.(*AccessToken); s.forgettable(t, now) {
 			list = append(list, t)
 		}
 	}
@@ -34,6 +35,15 @@ func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken
 		list = list[:max(0, len(list)-1)]
 	}
 	return list
+}
+
+func (s *Settings) forgettable(t *AccessToken, now task.Millis) bool {
+	made := false
+	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
+		made = key.Namespace == t.ID
+		return false
+	})
+	return !made && !t.Holds(now)
 }
 
 // OldTokens returns the tokens that ForgetTokens can forget: the tokens that ended
@@ -79,28 +89,50 @@ func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 // record means that requests need a token (Secured).
 func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChange, _ error) {
 	for _, key := range e.Keys {
-		t, ok := s.Get(key).(*AccessToken)
-		if !ok || t.Holds(now) || s.hashes.len() == 1 {
-			continue
+		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
+			changes = append(changes, SettingChange{Key: key})
 		}
-		forgotten := s.forget(t)
-		changes, s = append(changes, forgotten...), s.With(forgotten...)
 	}
 	return changes, nil
 }
 
-// forget returns the changes that remove the record of a token. The tokens that
-// it made then count as made by its parent, so Descendants still finds them.
-func (s *Settings) forget(t *AccessToken) []SettingChange {
-	changes := []SettingChange{{Key: t.Key()}}
-	s.children.walk(childKey(t.ID, ""), func(key SettingKey, child *AccessToken) bool {
-		if key.Namespace != t.ID {
-			return false
+// forgetParents removes ended tokens of a namespace that have made tokens that
+// are still kept. Those then count as made by the parent of the removed token,
+// so Descendants still finds them. Without forgetParents a program that
+// replaces its own token, again and again, would fill its namespace with ended
+// tokens, each the parent of the next.
+func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
+	type parent struct {
+		key      SettingKey
+		children int
+		ended    task.Millis
+	}
+	var parents []parent
+	for _, r := range s.List(TokenKind, namespace) {
+		if t := r.(*AccessToken); !t.Holds(now) {
+			n := s.children.rank(childKey(t.ID+"\x00", "")) - s.children.rank(childKey(t.ID, ""))
+			parents = append(parents, parent{t.Key(), n, t.EndedAt(now)})
 		}
-		c := *child
-		c.Parent = t.Parent
-		changes = append(changes, SettingChange{c.Key(), &c})
-		return true
+	}
+	slices.SortFunc(parents, func(a, b parent) int { // parents with few children first, because each child is written again
+		return cmp.Or(cmp.Compare(a.children, b.children), cmp.Compare(a.ended, b.ended), cmp.Compare(a.key.Name, b.key.Name))
 	})
+	for _, p := range parents[:min(len(parents), forgetAtOnce)] {
+		if len(changes)+p.children > 2*forgetAtOnce && len(changes) > 0 {
+			break
+		}
+		t := s.Get(p.key).(*AccessToken) // its parent may be another one by now
+		begin := len(changes)
+		s.children.walk(childKey(t.ID, ""), func(key SettingKey, child *AccessToken) bool {
+			if key.Namespace == t.ID {
+				c := *child
+				c.Parent = t.Parent
+				changes = append(changes, SettingChange{c.Key(), &c})
+			}
+			return key.Namespace == t.ID
+		})
+		changes = append(changes, SettingChange{Key: p.key})
+		s = s.With(changes[begin:]...)
+	}
 	return changes
 }
