@@ -14,7 +14,7 @@ type Flags struct {
 	TLSCert            string   `env:"FOLIOT_TLS_CERT" group:"serve-listen" placeholder:"FILE" help:"Use TLS and HTTP/2 with the certificate in this PEM file, which must contain the intermediate certificates too. The server reads the file again when it changes, and on SIGHUP."`
 	TLSKey             string   `env:"FOLIOT_TLS_KEY" group:"serve-listen" placeholder:"FILE" help:"The PEM file with the private key of --tls-cert."`
 	TLSClientCA        string   `env:"FOLIOT_TLS_CLIENT_CA" group:"serve-listen" placeholder:"FILE" help:"Answer only clients whose certificate is signed by an authority in this PEM file."`
-	TrustedProxy       []string `env:"FOLIOT_TRUSTED_PROXY" group:"serve-listen" placeholder:"CIDR" help:"Trust the proxies at these addresses. They send the client's address in X-Forwarded-For, and must use TLS to clients."`
+	TrustedProxy       []string `env:"FOLIOT_TRUSTED_PROXY" group:"serve-listen" placeholder:"CIDR" help:"Trust the proxies at these addresses. They send the client's address (Forwarded, X-Forwarded-For), and must use TLS to clients."`
 	BootstrapTokenFile string   `env:"FOLIOT_BOOTSTRAP_TOKEN_FILE" group:"serve-listen" placeholder:"FILE" help:"Make the token in this file the first token of the store: an operator's, of scope admin. foliot token generate prints such a token. If the store had a token already, the file changes nothing."`
 	InsecureListen     bool     `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS. Anyone who can reach the port, or read the network traffic, may read and create tasks."`
 	UI                 bool     `name:"ui" default:"true" negatable:"" env:"FOLIOT_UI" group:"serve-listen" help:"Serve the web page at /ui/."`

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// maxHops bounds the elements that are read of a chain of proxies.
+const maxHops = 32
+
 // ClientAddr returns a function that finds the client of a request: the peer of
 // its connection or, if that is a trusted proxy, the client that the proxy
 // names. Headers from other peers are ignored, because any client can send
@@ -21,14 +24,33 @@ func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 }
 
 // clientBehind returns the client for which peer sent a request: the last
-// address of X-Forwarded-For that is not a trusted proxy. Each proxy adds the
-// address of its own client, so the walk up the chain continues while the address
-// that added an element is trusted. It stops at an element that is not an address.
+// address of the chain that is not a trusted proxy. Proxies write either
+// Forwarded (RFC 7239) or X-Forwarded-For, and pass the other header on
+// unchanged. So that one may come from any client. If the two headers disagree,
+// neither is used.
 func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.Addr {
 	peer = peer.Unmap().WithZone("")
-	chain := strings.Split(strings.Join(h["X-Forwarded-For"], ","), ",")
-	for len(chain) > 0 && within(proxies, peer) {
-		addr, ok := hopAddr(strings.TrimSpace(chain[len(chain)-1]))
+	var standard []string
+	for _, element := range listOf(h["Forwarded"]) {
+		standard = append(standard, forParameter(element))
+	}
+	client := follow(proxies, peer, listOf(h["X-Forwarded-For"]))
+	if standard == nil {
+		return client
+	}
+	byStandard := follow(proxies, peer, standard)
+	if h["X-Forwarded-For"] != nil && byStandard != client {
+		return peer
+	}
+	return byStandard
+}
+
+// follow walks up the chain from peer, which added its last element. It
+// continues while the address that added an element is trusted. It stops at an
+// element that is not an address.
+func follow(proxies []netip.Prefix, peer netip.Addr, chain []string) netip.Addr {
+	for hop := 0; hop < maxHops && len(chain) > 0 && within(proxies, peer); hop++ {
+		addr, ok := hopAddr(chain[len(chain)-1])
 		if !ok {
 			break
 		}
@@ -44,6 +66,29 @@ func within(prefixes []netip.Prefix, addr netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// listOf splits the lines of a header at commas. It also splits at quoted
+// commas, but an element that contains one is never an address.
+func listOf(lines []string) []string {
+	var list []string
+	for _, line := range lines {
+		for element := range strings.SplitSeq(line, ",") {
+			list = append(list, strings.TrimSpace(element))
+		}
+	}
+	return list
+}
+
+// forParameter returns the for parameter of an element of Forwarded, or "".
+func forParameter(element string) string {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if strings.EqualFold(name, "for") {
+			return strings.Trim(value, `"`)
+		}
+	}
+	return ""
 }
 
 // hopAddr parses an address as proxies write it: with or without a port, IPv6

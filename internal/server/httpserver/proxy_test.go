@@ -15,7 +15,7 @@ func TestTheClientAddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 		want                string
 	}{
 		{"192.0.2.1:99", []string{"198.51.100.7"}, nil, "192.0.2.1"},
-		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=1.1.1.1"}, "198.51.100.7"}, // Forwarded comes from the client
+		{"192.0.2.1:99", nil, []string{"for=198.51.100.7"}, "192.0.2.1"},
 		{"10.0.0.1:99", nil, nil, "10.0.0.1"},
 		{"10.0.0.1:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
 		{"[::ffff:10.0.0.1]:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
@@ -30,6 +30,13 @@ func TestTheClientAddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 		{"10.0.0.1:99", []string{""}, nil, "10.0.0.1"},
 		{"10.0.0.1:99", []string{"198.51.100.7:4711"}, nil, "198.51.100.7"},
 		{"10.0.0.1:99", []string{"[2001:db8::7]:4711"}, nil, "2001:db8::7"},
+		{"10.0.0.1:99", nil, []string{`for="[2001:db8::7]:4711";proto=https, For=198.51.100.7;by=10.0.0.1`}, "198.51.100.7"},
+		{"10.0.0.1:99", nil, []string{`proto=https;for="[2001:db8::7]"`}, "2001:db8::7"},
+		{"10.0.0.1:99", nil, []string{"for=_hidden"}, "10.0.0.1"},
+		{"10.0.0.1:99", nil, []string{"proto=https"}, "10.0.0.1"},
+		// The proxy wrote one header and passed the other on.
+		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=1.1.1.1"}, "10.0.0.1"},
+		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=198.51.100.7"}, "198.51.100.7"},
 		{"@", []string{"198.51.100.7"}, nil, "invalid IP"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
