@@ -138,10 +138,11 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 	if len(f.States) == 0 {
 		f.States = change.states
 	}
-	if !s.replies.take(r.namespace, bulkSize) {
+	size := bulkSize + expected.size()
+	if !s.replies.take(r.namespace, size) {
 		return tooManyAtOnce("", "too many changes by filter of this namespace are running: retry later")
 	}
-	defer s.replies.give(r.namespace, bulkSize)
+	defer s.replies.give(r.namespace, size)
 	var reply wire.BulkReply
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 	}
 	reply = wire.BulkReply{}
 	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
-		return s.changePage(r, &f.Filter, tasks, change.of, &reply)
+		return s.changePage(r, &f.Filter, expected.keep(tasks), change.of, &reply)
 	})
 	detail := fmt.Sprintf("%s%s: changed %d, accepted %d, skipped %d", change.detail, filterText(r), reply.Changed, reply.Accepted, reply.Skipped)
 	if err := cmp.Or(err, s.recordMany(r, change.action, "", detail, reply.Changed+reply.Accepted)); err != nil {
@@ -169,16 +170,22 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 // countMany counts the matching tasks, and puts their number and some of them
 // into the reply of a dry run. It returns an error if their number is not the
 // expected one.
-func (s *Server) countMany(w http.ResponseWriter, r *request, f *listFilter, expected *int, reply *wire.BulkReply) error {
+func (s *Server) countMany(w http.ResponseWriter, r *request, f *listFilter, expected *expectation, reply *wire.BulkReply) error {
 	reply.Matched = new(int)
 	err := s.eachPage(w, r, f, func(tasks []*task.Task) error {
 		*reply.Matched += len(tasks)
 		for _, t := range tasks[:min(len(tasks), dryExamples-len(reply.Examples))] {
 			reply.Examples = append(reply.Examples, *s.show(r, t))
 		}
+		if expected != nil {
+			expected.count(tasks)
+		}
 		return nil
 	})
-	return cmp.Or(err, differs(expected, *reply.Matched))
+	if err == nil && expected != nil {
+		err = expected.differs()
+	}
+	return err
 }
 
 // eachPage calls do with the matching tasks, one page at a time.

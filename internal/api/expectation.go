@@ -2,15 +2,31 @@ package api
 
 import (
 	"fmt"
+	"hash/maphash"
 	"net/url"
+	"slices"
 	"strconv"
 
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// readExpectation returns the number of tasks that a change by filter must find,
-// or nil for any number.
-func readExpectation(q url.Values) (*int, error) {
+// expectation is the number of tasks that a change by filter must find. After
+// the count it knows which tasks were counted: a task that begins to match
+// later is not changed. A nil *expectation accepts any number and every task.
+type expectation struct {
+	want  int
+	found int
+
+	// seen has a hash of each counted name, sorted. A collision is unlikely: with
+	// a million tasks, a task that was not counted is changed with a probability
+	// of 1 in 2^44.
+	seen []uint64
+	seed maphash.Seed
+}
+
+// readExpectation returns the expected number of a query, or nil.
+func readExpectation(q url.Values) (*expectation, error) {
 	if !q.Has(expectParam.name) {
 		return nil, nil
 	}
@@ -18,15 +34,51 @@ func readExpectation(q url.Values) (*int, error) {
 	if err != nil || n < expectParam.low || n > expectParam.high {
 		return nil, refuse("bad_parameter", expectParam.name, fmt.Sprintf("must be a number between %d and %d", expectParam.low, expectParam.high))
 	}
-	return &n, nil
+	return &expectation{want: n, seed: maphash.MakeSeed()}, nil
 }
 
-// differs returns an error if the number of tasks is not the expected one.
-func differs(want *int, found int) error {
-	if want != nil && found != *want {
-		return &countError{want: *want, found: found}
+// size returns the memory of the hashes, in bytes.
+func (e *expectation) size() int {
+	if e == nil {
+		return 0
 	}
+	return 8 * e.want
+}
+
+// count adds a page of matching tasks.
+func (e *expectation) count(tasks []*task.Task) {
+	e.found += len(tasks)
+	if e.found > e.want {
+		e.seen = nil // the request will be refused
+		return
+	}
+	if e.seen == nil {
+		e.seen = make([]uint64, 0, e.want)
+	}
+	for _, t := range tasks {
+		e.seen = append(e.seen, maphash.String(e.seed, t.Name))
+	}
+}
+
+// differs ends the count. It returns an error if the number of counted tasks is
+// not the expected number.
+func (e *expectation) differs() error {
+	if e.found != e.want {
+		return &countError{want: e.want, found: e.found}
+	}
+	slices.Sort(e.seen)
 	return nil
+}
+
+// keep removes from a page the tasks that were not counted.
+func (e *expectation) keep(page []*task.Task) []*task.Task {
+	if e == nil {
+		return page
+	}
+	return slices.DeleteFunc(page, func(t *task.Task) bool {
+		_, counted := slices.BinarySearch(e.seen, maphash.String(e.seed, t.Name))
+		return !counted
+	})
 }
 
 // countError reports that the number of matching tasks differs from the

@@ -1,11 +1,16 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -60,5 +65,41 @@ func TestAChangeByFilterChangesNothingUnlessAsManyTasksMatchAsExpected(t *testin
 	s.do("POST", "/v1/tasks/retry?all=true&expect=0", "").want(200, &done)
 	if done.Changed != 0 {
 		t.Errorf("a retry of nothing: %+v", done)
+	}
+}
+
+// joining is a store that creates another task after each page of a list.
+type joining struct {
+	*memstore.Store
+	join func()
+}
+
+func (j *joining) List(ctx context.Context, f task.Filter, p task.Page) (task.Listing, error) {
+	listing, err := j.Store.List(ctx, f, p)
+	if j.join != nil {
+		j.join()
+	}
+	return listing, err
+}
+
+func TestATaskThatBeginsToMatchAfterTheCountIsLeftAlone(t *testing.T) {
+	store := &joining{Store: memstore.New(memstore.Config{})}
+	s := &service{T: t, Server: api.New(api.Config{Version: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, store), store: store.Store}
+	createTasks(s, 3)
+	late := 0
+	store.join = func() {
+		late++
+		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "late%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, late)).want(201, nil)
+	}
+	var done wire.BulkReply
+	s.do("POST", "/v1/tasks/cancel?all=true&expect=3", "").want(200, &done)
+	store.join = nil
+	if done.Changed != 3 || late < 2 {
+		t.Errorf("%d tasks joined: %+v", late, done)
+	}
+	for _, x := range s.all() {
+		if counted := x.Name[0] == 't'; (x.State == task.Cancelled) != counted {
+			t.Errorf("%s is %s", x.Name, x.State)
+		}
 	}
 }

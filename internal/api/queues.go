@@ -124,7 +124,8 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 			return err
 		}
 		n := counts[r.PathValue("queue")].States
-		return differs(expected, int(n[task.Scheduled]+n[task.Running]+n[task.Dead])) // as QueueSettings.Doomed
+		expected.found = int(n[task.Scheduled] + n[task.Running] + n[task.Dead]) // as QueueSettings.Doomed
+		return expected.differs()
 	})
 }
 
