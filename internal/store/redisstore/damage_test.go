@@ -1,7 +1,10 @@
 package redisstore
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -76,5 +79,34 @@ func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	}
 	if _, err := s.Get(t.Context(), k); !errors.Is(err, codec.ErrDamaged) {
 		t.Errorf("it is read: %v", err)
+	}
+}
+
+// TestATaskThatCannotBeReapedIsLoggedOnce: it is logged once and not at each
+// reap. No other part reports it, because the node that sent it may be gone.
+func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
+	r := redistest.New(t)
+	var log bytes.Buffer
+	s, _ := opened(t, nodeOn(r, func(c *Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Alone = true
+		c.CallersClock = true
+	}))
+	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "bad", began)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: keyed("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, s, r.Addr, keyed("bad"))
+	for range 3 {
+		if n, err := s.Reap(t.Context(), began+20_000, 10); n != 0 || err != nil {
+			t.Errorf("%d reaped, error %v", n, err)
+		}
+	}
+	_ = s.Close() // no goroutine writes into log from here on
+	if got := log.String(); strings.Count(got, "take back a task") != 1 || !strings.Contains(got, "task=bad") {
+		t.Errorf("logged is %s", got)
 	}
 }

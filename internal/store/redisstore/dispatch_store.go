@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -48,6 +49,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 	if err != nil {
 		return 0, err
 	}
+	s.logRetireFailure(how.Kind, keys, replies)
 	n := 0
 	var left []*task.Task
 	for _, r := range replies {
@@ -60,6 +62,22 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 		s.config.OnReap(left)
 	}
 	return n, nil
+}
+
+// logRetireFailure logs the first task that could not be retired. Every later
+// call fails on the same task, and callers do not get this error.
+func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.Reply) {
+	action := "remove a task after its retention"
+	if k == store.Reaping {
+		action = "take back a task after its lease"
+	}
+	for i, r := range replies {
+		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
+			s.servers.Failures.Note(action, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
+			return
+		}
+	}
+	s.servers.Failures.Note(action, nil)
 }
 
 // overdue returns the tasks whose score in an index of the owned shards is at or

@@ -9,6 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -78,6 +80,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	lane := keyspace.LaneMember(got.Lane())
+	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
 	limits := []int{20}
 	if !testing.Short() {
 		limits = []int{1, 20, 1000}
@@ -108,6 +111,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		"a name without a record":           {"ZADD", due.Names, "0", f("nobody")},
 		"a body without a record":           {"HSET", due.Body, f("nobody"), "x"},
 		"a body that the record has":        {"HSET", due.Body, f("due"), "x"},
+		"an Idempotency-Key is unknown":     {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).Idem, digest},
 	} {
 		for _, limit := range limits {
 			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
@@ -128,6 +132,38 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An Idempotency-Key without a record is dropped when it is old, and not while
+// its create may be under way.
+func TestAScrubDropsOldIdempotencyKeysWithoutARecord(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	sh := s.idemShard(task.DefaultNamespace, "young")
+	ctx := context.WithoutCancel(t.Context())
+	if _, err := idemTake(ctx, s, sh, "default/young", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := redistest.Command(ctx, server.Addr, "HSET", sh.Idem, "default/old", "1700000000000/b"); err != nil || reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	if found := scrubbed(t, s, 10); len(found) > 0 {
+		t.Errorf("repaired %+v", found)
+	}
+	for key, want := range map[string]string{"default/young": ":1", "default/old": ":0"} {
+		if got, err := redistest.Command(ctx, server.Addr, "HEXISTS", sh.Idem, key); err != nil || got != want {
+			t.Errorf("%s: %s, %v", key, got, err)
+		}
+	}
+}
+
+func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name string) (bool, error) {
+	results, err := s.servers.Repeat(ctx, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{s.servers.Identity, "take", digest, name, ""}})
+	if err != nil {
+		return false, err
+	}
+	return true, results[0].Error()
 }
 
 func TestAScrubRepairsNothingDuringWrites(t *testing.T) {

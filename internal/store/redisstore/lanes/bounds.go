@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/redis/rueidis"
+
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -62,4 +64,18 @@ func (l *Index) RaiseBounds(ctx context.Context) error {
 	}
 	_, err := l.servers.Repeat(ctx, raise, runs...)
 	return err
+}
+
+// Correct sets the bounds of lanes to their true heads, and returns how many
+// bounds were too high or missing.
+func (l *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
+	var r redisconn.Run
+	for _, m := range members {
+		r.Keys, r.Args = append(r.Keys, sh.Lanes, sh.Due(m)), append(r.Args, m)
+	}
+	results, err := redisconn.ReadRuns(ctx, l.servers, rueidis.RedisResult.AsInt64, raise, r)
+	if err != nil {
+		return 0, err
+	}
+	return results[0], nil
 }

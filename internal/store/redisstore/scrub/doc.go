@@ -1,3 +1,3 @@
 // Package scrub walks the shards of this node and repairs disagreements between
-// records, names, bodies, indexes and lanes.
+// records, names, bodies, indexes, lanes and Idempotency-Keys.
 package scrub

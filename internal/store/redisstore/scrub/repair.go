@@ -3,6 +3,7 @@ package scrub
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/redis/rueidis"
 
@@ -36,6 +37,7 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 		one := examined{Record: r, entries: records.EntriesIn(sh, r.Task), at: len(commands)}
 		all = append(all, one)
 		commands = append(commands,
+			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() },
 			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Names).Member(m.name).Build() },
 			func(b rueidis.Builder) rueidis.Completed {
 				return b.Zscore().Key(sh.Lanes).Member(one.entries[0].Lane).Build()
@@ -63,19 +65,24 @@ type examined struct {
 	at      int
 }
 
-// number is a score.
+// number is a score or a length.
 type number struct {
 	n     task.Millis
 	found bool
 }
 
 func numberOf(r rueidis.RedisResult) (number, error) {
-	f, err := r.AsFloat64()
+	m, err := r.ToMessage()
+	if err != nil || m.IsInt64() {
+		n, _ := m.AsInt64()
+		return number{task.Millis(n), err == nil}, err
+	}
+	f, err := m.AsFloat64()
 	return number{task.Millis(f), err == nil}, err
 }
 
-// record adds the missing or wrong entries of a record. have begins with its name, its
-// lane's bound and its index entries.
+// record adds the missing or wrong entries of a record. have begins with its
+// body's length, its name, its lane's bound and its index entries.
 func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, have []number) error {
 	if back, abandoned := sc.abandoned.Find(sc.now, r.Task); abandoned {
 		taken, err := sc.config.TakeBack(ctx, sc.now, back)
@@ -84,12 +91,20 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 		}
 		return err
 	}
-	f, first, bound := keyspace.Field(r.Task.Key()), r.entries[0], have[1]
-	whole := have[0].found && (first.Lane == "" || bound.found && bound.n <= first.Score)
+	if err := sc.claim(ctx, r.Task); err != nil {
+		return err
+	}
+	if r.Apart() && int(have[0].n) != r.Task.Request.BodySize {
+		if err := sc.body(ctx, r.Task); err != nil {
+			return err
+		}
+	}
+	f, first, bound := keyspace.Field(r.Task.Key()), r.entries[0], have[2]
+	whole := have[1].found && (first.Lane == "" || bound.found && bound.n <= first.Score)
 	fix := records.RepairOf(sh, f, r.Stamp)
 	fix.Write("ZADD", sh.Names, "CH", "0", f)
 	for i, e := range r.entries {
-		whole = whole && have[2+i] == number{e.Score, true}
+		whole = whole && have[3+i] == number{e.Score, true}
 		fix.Write("ZADD", e.Key, "CH", redisconn.Score(e.Score), e.Member)
 	}
 	if whole {
@@ -106,6 +121,18 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 		sc.lanes.Added([]task.Entry{r.Task.Entry()})
 	}
 	sc.found(r.Task.Key(), "its name, an index entry or the entry of its lane was missing or wrong: the task would have been listed, sent, taken back or removed late or never")
+	return nil
+}
+
+// body logs a record that has lost its body. No repair can restore a body.
+func (sc *scrub) body(ctx context.Context, t *task.Task) error {
+	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both at the same moment
+	if err != nil {
+		return err
+	}
+	if now := got[0].Task; now != nil && len(got[0].Body) != now.Request.BodySize {
+		sc.config.Logger.Error("a task has lost its body: replace or cancel the task", "namespace", t.Namespace, "task", t.Name)
+	}
 	return nil
 }
 
@@ -161,4 +188,20 @@ func has(sh *keyspace.Shard, r records.Record, key, name string) bool {
 		return r.Apart()
 	}
 	return slices.ContainsFunc(records.EntriesIn(sh, r.Task), func(e records.Entry) bool { return e.Key == key && e.Member == name })
+}
+
+// laneBounds examines the index of lanes.
+func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []member) error {
+	if len(part) == 0 {
+		return nil
+	}
+	members := make([]string, len(part))
+	for i, m := range part {
+		members[i] = m.name
+	}
+	wrong, err := sc.lanes.Correct(ctx, sh, members)
+	if err == nil && wrong > 0 {
+		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" had a bound after their first task, which would have been late")
+	}
+	return err
 }

@@ -54,6 +54,8 @@ func (sc *scrub) spaces(sh *keyspace.Shard) []space {
 		{"ZSCAN", sh.Dead, 0, sc.entries(sh.Dead, keyspace.FieldOfEnd)},
 		{"ZSCAN", sh.Gone, 0, sc.entries(sh.Gone, keyspace.FieldOfEnd)},
 		{"ZSCAN", sh.Keep, 0, sc.entries(sh.Keep, field)},
+		{"ZSCAN", sh.Lanes, -1, sc.laneBounds},
+		{"HSCAN", sh.Idem, -1, sc.claims},
 	}
 }
 

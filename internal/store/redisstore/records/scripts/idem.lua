@@ -4,7 +4,8 @@
 --          of their shards
 -- ARGV     the identity of the store, which that ownership key must hold; then for each
 --          request: 'take' or 'drop', the digest of the key, the name of the task that takes
---          it or gives it back; for a take the name from which it may be taken ('': none)
+--          it or gives it back; for a take the name from which it may be taken ('': none),
+--          for a drop how old it must be in milliseconds ('': any age)
 -- Replies  for each: the name that has it now ('': none), and for how many milliseconds,
 --          -1 if it was taken just now
 -- Idempotent.
@@ -24,7 +25,7 @@ for i = 1, #KEYS - 1 do
     age = math.max(now - since, 0)
   end
   if verb == 'drop' then
-    if has == name then
+    if has == name and age >= (tonumber(from) or 0) then
       redis.call('HDEL', KEYS[i], digest)
       has = ''
     end
