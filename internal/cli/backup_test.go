@@ -44,7 +44,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
 	}
-	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records and index entries agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
+	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	q := serveHere(t, "--listen", anyPort, "--data", elsewhere)

@@ -13,7 +13,9 @@ type Scrubber interface {
 	// Scrub examines at most limit records and index entries after cursor ("":
 	// from the start). It repairs violations of the store's invariants, so that
 	// no task can look healthy and never fire. Scrub can run at the same time
-	// as any other call.
+	// as any other call. But only one scrub at a time can examine everything:
+	// counts are compared at the end of a scrub that ran from start to end
+	// without another in between.
 	//
 	// Scrub takes back a lease that has ended if another scrub, at least
 	// AbandonedAfter later, finds it unchanged. One scrub is not enough: if the

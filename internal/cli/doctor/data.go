@@ -38,7 +38,7 @@ func Data(ctx context.Context, dir string, f *Report) error {
 	} else {
 		f.add("closed", true, "not cleanly: the next start recovers, which is safe")
 	}
-	f.add("records", true, "%s%s, %d entries", wording.Count(r.Tasks, "task"), wording.AndSchedules(int(r.Schedules)), r.Entries)
+	f.add("records", true, "%s%s, %d entries, checksum %s", wording.Count(r.Tasks, "task"), wording.AndSchedules(int(r.Schedules)), r.Entries, r.Checksum)
 	for _, problem := range r.Problems {
 		f.add("problem", false, "%s", problem)
 	}
@@ -46,7 +46,7 @@ func Data(ctx context.Context, dir string, f *Report) error {
 		f.add("problem", false, "and %d more", r.More)
 	}
 	if len(r.Problems) == 0 {
-		f.add("consistency", true, "records and index entries agree")
+		f.add("consistency", true, "records, index entries and counts agree")
 	}
 	if space, err := pebblestore.SpaceOf(dir); err == nil {
 		f.add("space", space.Accepts(), "%v", space)

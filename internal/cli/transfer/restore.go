@@ -26,7 +26,8 @@ type Restore struct {
 
 // Help shows examples below the usage line.
 func (Restore) Help() string {
-	return `Creates a data directory from a backup, for a new server. The command verifies the checksum of each file. A damaged backup leaves no files behind.
+	return `Creates a data directory from a backup, for a new server. The command first verifies the checksum of each file, and then the number of
+records, the counts and the checksum of all records. A damaged backup leaves no files behind.
 
 The restored server repeats all deliveries made after the backup, with the same webhook-id. Tasks that were created after
 the backup are missing. Do not run both servers at the same time.
@@ -43,6 +44,9 @@ type restoreReply struct {
 	CreatedAt time.Time `json:"created_at"`
 	Tasks     int64     `json:"tasks"`
 	Schedules int64     `json:"schedules"`
+	Checksum  string    `json:"checksum"`
+
+	Queues []pebblestore.QueueCount `json:"queues"`
 }
 
 // Run restores the backup.
@@ -78,9 +82,10 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 	case err != nil:
 		return fmt.Errorf("%s: %w; nothing was changed", c.File, err)
 	case con.JSON:
-		return con.Object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules})
+		return con.Object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
 	}
 	con.Linef("restored %s%s as of %s into %s", wording.Count(m.Tasks, "task"), wording.AndSchedules(int(m.Schedules)), wording.Instant(m.CreatedAt), dir)
+	con.Linef("checksum of all records %s", m.Checksum)
 	con.Notef("start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data %s", usage.ShellWord(dir))
 	return nil
 }

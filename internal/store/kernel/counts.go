@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -45,6 +46,19 @@ func (y Tally) Add(key task.QueueKey, d task.Counts) {
 	if y[key] = n; n == (task.Counts{}) {
 		delete(y, key)
 	}
+}
+
+// FoundCounts returns the sentence of a store.Repair of the counts of a queue. lost is
+// the number of records that are counted but missing. Counts and records are written
+// together, so these were lost later.
+func FoundCounts(key task.QueueKey, lost int64) string {
+	switch {
+	case key.OfOccurrences():
+		return fmt.Sprintf("the number of unfinished tasks of schedule %q was wrong", key.Queue[1:])
+	case lost > 0:
+		return fmt.Sprintf("%d confirmed tasks of queue %q are lost: the queue has fewer records than were counted; restore a backup", lost, key.Queue)
+	}
+	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
 }
 
 // FoundMissing is the sentence of a store.Repair of a record without a valid entry in

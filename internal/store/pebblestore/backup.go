@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -26,6 +28,10 @@ var ErrBackupRunning = errors.New("another backup is under way")
 // directory, so that the files can be links instead of copies.
 const checkpointDir = "backup.tmp"
 
+// copyTries is how often a copy is made if it cannot be opened. Only the log and the
+// manifest are copied. Tables are links, so a fault in one is a fault of the store.
+const copyTries = 3
+
 // Backup writes a copy of the store to w while all other work continues. The
 // copy is a tar archive for Restore. It contains every change that was
 // confirmed before the call. Changes that are not yet in tables are copied,
@@ -41,16 +47,17 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	defer s.backup.Unlock()
 	fs, dir := s.config.FS, s.config.FS.PathJoin(s.dir, checkpointDir)
 	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
-	least := s.progress.newest()
-	if err := inGoroutine(func() error { return s.checkpoint(fs, dir) }); err != nil {
+	db, err := s.copy(ctx, fs, dir)
+	if err != nil {
 		return err
 	}
 	now := s.config.Now()
 	m := &Manifest{Format: codec.Format, CreatedAt: now.UTC()}
 	archive := tar.NewWriter(w)
 	if err = m.addFiles(ctx, archive, fs, dir); err == nil {
-		err = inGoroutine(func() error { return m.inspect(ctx, fs, dir, least) })
+		m.Contents, err = inspectAll(ctx, db)
 	}
+	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
 	if err == nil {
 		err = m.close(archive, now)
 	}
@@ -60,17 +67,73 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	return nil
 }
 
-// inspect reads the copy in dir completely. It must contain change number least.
-func (m *Manifest) inspect(ctx context.Context, fs vfs.FS, dir string, least uint64) (err error) {
-	db, err := openReadOnly(fs, dir, nil)
+// copy makes a copy of the directory in dir, and opens it. If the copy does not
+// open, or lacks a change that was confirmed before, it is made again.
+func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, error) {
+	least := s.progress.newest()
+	for try := 1; ; try++ {
+		if err := inGoroutine(func() error { return s.checkpoint(fs, dir) }); err != nil {
+			return nil, err
+		}
+		db, err := openCopy(fs, dir, least)
+		switch {
+		case err == nil:
+			return db, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case try == copyTries:
+			return nil, fmt.Errorf("back up %s: could not read %d copies in a row; the store still works; check the disk: %w", s.dir, copyTries, err)
+		}
+		s.config.Logger.Warn("the copy for a backup could not be read: the server makes another copy", "error", err)
+	}
+}
+
+// openCopy opens the copy in dir, which must contain change number least.
+func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
+	err = inGoroutine(func() (err error) {
+		if db, err = openReadOnly(fs, dir, nil); err != nil {
+			return fmt.Errorf("open the copy: %w", err)
+		}
+		number, _, err := lastChange(db)
+		if err == nil && number < least {
+			err = fmt.Errorf("the copy ends at change %d, and lacks change %d: %w", number, least, errDamaged)
+		}
+		if err == nil {
+			err = checkTables(fs, dir, db)
+		}
+		if err != nil {
+			return errors.Join(err, db.Close())
+		}
+		return nil
+	})
+	return db, err
+}
+
+// checkTables checks that db, the opened copy in dir, knows all tables there. If the end
+// of its manifest is unreadable, Pebble takes the rest for the whole manifest. Then the
+// later tables are missing, although the newest change is there, in the log.
+func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
+	names, err := fs.List(dir)
 	if err != nil {
-		return fmt.Errorf("open the copy: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if m.Contents, err = inspect(ctx, db, nil); err == nil && m.Change < least {
-		err = fmt.Errorf("the copy ends at change %d, and lacks change %d: %w", m.Change, least, errDamaged)
+	levels, err := db.SSTables()
+	if err != nil {
+		return err
 	}
-	return err
+	known := map[uint64]bool{}
+	for _, tables := range levels {
+		for _, t := range tables {
+			known[uint64(t.BackingSSTNum)] = true
+		}
+	}
+	for _, name := range names {
+		digits, ok := strings.CutSuffix(name, ".sst")
+		if n, err := strconv.ParseUint(digits, 10, 64); ok && (err != nil || !known[n]) {
+			return fmt.Errorf("the copy's manifest does not name %s: %w", name, errDamaged)
+		}
+	}
+	return nil
 }
 
 // checkpoint makes a copy of the directory in dir. If it fails, the store works
@@ -90,7 +153,16 @@ func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("back up %s: %w", s.dir, err)
 	}
-	return nil
+	return mark(fs, dir)
+}
+
+// inspectAll reads a copy of a directory completely.
+func inspectAll(ctx context.Context, db *pebble.DB) (c Contents, err error) {
+	err = inGoroutine(func() (err error) {
+		c, _, err = inspect(ctx, db, nil)
+		return err
+	})
+	return c, err
 }
 
 // addFiles writes the files in dir to the archive, and adds them to m.

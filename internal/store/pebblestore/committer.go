@@ -61,7 +61,8 @@ type committer struct {
 	newest   *settings.Settings // the settings after all batches, including the one being filled
 	edited   uint64             // the newest batch that changed them
 	counters *counters
-	entry    uint64 // the number of the newest entry of the audit log
+	recount  recount // by the scrub that is under way
+	entry    uint64  // the number of the newest entry of the audit log
 
 	suspects              suspects
 	reserve               reserve

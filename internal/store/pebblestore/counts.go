@@ -135,6 +135,15 @@ func (b *counters) add(key task.QueueKey, d task.Counts) {
 	}
 }
 
+// set replaces the counts of a queue.
+func (b *counters) set(key task.QueueKey, n task.Counts) {
+	for state, before := range b.counterOf(key).counts.States {
+		n.States[state] -= before
+	}
+	n.Bytes -= b.counterOf(key).counts.Bytes
+	b.add(key, n)
+}
+
 // namespace returns the counts of a namespace.
 func (b *counters) namespace(name string) task.Counts {
 	if n := b.namespaces[name]; n != nil {
@@ -184,6 +193,15 @@ func (b *counters) settle() kernel.Tally {
 	}
 	b.touched = b.touched[:0]
 	return changed
+}
+
+// all returns the counts of all queues.
+func (b *counters) all() kernel.Tally {
+	all := make(kernel.Tally, len(b.queues))
+	for key, l := range b.queues {
+		all[key] = l.counts
+	}
+	return all
 }
 
 // loadCounts reads the counts after the newest batch.

@@ -2,16 +2,25 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // openReadOnly opens the database in dir. No other process must write to it.
@@ -46,17 +55,23 @@ func inGoroutine(use func() error) error {
 }
 
 // inspect reads all keys and values of db, and counts its records. use can be nil.
-func inspect(ctx context.Context, db *pebble.DB, use func(key, value []byte) error) (c Contents, err error) {
+func inspect(ctx context.Context, db *pebble.DB, use func(key, value []byte) error) (c Contents, counts kernel.Tally, err error) {
+	sum, counts := sha256.New(), kernel.Tally{}
 	_, err = each(db, nil, nil, func(key, value []byte) (bool, error) {
 		if c.Entries++; c.Entries%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if bytes.HasPrefix(key, []byte(taskPrefix)) {
+		addPart(sum, key)
+		addPart(sum, value)
+		switch {
+		case bytes.Equal(key, numberKey) && len(value) >= 8:
+			c.Change = binary.BigEndian.Uint64(value)
+		case bytes.HasPrefix(key, []byte(taskPrefix)):
 			t, err := storedTask(key, value)
 			if err != nil {
 				return false, err
 			}
-			if t.IsSchedule() {
+			if counts.Move(nil, t); t.IsSchedule() {
 				c.Schedules++
 			} else {
 				c.Tasks++
@@ -67,10 +82,15 @@ func inspect(ctx context.Context, db *pebble.DB, use func(key, value []byte) err
 		}
 		return true, use(key, value)
 	})
-	if err == nil {
-		c.Change, _, err = lastChange(db)
-	}
-	return c, err
+	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts)
+	return c, counts, err
+}
+
+// addPart adds b after its length. So ("ab", "c") and ("a", "bc") differ.
+func addPart(h hash.Hash, b []byte) {
+	var n [binary.MaxVarintLen64]byte
+	h.Write(n[:binary.PutUvarint(n[:], uint64(len(b)))])
+	h.Write(b)
 }
 
 // Report is the result of Verify.
@@ -83,9 +103,18 @@ type Report struct {
 
 const maxProblems = 100
 
-// Verify reads all of a data directory that no server has open, and reports what a
-// scrub would repair. It changes nothing. It uses as much memory as there were changes
-// outside of tables when the server stopped.
+func (r *Report) add(format string, values ...any) {
+	if len(r.Problems) == maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, fmt.Sprintf(format, values...))
+}
+
+// Verify reads all of a data directory that no server has open. It compares
+// records, entries and counts with each other, and changes nothing. It takes as
+// long as it takes to read the directory. It uses as much memory as there were
+// changes outside of tables when the server stopped.
 //
 // Errors: those of Open. After an error there is no report.
 func Verify(ctx context.Context, dir string) (Report, error) {
@@ -139,11 +168,31 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 	if _, _, err := s.readEnd(); err != nil {
 		return err
 	}
-	if _, err := loadSettings(s.db); err != nil {
+	return r.compare(ctx, s.db)
+}
+
+// compare checks all of db.
+func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
+	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
+	if err != nil {
 		return err
 	}
-	r.Contents, err = inspect(ctx, s.db, func(key, value []byte) error { return r.examine(s.db, key, value) })
+	r.Contents = contents
+	stored, err := loadCounts(db)
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(merged(stored, counts)), compareQueues) {
+		if stored[key] != counts[key] {
+			r.add("the stored counts are %+v, but there are %+v", queueCount(key, stored[key]), queueCount(key, counts[key]))
+		}
+	}
+	_, err = loadSettings(db)
 	return err
+}
+
+func compareQueues(a, b task.QueueKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 }
 
 func (r *Report) examine(db *pebble.DB, key, value []byte) error {
@@ -158,12 +207,8 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case f.found == "":
-		case len(r.Problems) == maxProblems:
-			r.More++
-		default:
-			r.Problems = append(r.Problems, fmt.Sprintf("task %q in namespace %q: %s", f.owner.Name, f.owner.Namespace, f.found))
+		if f.found != "" {
+			r.add("task %q in namespace %q: %s", f.owner.Name, f.owner.Namespace, f.found)
 		}
 	}
 	return nil

@@ -9,11 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // ErrBadBackup means that a backup is damaged, or is not a backup.
@@ -36,10 +40,20 @@ type Manifest struct {
 
 // Contents is the contents of a directory, independent of its layout on the disk.
 type Contents struct {
-	Change    uint64 `json:"change"` // the number of the newest change
-	Tasks     int64  `json:"tasks"`
-	Schedules int64  `json:"schedules"`
-	Entries   int64  `json:"entries"` // number of all keys
+	Change    uint64       `json:"change"` // the number of the newest change
+	Tasks     int64        `json:"tasks"`
+	Schedules int64        `json:"schedules"`
+	Entries   int64        `json:"entries"`  // number of all keys
+	Checksum  string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
+	Queues    []QueueCount `json:"queues"`   // the queues of tasks
+}
+
+// QueueCount is the counts of one queue.
+type QueueCount struct {
+	Namespace string           `json:"namespace"`
+	Queue     string           `json:"queue"`
+	States    map[string]int64 `json:"states"`
+	Bytes     int64            `json:"bytes"` // the bytes of records
 }
 
 // BackupFile is one file of a backup.
@@ -47,6 +61,27 @@ type BackupFile struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+}
+
+// queueCounts returns counts ordered by namespace and queue.
+func queueCounts(all kernel.Tally) []QueueCount {
+	list := make([]QueueCount, 0, len(all))
+	for _, key := range slices.SortedFunc(maps.Keys(all), compareQueues) {
+		if !key.OfOccurrences() && key.Queue != task.ScheduleQueue {
+			list = append(list, queueCount(key, all[key]))
+		}
+	}
+	return list
+}
+
+func queueCount(key task.QueueKey, n task.Counts) QueueCount {
+	q := QueueCount{Namespace: key.Namespace, Queue: key.Queue, States: map[string]int64{}, Bytes: n.Bytes}
+	for state := task.Scheduled; state <= task.Dead; state++ {
+		if n.States[state] != 0 {
+			q.States[state.String()] = n.States[state]
+		}
+	}
+	return q
 }
 
 // encode returns the manifest in its format in a backup.
@@ -82,7 +117,7 @@ var backupName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // checkName refuses files that must not be written into a data directory.
 // Errors: ErrBadBackup.
 func checkName(name string) error {
-	if !backupName.MatchString(name) || name == lockFile || name == watermarkFile || name == markerFile || name == markerTemp || name == backupManifest {
+	if !backupName.MatchString(name) || name == lockFile || name == watermarkFile || name == backupManifest {
 		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,10 +18,14 @@ import (
 // a directory of its own.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
+// restoreDir is the directory for files that a restore has not verified yet.
+const restoreDir = "restore.tmp"
+
 // Restore creates a data directory in dir from the backup read from r. dir must
-// be empty or not exist. It becomes a data directory when the checksums of all files
-// match. After an error dir is unchanged. progress can be nil; it is called with the
-// number of bytes read so far.
+// be empty or not exist. Everything is verified before it is moved to its
+// place: the checksum of each file, then the number of records, the counts and
+// the checksum of the whole database. After an error dir is unchanged. progress
+// can be nil; it is called with the number of bytes read so far.
 //
 // Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrOtherFormat, and those of
 // ctx, of r and of the file system.
@@ -40,14 +45,15 @@ func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress
 	if err != nil {
 		return Manifest{}, err
 	}
-	t := &restore{fs: fs, dir: dir}
+	t := &restore{fs: fs, dir: dir, temp: fs.PathJoin(dir, restoreDir)}
 	err = checkEmpty(fs, dir) // again: another process may have been faster
 	if err == nil {
-		if err = t.run(&meter{r: while{ctx, r}, progress: progress}); err != nil {
-			for _, name := range append(t.made, markerFile, markerTemp, watermarkFile, lockFile) { // while it is locked
-				_ = fs.Remove(fs.PathJoin(dir, name))
-			}
-		}
+		err = t.run(ctx, r, progress)
+	}
+	err = errors.Join(err, fs.RemoveAll(t.temp))
+	if err != nil {
+		t.takeBack()
+		_ = fs.Remove(fs.PathJoin(dir, lockFile)) // while it is held
 	}
 	err = errors.Join(err, held.Close())
 	if err != nil {
@@ -67,7 +73,7 @@ func checkEmpty(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case lockFile, "lost+found":
+		case lockFile, restoreDir, "lost+found":
 		default:
 			return fmt.Errorf("%w: %s holds %q; name an empty directory, or a new one", ErrNotEmpty, dir, name)
 		}
@@ -77,25 +83,27 @@ func checkEmpty(fs vfs.FS, dir string) error {
 
 // restore is one restore under way.
 type restore struct {
-	fs       vfs.FS
-	dir      string
-	made     []string     // names of files
-	files    []BackupFile // the files that are complete
-	manifest *Manifest    // once it was read
+	fs        vfs.FS
+	dir, temp string
+	files     []BackupFile // the files written so far
+	manifest  *Manifest    // once it was read
+	moved     []string     // into dir
 }
 
-// run restores a backup. The marker comes last: without it dir is not a data directory.
-func (t *restore) run(r io.Reader) error {
-	if err := t.extract(r); err != nil {
+func (t *restore) run(ctx context.Context, r io.Reader, progress func(int64)) error {
+	if err := t.fs.RemoveAll(t.temp); err != nil {
 		return err
 	}
-	if !slices.Equal(t.files, t.manifest.Files) {
-		return fmt.Errorf("%w: its files do not match its manifest", ErrBadBackup)
-	}
-	if err := beginWatermark(t.fs, t.dir, t.manifest.Change); err != nil { // it syncs the names of all files
+	if err := t.fs.MkdirAll(t.temp, 0o700); err != nil {
 		return err
 	}
-	return mark(t.fs, t.dir)
+	if err := t.extract(&meter{r: while{ctx, r}, progress: progress}); err != nil {
+		return err
+	}
+	if err := t.verify(ctx); err != nil {
+		return err
+	}
+	return t.move()
 }
 
 // extract writes the files of the archive.
@@ -149,8 +157,7 @@ func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
 	if slices.ContainsFunc(t.files, func(f BackupFile) bool { return f.Name == h.Name }) {
 		return fmt.Errorf("%w: it holds %q twice", ErrBadBackup, h.Name)
 	}
-	t.made = append(t.made, h.Name)
-	f, err := t.fs.Create(t.fs.PathJoin(t.dir, h.Name), vfs.WriteCategoryUnspecified)
+	f, err := t.fs.Create(t.fs.PathJoin(t.temp, h.Name), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -162,6 +169,70 @@ func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
 	}
 	t.files = append(t.files, BackupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	return f.Sync()
+}
+
+// verify compares the extracted files with the manifest.
+func (t *restore) verify(ctx context.Context) error {
+	if !slices.Equal(t.files, t.manifest.Files) {
+		return fmt.Errorf("%w: its files do not match its manifest", ErrBadBackup)
+	}
+	if err := checkMarker(t.fs, t.temp); err != nil {
+		return err
+	}
+	db, err := openCopy(t.fs, t.temp, t.manifest.Change)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+	}
+	found, err := inspectAll(ctx, db)
+	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+	case !reflect.DeepEqual(found, t.manifest.Contents):
+		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
+			found.Tasks, found.Entries, found.Checksum, t.manifest.Tasks, t.manifest.Entries, t.manifest.Checksum)
+	}
+	return nil
+}
+
+// move moves the files to their places. The marker comes last: without it dir
+// is not a data directory.
+func (t *restore) move() error {
+	if err := beginWatermark(t.fs, t.temp, t.manifest.Change); err != nil {
+		return err
+	}
+	if err := t.moveFile(watermarkFile); err != nil {
+		return err
+	}
+	for _, f := range t.files {
+		if f.Name == markerFile {
+			continue
+		}
+		if err := t.moveFile(f.Name); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(t.fs, t.dir); err != nil {
+		return err
+	}
+	if err := t.moveFile(markerFile); err != nil {
+		return err
+	}
+	return syncDir(t.fs, t.dir)
+}
+
+func (t *restore) moveFile(name string) error {
+	t.moved = append(t.moved, name)
+	return t.fs.Rename(t.fs.PathJoin(t.temp, name), t.fs.PathJoin(t.dir, name))
+}
+
+// takeBack removes the files that were moved, the marker first.
+func (t *restore) takeBack() {
+	for _, name := range slices.Backward(t.moved) {
+		_ = t.fs.Remove(t.fs.PathJoin(t.dir, name))
+	}
 }
 
 // meter reports how much was read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,16 +65,31 @@ func all(t *testing.T, s *Store) []*task.Task {
 	return l
 }
 
-func TestAScheduleWithoutAnEntryIsRepaired(t *testing.T) {
-	s := open(t, vfs.NewMem(), Config{Now: clock})
+func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)
 	wantHealthy(t, s)
+	wrong := appendCounts(nil, task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}})
+	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "map[scheduled:7]") || strings.Contains(r.Problems[0], "Queue:"+task.DefaultQueue) {
+		t.Errorf("Verify: %v, problems %q", err, r.Problems)
+	}
+	s = open(t, disk, Config{Now: clock})
+	repairs, _ := scrubAll(t, s, benchStart, 100)
+	if len(repairs) != 1 || repairs[0].Found != `the number of unfinished tasks of schedule "nightly" was wrong` {
+		t.Errorf("repaired %+v", repairs)
+	}
+	wantHealthy(t, s)
+
 	b := s.db.NewBatch()
 	dropIndex(s, b, "@nightly")
 	if err := s.db.Apply(b, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	if repairs, _ := scrubAll(t, s, benchStart, 100); len(repairs) != 1 || repairs[0].Key.Name != "@nightly" {
+	if repairs, _ = scrubAll(t, s, benchStart, 100); len(repairs) != 1 || repairs[0].Key.Name != "@nightly" {
 		t.Errorf("repaired %+v", repairs)
 	}
 	wantHealthy(t, s)
@@ -87,7 +103,7 @@ func TestABackupCountsSchedulesSeparately(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := verify(t.Context(), disk, "data")
-	if err != nil || r.Tasks != 3 || r.Schedules != 1 {
+	if err != nil || r.Tasks != 3 || r.Schedules != 1 || len(r.Queues) != 1 || r.Queues[0].Queue != task.DefaultQueue {
 		t.Errorf("%v: %+v", err, r.Contents)
 	}
 }

@@ -36,12 +36,15 @@ type scrub struct {
 	next     string
 	doubts   [][]byte     // keys
 	back     []store.Step // take back leases that no process holds
+	counted  kernel.Tally // the records that were examined
+	to       []byte       // the key of the last one
+	last     bool         // it is the last record of all
 	repairs  []store.Repair
 }
 
 // Scrub implements store.Scrubber. The cursor is the last key that was examined.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
-	sc := &scrub{now: now, limit: max(limit, 1)}
+	sc := &scrub{now: now, limit: max(limit, 1), counted: kernel.Tally{}}
 	if cursor == "" {
 		s.abandoned.Begin()
 	} else {
@@ -93,6 +96,7 @@ func (s *Store) walk(sc *scrub) error {
 		if err != nil || !whole {
 			return err
 		}
+		sc.last = sc.last || prefix == taskPrefix
 	}
 	sc.next = ""
 	return nil
@@ -112,6 +116,10 @@ func (s *Store) examine(sc *scrub, key, value []byte) error {
 			sc.back = append(sc.back, back)
 		}
 	}
+	if bytes.HasPrefix(key, []byte(taskPrefix)) {
+		sc.counted.Move(nil, f.task)
+		sc.to = append(sc.to[:0], key...)
+	}
 	return nil
 }
 
@@ -123,6 +131,7 @@ func (c *committer) scrub(r *request) error {
 	sc := r.scrub
 	if !sc.read {
 		sc.view = c.db.NewSnapshot()
+		c.recount.begin(sc)
 		return nil
 	}
 	for _, key := range sc.doubts {
@@ -143,6 +152,9 @@ func (c *committer) scrub(r *request) error {
 		}
 	}
 	c.filling.steps += len(sc.repairs)
+	if c.recount.end(sc) {
+		return c.compare(r)
+	}
 	return nil
 }
 
@@ -193,4 +205,105 @@ func (c *committer) restore(t *task.Task) error {
 		return err
 	}
 	return c.putKeyOwner(b, t.Namespace, digest(t), t.Name)
+}
+
+// recount counts all records while a scrub walks over them. A change up to at moves
+// the recount. A change after that, during a step, moves it if the step has passed the
+// record when it ends. So the result is exact, for any number of changes.
+type recount struct {
+	kernel.Tally          // nil: no scrub counts
+	at           []byte   // the records up to this key are counted; nil means none
+	step         *scrub   // under way
+	later        []change // since the step began, after at
+	key          []byte   // scratch
+}
+
+type change struct {
+	key    []byte
+	old, t *task.Task
+}
+
+// maxLater bounds the changes during one step. With more of them, the next scrub
+// counts.
+const maxLater = 20_000
+
+// begin begins a step.
+func (y *recount) begin(sc *scrub) {
+	switch {
+	case sc.space > 0:
+		return
+	case sc.after == nil:
+		*y = recount{Tally: kernel.Tally{}}
+	case !bytes.Equal(sc.after, y.at):
+		*y = recount{} // the step does not continue the recount
+	}
+	y.step, y.later = sc, nil
+}
+
+// move counts the change of a record from old to t. Either can be nil.
+func (y *recount) move(key task.Key, old, t *task.Task) {
+	if y.Tally == nil {
+		return
+	}
+	y.key = appendTaskKey(y.key[:0], taskPrefix, key)
+	switch {
+	case bytes.Compare(y.key, y.at) <= 0:
+		y.Move(old, t)
+	case y.step == nil: // a later step counts the record
+	case len(y.later) == maxLater:
+		*y = recount{}
+	default:
+		y.later = append(y.later, change{bytes.Clone(y.key), old, t})
+	}
+}
+
+// end ends a step, and reports whether all records are counted.
+func (y *recount) end(sc *scrub) (all bool) {
+	if y.step != sc || y.Tally == nil {
+		return false
+	}
+	for key, n := range sc.counted {
+		y.Add(key, n)
+	}
+	for _, m := range y.later {
+		if sc.last || bytes.Compare(m.key, sc.to) <= 0 {
+			y.Move(m.old, m.t)
+		}
+	}
+	y.at, y.step, y.later = sc.to, nil, nil
+	return sc.last
+}
+
+// compare corrects the counts that differ from the recount, in memory or on disk.
+func (c *committer) compare(r *request) error {
+	if err := c.commit(); err != nil { // the database has the counts after all steps
+		return err
+	}
+	stored, err := loadCounts(c.db)
+	if err != nil {
+		return err
+	}
+	want, said := c.recount.Tally, c.counters.all()
+	c.recount = recount{}
+	for key := range merged(want, said, stored) {
+		if n := want[key]; said[key] != n || stored[key] != n {
+			counted, onDisk := said[key], stored[key]
+			c.touch(r)
+			c.open()
+			c.counters.set(key, n)
+			r.scrub.found(task.Key{Namespace: key.Namespace}, kernel.FoundCounts(key, min(counted.Total(), onDisk.Total())-n.Total()))
+		}
+	}
+	return nil
+}
+
+// merged returns the queues of all of these.
+func merged(all ...kernel.Tally) map[task.QueueKey]bool {
+	queues := map[task.QueueKey]bool{}
+	for _, y := range all {
+		for key := range y {
+			queues[key] = true
+		}
+	}
+	return queues
 }

@@ -132,6 +132,18 @@ var broken = []struct {
 	{"an entry that cannot be read", func(s *Store, b *pebble.Batch) {
 		_ = b.Set([]byte(donePrefix+"x"), nil, nil)
 	}, "", "no such task"},
+	{"counts on disk are wrong", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
+	}, "", "the counts of queue"},
+	{"counts of a queue that has nothing", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: "ghost"}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
+	}, "", `queue "ghost"`},
+	{"tasks are lost with their entries", func(s *Store, b *pebble.Batch) {
+		for id := range int64(3) {
+			dropIndex(s, b, newName(100+id))
+			_ = b.Delete(appendTaskKey(nil, taskPrefix, clientKey(newName(100+id))), nil)
+		}
+	}, "", `3 confirmed tasks of queue "default" are lost`},
 }
 
 func record(s *Store, name string) *task.Task {
@@ -190,14 +202,7 @@ func wantHealthy(t *testing.T, s *Store) {
 // wantExactCounts compares the counts with the records, in memory and on disk.
 func wantExactCounts(t testing.TB, s *Store) {
 	t.Helper()
-	want := kernel.Tally{}
-	err := eachIn(s.db, taskPrefix, func(key, value []byte) error {
-		r, err := storedTask(key, value)
-		if err == nil {
-			want.Move(nil, r)
-		}
-		return err
-	})
+	_, want, err := inspect(t.Context(), s.db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +240,60 @@ func TestAScrubFindsALaneWithAnUnknownBeginning(t *testing.T) {
 			wantHealthy(t, s)
 		})
 	}
+}
+
+func TestAScrubCountsAgainWhileTasksChange(t *testing.T) {
+	s := scrubWorld(t)
+	queue := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
+	stop := churn(t, s)
+	for range 3 {
+		if repairs, _ := scrubAll(t, s, benchStart, 20); len(repairs) > 0 {
+			t.Errorf("a healthy store: repaired %+v", repairs)
+		}
+	}
+	stop()
+	wantHealthy(t, s)
+
+	if err := s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	again := reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })(t, s, benchStart).(*Store)
+	stop = churn(t, again)
+	repairs, _ := scrubAll(t, again, benchStart, 20)
+	stop()
+	if len(repairs) != 1 || !strings.Contains(repairs[0].Found, "the counts of queue") {
+		t.Errorf("repaired %+v", repairs)
+	}
+	wantHealthy(t, again)
+}
+
+// The edge of the count: a change affects the record that the scrub has
+// reached, the one before it, or a new one directly after it.
+func TestAScrubCountsExactlyAtEachPosition(t *testing.T) {
+	s := scrubWorld(t)
+	last := ""
+	for cursor := ""; ; {
+		done, err := s.Scrub(t.Context(), benchStart, cursor, 1)
+		if err != nil || len(done.Repairs) > 0 {
+			t.Fatalf("behind %q: %+v, %v", cursor, done.Repairs, err)
+		}
+		if cursor = done.Next; !strings.HasPrefix(cursor, taskPrefix) {
+			break
+		}
+		name := cursor[len(taskPrefix+task.DefaultNamespace)+1:]
+		for _, change := range []task.Change{
+			task.Replace{Spec: newSpec(name, benchStart)},
+			task.Cancel{Key: clientKey(name)},
+			task.Cancel{Key: clientKey(last)},
+			task.Create{Spec: newSpec(name+".", benchStart)},
+		} {
+			if !strings.HasSuffix(name, ".") { // otherwise the test would never end
+				_ = apply(t.Context(), s, change)
+			}
+		}
+		last = name
+	}
+	wantHealthy(t, s)
 }
 
 // churn changes tasks until it is stopped: tasks with names before, at and
@@ -289,6 +348,19 @@ func TestAScrubOfAHealthyStoreUnderLoadRepairsNothing(t *testing.T) {
 	stop()
 	t.Logf("%d records and entries examined", examined)
 	wantHealthy(t, s)
+}
+
+// Of two scrubs at a time, only the one that began last counts.
+func TestAStepThatAnotherScrubOvertookCountsNothing(t *testing.T) {
+	queue := task.QueueKey{Namespace: "a", Queue: "q"}
+	step := func() *scrub { return &scrub{counted: kernel.Tally{queue: {Bytes: 7}}, last: true} }
+	var y recount
+	first, second := step(), step()
+	y.begin(first)
+	y.begin(second)
+	if y.end(first) || !y.end(second) || y.Tally[queue].Bytes != 7 {
+		t.Errorf("counted: %v", y.Tally)
+	}
 }
 
 func TestTwoScrubsAtATimeDoNoDamage(t *testing.T) {

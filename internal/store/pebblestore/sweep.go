@@ -65,6 +65,7 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	c.cache.drop(key)
 	old := k.task(key)
 	c.counters.move(old, nil)
+	c.recount.move(key, old, nil)
 	err := c.putKeyOwner(b, key.Namespace, k.digest, "")
 	for _, prefix := range []string{taskPrefix, bodyPrefix} {
 		c.oldKey = appendTaskKey(c.oldKey[:0], prefix, key)

@@ -111,7 +111,8 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store
 	return keys, nil
 }
 
-// Scrub implements store.Scrubber. A step ends at the end of its shard at the latest.
+// Scrub implements store.Scrubber. A step ends at the end of its shard at the
+// latest. There it compares the counts of the shard.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	return call(ctx, s, func() (store.Scrubbed, error) { return s.scrubber.Step(ctx, now, cursor, limit) })
 }

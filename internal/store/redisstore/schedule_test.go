@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -175,5 +177,36 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	}
 	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {
 		t.Errorf("when there is room: %v, %+v", errs[0], got[0])
+	}
+}
+
+func TestAScrubRecountsUnfinishedOccurrences(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "nightly", recurrence.BufferOne)})); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Transit(t.Context(), began+2000, store.Fires(fires("nightly"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := scrubbed(t, s, 1000); len(found) > 0 {
+		t.Fatalf("repaired %+v", found)
+	}
+	k := task.ScheduleKey(task.DefaultNamespace, "nightly")
+	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).Counts, records.UnfinishedField(k.UnfinishedCounter()), "7"); reply != ":0" {
+		t.Fatal(reply, err)
+	}
+	if counts, err := s.Counts(t.Context()); err != nil || len(counts) != 2 {
+		t.Errorf("counts %v, error %v", counts, err)
+	}
+	found := scrubbed(t, s, 1000)
+	if len(found) != 1 || !strings.Contains(found[0].Found, `unfinished tasks of schedule`) || !strings.Contains(found[0].Found, `"nightly"`) {
+		t.Errorf("repaired %+v", found)
+	}
+	if found := scrubbed(t, s, 1000); len(found) > 0 {
+		t.Errorf("repaired again %+v", found)
 	}
 }

@@ -88,30 +88,33 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	f := func(name string) string { return keyspace.Field(keyed(name)) }
 	end := func(name string, at task.Millis) string { return keyspace.EndMember(task.DefaultNamespace, at, name) }
 	for what, command := range map[string][]string{
-		"a due entry is gone":               {"ZREM", due.Due(lane), "due"},
-		"a due entry is at the wrong time":  {"ZADD", due.Due(lane), "9999999999999", "due"},
-		"a due entry without a record":      {"ZADD", due.Due(lane), "1", "nobody"},
-		"a due entry of one that runs":      {"ZADD", of("runs").Due(lane), "1", "runs"},
-		"a lane is unknown":                 {"ZREM", due.Lanes, lane},
-		"a lane begins too late":            {"ZADD", due.Lanes, "9999999999999", lane},
-		"a lease is in no index":            {"ZREM", of("runs").Running, f("runs")},
-		"a lease ends at another time":      {"ZADD", of("runs").Running, "1", f("runs")},
-		"a running entry without a record":  {"ZADD", due.Running, "1", f("nobody")},
-		"a running entry of one that waits": {"ZADD", due.Running, "1", f("due")},
-		"a dead one is in no list":          {"ZREM", of("dead").Dead, end("dead", began)},
-		"a dead entry of one that is gone":  {"ZADD", of("gone").Dead, "0", end("gone", began)},
-		"one that is gone is in no list":    {"ZREM", of("gone").Gone, end("gone", began)},
-		"a gone entry at another time":      {"ZADD", of("gone").Gone, "0", end("gone", began-1)},
-		"a gone entry without a record":     {"ZADD", due.Gone, "0", end("nobody", began)},
-		"a gone entry without a name":       {"ZADD", due.Gone, "0", "x"},
-		"a dead one is never removed":       {"ZREM", of("dead").Keep, f("dead")},
-		"one that is gone is removed early": {"ZADD", of("gone").Keep, "1", f("gone")},
-		"a kept entry of one that waits":    {"ZADD", due.Keep, "1", f("due")},
-		"a record has no name":              {"ZREM", due.Names, f("due")},
-		"a name without a record":           {"ZADD", due.Names, "0", f("nobody")},
-		"a body without a record":           {"HSET", due.Body, f("nobody"), "x"},
-		"a body that the record has":        {"HSET", due.Body, f("due"), "x"},
-		"an Idempotency-Key is unknown":     {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).Idem, digest},
+		"a due entry is gone":                 {"ZREM", due.Due(lane), "due"},
+		"a due entry is at the wrong time":    {"ZADD", due.Due(lane), "9999999999999", "due"},
+		"a due entry without a record":        {"ZADD", due.Due(lane), "1", "nobody"},
+		"a due entry of one that runs":        {"ZADD", of("runs").Due(lane), "1", "runs"},
+		"a lane is unknown":                   {"ZREM", due.Lanes, lane},
+		"a lane begins too late":              {"ZADD", due.Lanes, "9999999999999", lane},
+		"a lease is in no index":              {"ZREM", of("runs").Running, f("runs")},
+		"a lease ends at another time":        {"ZADD", of("runs").Running, "1", f("runs")},
+		"a running entry without a record":    {"ZADD", due.Running, "1", f("nobody")},
+		"a running entry of one that waits":   {"ZADD", due.Running, "1", f("due")},
+		"a dead one is in no list":            {"ZREM", of("dead").Dead, end("dead", began)},
+		"a dead entry of one that is gone":    {"ZADD", of("gone").Dead, "0", end("gone", began)},
+		"one that is gone is in no list":      {"ZREM", of("gone").Gone, end("gone", began)},
+		"a gone entry at another time":        {"ZADD", of("gone").Gone, "0", end("gone", began-1)},
+		"a gone entry without a record":       {"ZADD", due.Gone, "0", end("nobody", began)},
+		"a gone entry without a name":         {"ZADD", due.Gone, "0", "x"},
+		"a dead one is never removed":         {"ZREM", of("dead").Keep, f("dead")},
+		"one that is gone is removed early":   {"ZADD", of("gone").Keep, "1", f("gone")},
+		"a kept entry of one that waits":      {"ZADD", due.Keep, "1", f("due")},
+		"a record has no name":                {"ZREM", due.Names, f("due")},
+		"a name without a record":             {"ZADD", due.Names, "0", f("nobody")},
+		"a body without a record":             {"HSET", due.Body, f("nobody"), "x"},
+		"a body that the record has":          {"HSET", due.Body, f("due"), "x"},
+		"counts are wrong":                    {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
+		"the bytes of a queue are wrong":      {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
+		"a queue that has nothing is counted": {"HSET", due.Counts, "default/none/0", "4"},
+		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).Idem, digest},
 	} {
 		for _, limit := range limits {
 			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
@@ -166,7 +169,9 @@ func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name st
 	return true, results[0].Error()
 }
 
-func TestAScrubRepairsNothingDuringWrites(t *testing.T) {
+// Counts are compared even while other calls write, and correct ones stay
+// untouched.
+func TestAScrubCountsCorrectlyDuringWrites(t *testing.T) {
 	s := emptied(redistest.New(t).Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
 	fillStates(t, s)

@@ -9,10 +9,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// BackupReport is the manifest of a backup, which foliot restore prints.
+// BackupReport is the manifest of a backup. foliot restore counts the records
+// again, and prints the same report.
 type BackupReport struct {
-	Tasks     int `json:"tasks"`
-	Schedules int `json:"schedules"`
+	Tasks    int    `json:"tasks"`
+	Checksum string `json:"checksum"`
 }
 
 // BackupEvidence is everything that the verdict on a backup can use.

@@ -89,7 +89,7 @@ func Replacement(s *keyspace.Shard, old Record, t *task.Task) (redisconn.Item, R
 	moveName(&it, old.Task, t)
 	moveBody(&it, old, t, after)
 	moveIndex(&it, old.Task, t)
-	moveCounts(&it, old.Task, t)
+	MoveCounts(&it, old.Task, t)
 	return it, after
 }
 
@@ -181,8 +181,8 @@ func moveIndex(it *redisconn.Item, old, t *task.Task) {
 	}
 }
 
-// moveCounts adds the change to the counts of the shard.
-func moveCounts(it *redisconn.Item, old, t *task.Task) {
+// MoveCounts adds the change to the counts of the shard.
+func MoveCounts(it *redisconn.Item, old, t *task.Task) {
 	kernel.EachDelta(old, t, func(q task.QueueKey, diff task.Counts) {
 		for state, n := range diff.States {
 			if n != 0 {

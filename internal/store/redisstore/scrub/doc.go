@@ -1,3 +1,3 @@
 // Package scrub walks the shards of this node and repairs disagreements between
-// records, names, bodies, indexes, lanes and Idempotency-Keys.
+// records, names, bodies, indexes, lanes, Idempotency-Keys and counts.
 package scrub

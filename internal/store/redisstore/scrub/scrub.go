@@ -156,6 +156,9 @@ func (sc *scrub) run(ctx context.Context) error {
 		sc.done.Next = sc.at.String()
 		return nil
 	}
+	if err := sc.recount(ctx, sh); err != nil {
+		return err
+	}
 	sc.at = position{shard: sc.at.shard + 1, scan: "0"}
 	if sc.seek() {
 		sc.done.Next = sc.at.String()

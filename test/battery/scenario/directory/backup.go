@@ -82,7 +82,7 @@ func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) {
 func mustBeBackup(t *harness.Run, e verify.BackupEvidence) {
 	v := verify.CheckBackup(e)
 	t.Note("the backup took %s:", verify.Millis(e.Ended.Sub(e.Began)))
-	t.Must(e.Taken == e.Given && e.Taken.Tasks > 0, "the backup says %+v, restore says %+v", e.Taken, e.Given)
+	t.Must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "the backup says %+v, restore says %+v", e.Taken, e.Given)
 	t.Must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), verify.Examples(v.Missing))
 	t.Must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), verify.Examples(v.Changed))
 	t.Must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), verify.Examples(v.Later))

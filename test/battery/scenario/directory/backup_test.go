@@ -10,14 +10,14 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-func TestABackupOfOtherCountsFails(t *testing.T) {
+func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
 	start := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	whole := verify.BackupEvidence{
 		Began: at(100), Ended: at(200),
 		Asked:    []verify.SeededTask{{Name: "keep-1", URL: "http://127.0.0.1:1/", Due: at(1_000_000), Sent: at(10), At: at(20)}, {Name: "keep-2", Sent: at(300), At: at(301)}},
 		Restored: []wire.TaskInput{harness.Task("keep-1", "http://127.0.0.1:1/", at(1_000_000))},
-		Taken:    verify.BackupReport{Tasks: 1}, Given: verify.BackupReport{Tasks: 1},
+		Taken:    verify.BackupReport{Tasks: 1, Checksum: "abc"}, Given: verify.BackupReport{Tasks: 1, Checksum: "abc"},
 	}
 	for name, c := range map[string]struct {
 		change func(*verify.BackupEvidence)
@@ -25,6 +25,8 @@ func TestABackupOfOtherCountsFails(t *testing.T) {
 	}{
 		"equal":           {func(*verify.BackupEvidence) {}, false},
 		"another count":   {func(e *verify.BackupEvidence) { e.Given.Tasks = 2 }, true},
+		"another sum":     {func(e *verify.BackupEvidence) { e.Given.Checksum = "abd" }, true},
+		"no sum at all":   {func(e *verify.BackupEvidence) { e.Taken.Checksum, e.Given.Checksum = "", "" }, true},
 		"nothing counted": {func(e *verify.BackupEvidence) { e.Taken.Tasks, e.Given.Tasks = 0, 0 }, true},
 		"it ended there":  {func(e *verify.BackupEvidence) { e.Asked = e.Asked[:1] }, true},
 		"begun too soon":  {func(e *verify.BackupEvidence) { e.Began = at(15) }, true},
