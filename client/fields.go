@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -60,12 +61,26 @@ func (d *decoder) fields(to, from reflect.Value, skip []string) {
 	}
 }
 
+// fieldsByName has the index of each field that named has found: a search by
+// name takes longer than the copy.
+var fieldsByName sync.Map // from fieldKey to []int
+
+type fieldKey struct {
+	of   reflect.Type
+	name string
+}
+
 // named returns the field of that name. The API's names of milliseconds end with
 // MS.
 func named(v reflect.Value, name string) reflect.Value {
+	key := fieldKey{v.Type(), name}
+	if at, known := fieldsByName.Load(key); known {
+		return v.FieldByIndex(at.([]int))
+	}
 	for _, name := range []string{name, strings.TrimSuffix(name, "MS"), name + "MS"} {
-		if f := v.FieldByName(name); f.IsValid() {
-			return f
+		if f, ok := v.Type().FieldByName(name); ok {
+			fieldsByName.Store(key, f.Index)
+			return v.FieldByIndex(f.Index)
 		}
 	}
 	panic("client: " + v.Type().String() + " has no field " + name)

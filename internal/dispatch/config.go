@@ -126,6 +126,7 @@ type Config struct {
 	// Logger logs failures and breakers sparsely: see package sparselog. Default:
 	// none.
 	Logger *slog.Logger
+	plain  *slog.Logger // the same, for lines of which each is needed
 }
 
 func (c Config) withDefaults() Config {
@@ -147,7 +148,7 @@ func (c Config) withDefaults() Config {
 		c.Trusted = c.Now
 	}
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
-	c.Logger = sparselog.New(c.Logger)
+	c.plain, c.Logger = c.Logger, sparselog.New(c.Logger)
 	return c
 }
 

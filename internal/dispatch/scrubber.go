@@ -44,7 +44,7 @@ func (d *Dispatcher) scrub(ctx context.Context, s store.Scrubber) {
 			return
 		}
 		for _, r := range found.Repairs {
-			d.config.Logger.Error("the scrub repaired a task", "namespace", r.Key.Namespace, "task", r.Key.Name, "found", r.Found)
+			d.config.plain.Error("the scrub repaired a task", "namespace", r.Key.Namespace, "task", r.Key.Name, "found", r.Found)
 		}
 		if d.config.OnScrub != nil {
 			d.config.OnScrub(found)

@@ -3,6 +3,7 @@ package sparselog
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,23 +11,33 @@ import (
 )
 
 // In each time of length Every, a line is written once, and at most Most lines
-// with the same message.
+// of one kind.
 const (
 	Most  = 10
 	Every = 10 * time.Second
 )
 
+// Lines are of one kind if they have the same message and the same values of
+// these attributes. So one namespace or one lasting failure does not hide the
+// others.
+var kindOf = []string{"namespace", "code", "why", "reason"}
+
+// maxKinds bounds the kinds that are remembered. Beyond it, all lines with one
+// message are of one kind.
+const maxKinds = 1000
+
 // LeftOut is the attribute with the number of lines that were left out since
-// the last line with the same message.
+// the last line of the same kind.
 const LeftOut = "not_logged_before"
 
 // New returns a logger that writes to l sparsely. Lines of level debug are not
-// counted. Messages must be constants, because each is remembered.
+// counted. Messages must be constants, because each is remembered. Attributes of
+// With make no kind.
 func New(l *slog.Logger) *slog.Logger {
 	if _, sparse := l.Handler().(handler); sparse {
 		return l
 	}
-	return slog.New(handler{l.Handler(), &counts{messages: map[string]*window{}}})
+	return slog.New(handler{l.Handler(), &counts{kinds: map[string]*window{}}})
 }
 
 type handler struct {
@@ -34,10 +45,10 @@ type handler struct {
 	counts *counts
 }
 
-// counts has the lines of each message.
+// counts has the lines of each kind.
 type counts struct {
-	mu       sync.Mutex // guards messages
-	messages map[string]*window
+	mu    sync.Mutex // guards kinds
+	kinds map[string]*window
 }
 
 type window struct {
@@ -63,15 +74,18 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (c *counts) add(r slog.Record) (leftOut int, write bool) {
-	var attrs strings.Builder
-	r.Attrs(func(a slog.Attr) bool { attrs.WriteString(a.String()); return true })
+	var attrs, kind strings.Builder
+	kind.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		attrs.WriteString(a.String())
+		if slices.Contains(kindOf, a.Key) {
+			kind.WriteString("\x00" + a.String())
+		}
+		return true
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.messages[r.Message]
-	if w == nil {
-		w = &window{}
-		c.messages[r.Message] = w
-	}
+	w := c.windowLocked(r, kind.String())
 	if r.Time.Sub(w.began) >= Every {
 		w.began, w.written = r.Time, nil
 	}
@@ -82,6 +96,25 @@ func (c *counts) add(r slog.Record) (leftOut int, write bool) {
 	w.written = append(w.written, attrs.String())
 	leftOut, w.leftOut = w.leftOut, 0
 	return leftOut, true
+}
+
+// windowLocked returns the window of a kind. It must be called with mu held.
+func (c *counts) windowLocked(r slog.Record, kind string) *window {
+	if w := c.kinds[kind]; w != nil {
+		return w
+	}
+	if len(c.kinds) >= maxKinds {
+		maps.DeleteFunc(c.kinds, func(_ string, w *window) bool { return w.leftOut == 0 && r.Time.Sub(w.began) >= Every })
+	}
+	if len(c.kinds) >= maxKinds {
+		kind = r.Message
+	}
+	w := c.kinds[kind]
+	if w == nil {
+		w = &window{}
+		c.kinds[kind] = w
+	}
+	return w
 }
 
 // WithAttrs implements slog.Handler.

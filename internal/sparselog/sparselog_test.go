@@ -33,3 +33,25 @@ func TestARepeatedLineIsWrittenSomeTimesAnIntervalWithTheNumberLeftOut(t *testin
 		}
 	})
 }
+
+func TestANamespaceOrACodeDoesNotHideTheLinesOfAnother(t *testing.T) {
+	var log bytes.Buffer
+	l := New(slog.New(slog.NewTextHandler(&log, nil)))
+	for i := range 100 {
+		l.Warn("a task died", "namespace", "busy", "task", i)
+		l.Error("request failed", "code", "capacity", "path", i)
+	}
+	l.Warn("a task died", "namespace", "quiet", "task", 1)
+	l.Error("request failed", "code", "internal", "path", 1)
+	for _, text := range []string{"namespace=quiet", "code=internal"} {
+		if strings.Count(log.String(), text) != 1 {
+			t.Errorf("no line with %s", text)
+		}
+	}
+	for i := range 3 * maxKinds { // each could be another kind
+		l.Warn("a task died", "namespace", fmt.Sprint(i))
+	}
+	if n := strings.Count(log.String(), "a task died"); n > maxKinds+2*Most {
+		t.Errorf("%d lines", n)
+	}
+}

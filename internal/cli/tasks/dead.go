@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // Dead has ls, retry and cancel for dead tasks only.
@@ -25,6 +26,12 @@ func (deadLs) Help() string { return "The same as foliot ls --state dead --sort 
 
 // Run prints the list.
 func (c *deadLs) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+	if len(c.State) > 0 {
+		return usage.Errorf("--state", "the command is about dead tasks only")
+	}
+	if c.Sort != "" {
+		return usage.Errorf("--sort", "dead tasks are listed by their end, the latest first")
+	}
 	c.State, c.Sort = dead, "ended"
 	return c.Ls.Run(ctx, con, api)
 }
@@ -36,7 +43,9 @@ func (deadRetry) Help() string { return "The same as foliot retry --state dead, 
 
 // Run retries the tasks.
 func (c *deadRetry) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	c.onlyDead()
+	if err := c.onlyDead(); err != nil {
+		return err
+	}
 	return c.Retry.Run(ctx, con, api)
 }
 
@@ -50,7 +59,9 @@ func (deadRm) Help() string {
 // Run cancels the tasks. A named task must be dead and must not change until it
 // is cancelled, so that a typing error cannot cancel a live task.
 func (c *deadRm) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	c.onlyDead()
+	if err := c.onlyDead(); err != nil {
+		return err
+	}
 	return c.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
@@ -68,8 +79,12 @@ func (c *deadRm) Run(ctx context.Context, con *console.Console, api *client.Clie
 
 // onlyDead adds the state to a filter, and makes a filter of --all. Without
 // both, and with names, the flags select nothing.
-func (f *manyFlags) onlyDead() {
+func (f *manyFlags) onlyDead() error {
+	if len(f.State) > 0 {
+		return usage.Errorf("--state", "the command is about dead tasks only")
+	}
 	if len(f.Names) == 0 && (f.All || f.Given()) {
 		f.State, f.All = dead, false
 	}
+	return nil
 }

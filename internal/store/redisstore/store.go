@@ -301,13 +301,14 @@ func (s *Store) err() error {
 	if l := s.identity.Lost(); l != nil {
 		return l
 	}
+	var err error
 	if why := s.servers.Absent.Load(); why != nil {
-		return fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
+		err = fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
 	}
 	if why := s.servers.Unfit.Load(); why != nil {
-		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, *why)
+		err = errors.Join(err, fmt.Errorf("%w: %w", task.ErrStoreUnfit, *why)) // another master can be away
 	}
-	return nil
+	return err
 }
 
 // call makes a call, unless s is closed. Close waits for calls, so no call makes

@@ -30,6 +30,7 @@ type outbox struct {
 
 	waiting                   atomic.Int64
 	exported, failed, dropped atomic.Uint64
+	stopped                   atomic.Bool // the batch processor takes no more spans
 }
 
 func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outbox {
@@ -43,7 +44,7 @@ func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outb
 func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
 	switch {
 	case !s.SpanContext().IsSampled():
-	case b.waiting.Add(1) > maxWaiting:
+	case b.waiting.Add(1) > maxWaiting || b.stopped.Load():
 		b.waiting.Add(-1)
 		b.dropped.Add(1)
 	default:
@@ -55,6 +56,7 @@ func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
 // number of spans that failed.
 func (b *outbox) Shutdown(ctx context.Context) error {
 	before := b.failed.Load()
+	b.stopped.Store(true)
 	_ = b.SpanProcessor.Shutdown(ctx) // an error means that ctx has ended
 	b.giveUp()
 	<-b.done
