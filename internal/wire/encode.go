@@ -16,8 +16,8 @@ import (
 // differences: a body and the arguments of a handler stay byte for byte as they
 // are, and characters that are special in HTML stay unescaped.
 //
-// For each type it makes an encoder once, from the tags of the fields. So it takes
-// a part of the time of encoding/json for a task, most of whose fields are absent.
+// It makes an encoder for each type once, from the tags of the fields. For a task,
+// most fields of which are absent, it takes a part of the time of encoding/json.
 func Encode(buf *bytes.Buffer, v any) error {
 	of := reflect.ValueOf(v)
 	if !of.IsValid() {
@@ -172,8 +172,8 @@ type member struct {
 	encode encoder
 }
 
-// encodeStruct returns the encoder of a struct whose exported fields all have the
-// tag json. It leaves other structs to encoding/json.
+// encodeStruct returns the encoder of a struct. It leaves a struct with a field that
+// has no tag to encoding/json.
 func encodeStruct(t reflect.Type) encoder {
 	var members []member
 	for _, f := range reflect.VisibleFields(t) {
