@@ -97,8 +97,8 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 		if !f.plain.has(key) {
 			return unknownField(key)
 		}
-		spec := *s // a copy on the heap, so that *s needs none
-		err = f.plain.read(r, key, &spec)
+		spec := *s // like this reader a copy on the heap, so that *s and r need not be there
+		err = f.plain.read(&reader{r.Reader}, key, &spec)
 		*s = spec
 	}
 	return err
@@ -360,7 +360,15 @@ func (r *reader) textSuchAs(example string) (string, error) {
 }
 
 func (r *reader) priority() (task.Priority, error) {
-	return choice(r, "bad_priority", task.ParsePriority, "high", "normal", "low")
+	s, err := r.Text()
+	if err != nil {
+		return 0, err
+	}
+	p, ok := task.ParsePriority(s)
+	if !ok {
+		err = notAllowed("bad_priority", "", []string{"high", "normal", "low"})
+	}
+	return p, err
 }
 
 // choice reads a value that is one of words. code is the code of its refusal.

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -122,8 +121,14 @@ func appendTexts(b []byte, v reflect.Value) ([]byte, error) {
 		return append(b, "null"...), nil
 	}
 	m := v.Interface().(map[string]string)
+	var room [8]string // for the keys of most maps
+	keys := room[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
+	for i, k := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -166,54 +171,87 @@ func encodeSlice(t reflect.Type) encoder {
 
 // member is a field of a struct.
 type member struct {
-	key    string // with quotes and the colon
-	index  []int
-	absent func(reflect.Value) bool // nil if the field is always written
+	kind   reflect.Kind
+	key    string                   // with the comma before it, the quotes and the colon
+	empty  bool                     // a text that is absent if it is empty
+	absent func(reflect.Value) bool // the condition of any other field that can be absent
 	encode encoder
+	inner  []member // the members of an embedded struct, which has nothing else
 }
 
 // encodeStruct returns the encoder of a struct. It leaves a struct with a field that
 // has no tag to encoding/json.
 func encodeStruct(t reflect.Type) encoder {
-	var members []member
-	for _, f := range reflect.VisibleFields(t) {
-		name, option, tagged := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag == "", !f.IsExported():
-			continue
-		case name == "" || name == "-" || tagged && !strings.HasPrefix(option, "omit"):
-			return appendAny
-		}
-		m := member{key: string(appendText(nil, name)) + ":", index: f.Index, encode: encoderOf(f.Type)}
-		switch option {
-		case "omitempty":
-			m.absent = isEmpty
-		case "omitzero":
-			m.absent = isZero
-		}
-		members = append(members, m)
+	members, ok := membersOf(t)
+	if !ok {
+		return appendAny
 	}
-	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+	return func(b []byte, v reflect.Value) ([]byte, error) {
 		open := len(b)
-		b = append(b, '{')
-		for i := range members {
-			m := &members[i]
-			value := v.Field(m.index[0])
-			if len(m.index) > 1 {
-				value = value.FieldByIndex(m.index[1:])
+		b, err := appendMembers(append(b, '{'), open+1, members, v)
+		return append(b, '}'), err
+	}
+}
+
+// membersOf returns the members of a struct, with its fields in their order. It
+// returns false if a field has no tag.
+func membersOf(t reflect.Type) (all []member, ok bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			inner, ok := membersOf(f.Type)
+			if !ok {
+				return nil, false
 			}
-			if m.absent != nil && m.absent(value) {
-				continue
+			all = append(all, member{inner: inner})
+			continue
+		}
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || option != "" && !strings.HasPrefix(option, "omit") {
+			return nil, false
+		}
+		m := member{kind: f.Type.Kind(), key: "," + string(appendText(nil, name)) + ":", encode: encoderOf(f.Type)}
+		switch {
+		case option == "omitzero":
+			m.absent = isZero
+		case option == "omitempty" && m.kind == reflect.String:
+			m.empty = true
+		case option == "omitempty":
+			m.absent = isEmpty
+		}
+		all = append(all, m)
+	}
+	return all, true
+}
+
+// appendMembers appends the members of an object that has its first at b[first:].
+// Most fields of a task are texts, and most of those are absent. So texts are
+// appended here, without a call for each.
+func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []byte, err error) {
+	for i := range members {
+		m, value := &members[i], v.Field(i)
+		if m.inner != nil {
+			if b, err = appendMembers(b, first, m.inner, value); err != nil {
+				return b, err
 			}
-			if len(b) > open+1 {
-				b = append(b, ',')
+			continue
+		}
+		key := m.key
+		if len(b) == first {
+			key = key[len(","):]
+		}
+		switch {
+		case m.kind == reflect.String:
+			if text := value.String(); text != "" || !m.empty {
+				b = appendText(append(b, key...), text)
 			}
-			if b, err = m.encode(append(b, m.key...), value); err != nil {
+		case m.absent == nil || !m.absent(value):
+			if b, err = m.encode(append(b, key...), value); err != nil {
 				return b, err
 			}
 		}
-		return append(b, '}'), nil
 	}
+	return b, nil
 }
 
 // isEmpty is the condition of omitempty.
