@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -50,8 +49,6 @@ func newEncoder(t reflect.Type) encoder {
 	switch marshaler := reflect.TypeFor[json.Marshaler](); {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return appendRaw
-	case t == reflect.TypeFor[map[string]string]():
-		return appendTexts
 	case t.Implements(marshaler), reflect.PointerTo(t).Implements(marshaler):
 		return appendAny
 	}
@@ -64,12 +61,14 @@ func newEncoder(t reflect.Type) encoder {
 		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(b, v.Int(), 10), nil }
 	case reflect.Uint32, reflect.Uint64:
 		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendUint(b, v.Uint(), 10), nil }
-	case reflect.Float64:
-		return appendFloat
 	case reflect.Pointer:
 		return encodePointer(t)
+	case reflect.Interface:
+		return encodeInterface
 	case reflect.Slice:
 		return encodeSlice(t)
+	case reflect.Map:
+		return encodeMap(t)
 	case reflect.Struct:
 		return encodeStruct(t)
 	}
@@ -94,16 +93,6 @@ func appendRaw(b []byte, v reflect.Value) ([]byte, error) {
 	return append(b, v.Bytes()...), nil
 }
 
-// appendFloat appends the numbers that encoding/json writes without an exponent,
-// and leaves the others to it.
-func appendFloat(b []byte, v reflect.Value) ([]byte, error) {
-	f := v.Float()
-	if size := math.Abs(f); size != 0 && !(size >= 1e-6 && size < 1e21) {
-		return appendAny(b, v)
-	}
-	return strconv.AppendFloat(b, f, 'f', -1, 64), nil
-}
-
 // appendText appends s as a JSON string.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
@@ -115,28 +104,6 @@ func appendText(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// appendTexts appends a map[string]string, sorted by its keys.
-func appendTexts(b []byte, v reflect.Value) ([]byte, error) {
-	if v.IsNil() {
-		return append(b, "null"...), nil
-	}
-	m := v.Interface().(map[string]string)
-	var room [8]string // for the keys of most maps
-	keys := room[:0]
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	b = append(b, '{')
-	for i, k := range keys {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendText(append(appendText(b, k), ':'), m[k])
-	}
-	return append(b, '}'), nil
-}
-
 func encodePointer(t reflect.Type) encoder {
 	e := encoderOf(t.Elem())
 	return func(b []byte, v reflect.Value) ([]byte, error) {
@@ -144,6 +111,51 @@ func encodePointer(t reflect.Type) encoder {
 			return append(b, "null"...), nil
 		}
 		return e(b, v.Elem())
+	}
+}
+
+func encodeInterface(b []byte, v reflect.Value) ([]byte, error) {
+	if v.IsNil() {
+		return append(b, "null"...), nil
+	}
+	return encoderOf(v.Elem().Type())(b, v.Elem())
+}
+
+// encodeMap returns the encoder of a map, which sorts the keys.
+func encodeMap(t reflect.Type) encoder {
+	if t.Key() != reflect.TypeFor[string]() {
+		return appendAny
+	}
+	e := encoderOf(t.Elem())
+	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+		if v.IsNil() {
+			return append(b, "null"...), nil
+		}
+		var room [8]string // for the keys of most maps
+		keys := room[:0]
+		texts, _ := v.Interface().(map[string]string)
+		for k := range texts {
+			keys = append(keys, k)
+		}
+		if texts == nil {
+			for _, k := range v.MapKeys() {
+				keys = append(keys, k.String())
+			}
+		}
+		slices.Sort(keys)
+		b = append(b, '{')
+		for i, k := range keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, k), ':')
+			if texts != nil {
+				b = appendText(b, texts[k])
+			} else if b, err = e(b, v.MapIndex(reflect.ValueOf(k))); err != nil {
+				return b, err
+			}
+		}
+		return append(b, '}'), nil
 	}
 }
 
