@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"time"
 
@@ -58,7 +59,8 @@ func (t Task) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a task as the API writes it.
 func (t *Task) UnmarshalJSON(data []byte) error {
 	return read(data, t, func(w wire.Task) (t Task, err error) {
-		return t, convert(&t, w, "FirstAttempt", "Parent") // only a request has them
+		err = convert(&t, w, "FirstAttempt", "Parent") // only a request has them
+		return t, err
 	})
 }
 
@@ -90,7 +92,8 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a schedule as the API writes it.
 func (s *Schedule) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(w wire.Schedule) (s Schedule, err error) {
-		return s, convert(&s, w, "SetRuns") // a reply has Runs instead
+		err = convert(&s, w, "SetRuns") // a reply has Runs instead
+		return s, err
 	})
 }
 
@@ -102,16 +105,23 @@ func (s ScheduleSpec) settled() ScheduleSpec {
 	return s
 }
 
+// fromTemplate are the types of a template of tasks. The template has fewer fields.
+var fromTemplate = pair{reflect.TypeFor[Spec](), reflect.TypeFor[wire.ScheduledTask]()}
+
 // scheduled returns the template of the tasks of a schedule.
 func (s Spec) scheduled() (task wire.ScheduledTask, err error) {
-	if s.Name != "" || !s.At.IsZero() || s.Delay != 0 || !s.FirstAttempt.IsZero() || s.Parent != "" {
-		return task, errors.New("the task of a schedule must not have a name, time, delay or parent: the schedule sets them")
+	for _, name := range planOf(fromTemplate).Missing {
+		if field := reflect.ValueOf(s).FieldByName(name); !field.IsZero() && !(name == "At" && s.At.IsZero()) {
+			return task, errors.New("the task of a schedule must not have a name, time, delay or parent: the schedule sets them")
+		}
 	}
-	return task, convert(&task, s)
+	err = convert(&task, s)
+	return task, err
 }
 
 func readScheduled(task wire.ScheduledTask) (s Spec, err error) {
-	return s, convert(&s, task, "Name", "At", "Delay", "FirstAttempt", "Parent")
+	err = planOf(fromTemplate).Copy(reflect.ValueOf(&s).Elem(), reflect.ValueOf(task))
+	return s, err
 }
 
 // put sets the body of h so that the server sends the bytes of b.

@@ -27,7 +27,10 @@ func encode[W any](v any) ([]byte, error) {
 
 // decode reads JSON of the API's type W into v.
 func decode[W, T any](data []byte, v *T) error {
-	return read(data, v, func(w W) (v T, err error) { return v, convert(&v, w) })
+	return read(data, v, func(w W) (v T, err error) {
+		err = convert(&v, w)
+		return v, err
+	})
 }
 
 // read decodes JSON of the API's type W and converts it to v.
@@ -49,16 +52,20 @@ type pair struct{ to, from reflect.Type }
 // in except, which must be the same for each use of two types.
 func convert(to, from any, except ...string) error {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
-	key := pair{target.Type(), source.Type()}
-	known, ok := plans.Load(key)
-	if !ok {
-		p := fields.New(key.to, key.from, rule, except...)
-		if len(p.Missing) > 0 {
-			panic(fmt.Sprintf("client: %v has no fields for %v of %v", key.from, p.Missing, key.to))
-		}
-		known, _ = plans.LoadOrStore(key, p)
+	p := planOf(pair{target.Type(), source.Type()}, except...)
+	if len(p.Missing) > 0 {
+		panic(fmt.Sprintf("client: %v has no fields for %v of %v", source.Type(), p.Missing, target.Type()))
 	}
-	return known.(*fields.Plan).Copy(target, source)
+	return p.Copy(target, source)
+}
+
+func planOf(types pair, except ...string) *fields.Plan {
+	if known, ok := plans.Load(types); ok {
+		return known.(*fields.Plan)
+	}
+	p := fields.New(types.to, types.from, rule, except...)
+	plans.Store(types, p)
+	return p
 }
 
 // rule returns the conversion to a field from a type, nil if the types decide.
