@@ -167,7 +167,11 @@ var layers = []layer{
 		why: "slots are arithmetic: stores count, and the API shows the result",
 	},
 	{
-		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api/admission", may: []string{"internal/settings", "internal/tokenbucket"}, tech: []string{"golang.org/x/sync"},
+		why: "one file says who may use how much of a server",
+	},
+	{
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
