@@ -262,7 +262,7 @@ var layers = []layer{
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
 	{
-		path: "internal/prose",
+		path: "test/prose",
 		why:  "the checks of the English read files: a check that imported a package could not judge all packages alike",
 	},
 	{
@@ -582,4 +582,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", leaving}
