@@ -167,7 +167,11 @@ var layers = []layer{
 		why: "slots are arithmetic: stores count, and the API shows the result",
 	},
 	{
-		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api/admission", may: []string{"internal/settings", "internal/tokenbucket"}, tech: []string{"golang.org/x/sync"},
+		why: "one file says who may use how much of a server",
+	},
+	{
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -258,7 +262,7 @@ var layers = []layer{
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
 	{
-		path: "internal/prose",
+		path: "test/prose",
 		why:  "the checks of the English read files: a check that imported a package could not judge all packages alike",
 	},
 	{
@@ -578,4 +582,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", leaving}

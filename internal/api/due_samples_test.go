@@ -217,24 +217,6 @@ func TestBadParametersOfACountAreRefused(t *testing.T) {
 	}
 }
 
-// Each new query needs a count, so a caller that changes its query must not make the
-// server count all the time.
-func TestDifferentQueriesTogetherTakeAQuarterOfAProcessor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := &slowDue{takes: time.Second}
-		s := serveDue(t, slow)
-		began := time.Now()
-		var all sync.WaitGroup
-		for i := range 4 {
-			all.Go(func() { s.due(fmt.Sprintf("?until=1h&step=%dms", 60_000+i)) })
-		}
-		all.Wait()
-		if took := time.Since(began); took < 13*time.Second || slow.counts.Load() != 4 {
-			t.Errorf("%d counts of a second took %v", slow.counts.Load(), took)
-		}
-	})
-}
-
 func TestASampleOfAStalledStoreIsReplacedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &slowDue{takes: 10 * time.Minute}

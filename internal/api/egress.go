@@ -17,7 +17,7 @@ func (s *Server) egress(w http.ResponseWriter, r *request) error {
 		return refuse("required", "url", "missing: send the URL to check")
 	}
 	var verdict wire.Egress
-	outside(r.Context(), func() { verdict = s.cfg.Egress(r.Context(), url) })
+	verdict = s.cfg.Egress(r.Context(), url)
 	if verdict.Host == "" {
 		return refuse("bad_url", "url", verdict.Problem)
 	}

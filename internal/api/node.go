@@ -14,7 +14,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
 		return unsupported("this server has no metrics")
 	}
-	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // the metrics call the store; few scrapes run at once
+	s.cfg.Metrics.ServeHTTP(w, r.Request)
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 		return err
 	}
 	r.out.endless()
-	r.out.pause() // a backup takes long, mostly on goroutines of the store
+	r.out.Leave() // a backup takes long, mostly on goroutines of the store
 	out := &stream{w: w, revalidate: func() error { return s.revalidate(&r.caller) }}
 	whole := false
 	defer func() {

@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
@@ -164,17 +166,10 @@ type Server struct {
 	logins     logins
 	refusals   refusals
 	uses       uses
-	rates      rates
-	loads      shares       // memory for bodies
-	replies    shares       // memory for unread replies
-	polls      shares       // waiting long polls
-	underWay   shares       // requests under way
-	turns      turns        // for lists, searches and large bodies
-	countTurns turns        // for counts of the due index of a shared store
+	gate       *admission.Gate
 	delayed    atomic.Int32 // refused requests with a delayed reply
-	samples    samples
-	dueSamples dueSamples
-	places     chan struct{} // has an element for each handler that runs
+	samples    sampled[struct{}, *liveSample]
+	dueSamples sampled[dueQuery, []byte]
 	waiting    waiters
 	buffers    sync.Pool // *bytes.Buffer, for requests and replies
 	stop       chan struct{}
@@ -186,17 +181,17 @@ type Server struct {
 // headers and of whole requests (ReadHeaderTimeout, ReadTimeout). Routes that
 // take longer extend their own deadlines.
 func New(cfg Config, st Store) *Server {
-	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
-	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
+	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
+	turns := max(1, runtime.GOMAXPROCS(0)/2)
 	if nodes, ok := st.(store.Cluster); ok {
-		s.nodes = boundCluster{nodes}
+		s.nodes, turns = nodes, max(2, runtime.GOMAXPROCS(0)) // a turn mostly waits for another machine
 	}
-	s.store = &boundStore{Store: st}
+	s.gate = admission.New(turns)
+	s.store = &boundStore{Store: st, gate: s.gate}
 	if s.cfg.LogChanges {
 		s.store.changes = s.cfg.Log // each change has a line
 	}
 	s.cfg.Log = sparselog.New(s.cfg.Log)
-	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
@@ -224,15 +219,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, out := time.Now(), s.newResponse(w, r)
 	w = out
 	defer func() {
-		out.finish()
+		out.Leave()
 		s.logRequest(r, out, began)
 		if s.cfg.Observe != nil {
 			s.observe(r, out.status, began)
 		}
 	}()
-	if r.Context().Err() != nil { // the client cancelled the request while it waited for a place
-		return
-	}
 	defer func() {
 		switch v := recover(); v {
 		case nil:
@@ -264,7 +256,7 @@ func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 // still set the status.
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
-	defer func() { s.release(buf) }()
+	defer s.release(buf)
 	if err := wire.Encode(buf, v); err != nil {
 		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "cannot encode reply", slog.Any("error", err))
 		p := problemOf(err)
@@ -272,17 +264,6 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 		return
 	}
 	buf.WriteByte('\n')
-	if out, ok := w.(*response); ok {
-		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
-			s.release(buf)
-			buf = s.buffer() // do not keep the large one while the client reads
-			w.Header().Del("ETag")
-			w.Header().Set("Retry-After", "1")
-			p := problemOf(err)
-			s.write(ctx, w, wire.ProblemType, p.Status, p)
-			return
-		}
-	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
 	_, _ = w.Write(buf.Bytes()) // no reply is possible if the client is gone
