@@ -36,14 +36,14 @@ type view struct {
 }
 
 func (s *Server) live(w http.ResponseWriter, r *request) error {
-	if s.cfg.Live == nil {
+	if s.cfg.Engine == nil {
 		return unsupported("this server has no live data")
 	}
 	v := view{r.oneOrAll(), r.operator}
 	if r.Method != http.MethodHead && accepts(r.Request, eventStreamType) {
 		return s.streamLive(w, r, v)
 	}
-	sample, err := s.samples.take(r, s.cfg.Live)
+	sample, err := s.samples.take(r, s.cfg.Engine.Live)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
 	r.out.endless()
 	var last *liveSample
 	for begun := false; ; begun = true {
-		sample, err := s.samples.take(r, s.cfg.Live)
+		sample, err := s.samples.take(r, s.cfg.Engine.Live)
 		if err == nil {
 			err = s.revalidate(&r.caller)
 		}
