@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,7 +35,7 @@ var began = make(chan string, 2)
 // stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	t.Helper()
-	got, err := node.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+	got, err := engine.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -55,7 +56,7 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 }
 
 // withHandlers lets all namespaces have tasks with kinds.
-func withHandlers(c *api.Config) { c.Handles = func(string) bool { return true } }
+func withHandlers(c *api.Config) { c.Engine = servertest.Engine{} }
 
 // quick has the default number of attempts and short pauses.
 var quick = client.RetryPolicy{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}

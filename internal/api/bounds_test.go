@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -252,10 +253,10 @@ func TestHandlersThatWaitForTheStoreKeepNoOthersOut(t *testing.T) {
 			b := &busy{disk: make(chan struct{})}
 			s := serveBusy(t, b, func(c *api.Config) {
 				c.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-b.disk })
-				c.Backup = func(_ context.Context, w io.Writer) error {
+				c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 					_, err := io.WriteString(w, "backup")
 					return err
-				}
+				}}
 			})
 			s.do("POST", "/v1/tasks", named("a")).want(201, nil)
 			var waiting sync.WaitGroup
@@ -282,14 +283,14 @@ func TestViewersShareASampleOfLiveData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var taken atomic.Int64
 		s := serve(t, func(c *api.Config) {
-			c.Live = func() wire.Live {
+			c.Engine = servertest.Engine{OnLive: func() wire.Live {
 				taken.Add(1)
 				l := wire.Live{At: "2030-01-01T00:00:00Z", Running: 7, Destinations: []wire.LiveDestination{}}
 				for _, n := range []string{"acme", "other"} {
 					l.Queues = append(l.Queues, wire.LiveQueue{Namespace: n, Queue: "q", Running: 1})
 				}
 				return l
-			}
+			}}
 		})
 		s.namespace("acme")
 		operator, tenant := s.token("*", settings.ScopeRead), s.token("acme", settings.ScopeRead)
@@ -402,9 +403,9 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, func(c *api.Config) {
 		c.Now = func() time.Time { return now }
-		c.Live = func() wire.Live {
+		c.Engine = servertest.Engine{OnLive: func() wire.Live {
 			return wire.Live{At: wire.FormatTime(now), Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{}}
-		}
+		}}
 	})
 	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
 		var l wire.Live

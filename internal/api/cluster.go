@@ -102,11 +102,12 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
-	if s.cfg.Examine == nil {
+	engine := s.cfg.Engine
+	if engine == nil || engine.Examine() == nil {
 		return unsupported("the store of this server is in memory: there is nothing to examine")
 	}
 	x := wire.Examination{Findings: []wire.Finding{}}
-	x.Findings = append(x.Findings, s.cfg.Examine(r.Context())...)
+	x.Findings = append(x.Findings, engine.Examine()(r.Context())...)
 	return s.reply(w, r, http.StatusOK, x)
 }
 

@@ -172,8 +172,8 @@ func (s *Server) sampleDue(r *request, q dueQuery) (*wire.Due, error) {
 	if exact < read.End() {
 		shown.ExactUntil = showTime(counts.Exact)
 	}
-	if q.operator && s.cfg.Near != nil {
-		timers, until := s.cfg.Near()
+	if q.operator && s.cfg.Engine != nil {
+		timers, until := s.cfg.Engine.Near()
 		shown.Timers, shown.NearUntil = timers, showTime(until)
 	}
 	return shown, nil

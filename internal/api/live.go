@@ -25,7 +25,7 @@ type view struct {
 }
 
 func (s *Server) live(w http.ResponseWriter, r *request) error {
-	if s.cfg.Live == nil {
+	if s.cfg.Engine == nil {
 		return unsupported("this server has no live data")
 	}
 	v := view{r.oneOrAll(), r.operator}
@@ -56,7 +56,7 @@ func (s *Server) writeLive(w io.Writer, body []byte) {
 // of samples does not grow with the number of viewers.
 func (s *Server) sampleLive(r *request) (*liveSample, error) {
 	return s.samples.take(r.Context(), struct{}{}, func() (*liveSample, error) {
-		return &liveSample{at: time.Now(), live: s.cfg.Live()}, nil
+		return &liveSample{at: time.Now(), live: s.cfg.Engine.Live()}, nil
 	})
 }
 

@@ -32,6 +32,38 @@ type Store interface {
 	Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error)
 }
 
+// Engine is the node behind the API, apart from its store.
+type Engine interface {
+	// Live returns the activity in all namespaces.
+	Live() wire.Live
+	// History returns the figures of a namespace, in the steps that begin at a
+	// time or later. The empty namespace means all of them.
+	History(namespace string, from task.Millis) wire.History
+	// RecentAttempts returns recent attempts, the latest first. If detailed is
+	// set, their errors can contain addresses of the internal network.
+	RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList
+	// Near returns the number of timers on the timing wheel, and the time until
+	// which waiting tasks are read into memory.
+	Near() (timers int, until task.Millis)
+	// WaitsFor returns why a task does not start, or nil if it need not start
+	// yet. It must return quickly.
+	WaitsFor(*task.Task) *wire.WaitsFor
+	// Handles reports whether this process has handlers for a namespace. If it
+	// has none, the namespace needs the setting Kinds for tasks with a kind.
+	Handles(namespace string) bool
+
+	// Backup returns the function that writes a backup of the store, or nil if
+	// the store has none. Several calls may run at once.
+	Backup() func(context.Context, io.Writer) error
+	// Examine returns the function that examines the disk or the servers of the
+	// store, or nil if it has neither.
+	Examine() func(context.Context) []wire.Finding
+	// Egress returns the function that reports whether tasks may call a URL, or
+	// nil if nothing here knows that. The function returns an empty Host if no
+	// task may have the URL. It may wait for a resolver.
+	Egress() func(ctx context.Context, url string) wire.Egress
+}
+
 // Config has the operator's settings of the API and its connections to other
 // parts of the server. The zero Config works on loopback.
 //
@@ -87,40 +119,13 @@ type Config struct {
 	// Trace returns the span of a request as a W3C traceparent, or "". Tasks keep
 	// it. Default: the traceparent header.
 	Trace func(context.Context) string
-	// Backup writes a backup of the store. Several calls may run at once. Default:
-	// the route replies 501.
-	Backup func(context.Context, io.Writer) error
-	// Examine examines the disk or the servers of the store. Default: the route replies 501.
-	Examine func(context.Context) []wire.Finding
-	// WaitsFor returns why a task does not start, or nil if it need not start yet.
-	// It must return quickly. Default: nil for all tasks.
-	WaitsFor func(*task.Task) *wire.WaitsFor
-	// Handles reports whether a program with this server has handlers for a
-	// namespace. Default: a namespace needs the setting Kinds for tasks with a kind.
-	Handles func(namespace string) bool
+	// Engine is the node behind the API. Default: none. Then routes that need it
+	// reply 501, no reply shows why a task waits, and no process has handlers.
+	Engine Engine
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
 	// Page serves the web page below /ui/. Default: there is no page.
 	Page http.Handler
-	// Live returns the activity of the server in all namespaces. Default: the
-	// route replies 501.
-	Live func() wire.Live
-	// History returns the figures of a namespace, in the steps that begin at a time
-	// or later. The empty
-	// namespace means all of them. Default: the route replies 501.
-	History func(namespace string, from task.Millis) wire.History
-	// Attempts returns recent attempts, the latest first. If detailed is set, their
-	// errors can contain addresses of the internal network. Default: the route
-	// replies 501.
-	Attempts func(f activity.Filter, detailed bool) wire.AttemptList
-	// Near returns the number of timers on the timing wheel of this server, and the
-	// time until which waiting tasks are read into memory. Default: replies have
-	// neither.
-	Near func() (timers int, until task.Millis)
-	// Egress reports whether tasks may call a URL. It returns an empty Host if no
-	// task may have the URL. It may wait for a resolver. Default: the route
-	// replies 501.
-	Egress func(ctx context.Context, url string) wire.Egress
 }
 
 func (c Config) withDefaults() Config {
@@ -137,12 +142,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Trusted == nil {
 		c.Trusted = c.Now
-	}
-	if c.WaitsFor == nil {
-		c.WaitsFor = func(*task.Task) *wire.WaitsFor { return nil }
-	}
-	if c.Handles == nil {
-		c.Handles = func(string) bool { return false }
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -35,7 +36,7 @@ func newMoveTest(t *testing.T) *moveTest {
 
 func (m *moveTest) serve() (*session, *memstore.Store) {
 	store := memstore.New(memstore.Config{})
-	server := httptest.NewServer(api.New(api.Config{Handles: func(string) bool { return true }, Log: slog.New(slog.DiscardHandler)}, store))
+	server := httptest.NewServer(api.New(api.Config{Engine: servertest.Engine{}, Log: slog.New(slog.DiscardHandler)}, store))
 	m.Cleanup(func() {
 		server.Close()
 		store.Close()

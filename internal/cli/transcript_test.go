@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/medium"
-	"github.com/foliot/foliot/internal/medium/memory"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/memory"
 )
 
 // A transcript is a file in testdata with the commands and output of a session:
@@ -67,12 +67,12 @@ type session struct {
 func newSession(t *testing.T) *session {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	n, err := node.Open(t.Context(), memory.Medium{}, medium.Config{Logger: log})
+	n, err := engine.Open(t.Context(), memory.Medium{}, engine.StoreConfig{Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Connect(node.Config{})
-	srv := httptest.NewServer(api.New(api.Config{Log: log, WaitsFor: n.WaitsFor, Handles: func(string) bool { return true }}, n.Store))
+	n.Connect(dispatch.Config{Handlers: 1}, nil, nil)
+	srv := httptest.NewServer(api.New(api.Config{Log: log, Engine: n}, n.Store))
 	t.Cleanup(func() {
 		srv.Close()
 		if err := n.Close(); err != nil {

@@ -1,3 +1,4 @@
+// Package directory keeps tasks in a directory of this machine.
 package directory
 
 import (
@@ -6,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -18,17 +19,17 @@ type Medium struct{ Path string }
 // Open opens the directory, and creates it if it does not exist. Open removes
 // all lost leases. None can be lost later, because no other process can hold
 // one.
-func (m Medium) Open(_ context.Context, c medium.Config) (*medium.Opened, error) {
+func (m Medium) Open(_ context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	s, err := pebblestore.Open(m.Path, pebblestore.Config{
 		Policy: c.Keep, AuditKeep: c.AuditKeep, OnSync: c.OnSync, OnReap: c.OnReap, OnFatal: c.OnFatal, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &medium.Opened{
-		Store: s, Now: time.Now,
-		Backup:  func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) },
-		Examine: func(context.Context) []wire.Finding { return examine(s) },
+	return &engine.Opened{
+		Store: s, Clock: time.Now,
+		Copy:    func(ctx context.Context, w io.Writer) error { return backup(ctx, s, w) },
+		Inspect: func(context.Context) []wire.Finding { return examine(s) },
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package node
+package engine_test
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/medium"
-	"github.com/foliot/foliot/internal/medium/directory"
-	"github.com/foliot/foliot/internal/medium/memory"
-	"github.com/foliot/foliot/internal/medium/redis"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/directory"
+	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/engine/redis"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -53,14 +53,21 @@ func (s *starts) after(t time.Time) (all, late int) {
 	return len(s.at), late
 }
 
-// runNode runs a node until the test ends.
-func runNode(t *testing.T, m medium.Medium, s *starts) *Node {
+// open opens a node.
+func open(t *testing.T, m engine.Medium) *engine.Node {
 	t.Helper()
-	n, err := Open(t.Context(), m, medium.Config{Logger: slog.New(slog.DiscardHandler)})
+	n, err := engine.Open(t.Context(), m, engine.StoreConfig{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Connect(Config{Deliver: s.deliver, Dispatch: dispatch.Config{Grace: time.Second}})
+	return n
+}
+
+// runNode runs a node until the test ends.
+func runNode(t *testing.T, m engine.Medium, s *starts) *engine.Node {
+	t.Helper()
+	n := open(t, m)
+	n.Connect(dispatch.Config{Grace: time.Second}, s.deliver, nil)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { n.Maintain(ctx) })
@@ -77,7 +84,7 @@ func runNode(t *testing.T, m medium.Medium, s *starts) *Node {
 }
 
 // redisNode returns the medium of one of the nodes that share a Redis.
-func redisNode(name, addr string) medium.Medium {
+func redisNode(name, addr string) engine.Medium {
 	c := redisstore.Config{Node: name, Shards: 16}
 	c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
 	return redis.Medium{Config: c}
@@ -85,7 +92,7 @@ func redisNode(name, addr string) medium.Medium {
 
 // fill keeps creating tasks that are due at once until stop is called. number
 // counts them.
-func fill(t *testing.T, n *Node, namespace string) (number *atomic.Int64, stop func()) {
+func fill(t *testing.T, n *engine.Node, namespace string) (number *atomic.Int64, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var filling sync.WaitGroup
 	number = &atomic.Int64{}
@@ -110,7 +117,7 @@ func fill(t *testing.T, n *Node, namespace string) (number *atomic.Int64, stop f
 }
 
 // configure applies an edit.
-func configure(t *testing.T, n *Node, e settings.Edit) (unconfirmed []string) {
+func configure(t *testing.T, n *engine.Node, e settings.Edit) (unconfirmed []string) {
 	t.Helper()
 	replies, err := n.Store.Configure(t.Context(), task.FloorMillis(n.Now()), []settings.Edit{e})
 	if err != nil || replies[0].Err != nil {
@@ -127,25 +134,25 @@ func TestAfterTheReplyToAPauseOrASuspensionNoTaskStartsOnAnyNode(t *testing.T) {
 	pause := func(paused bool) settings.Edit {
 		return settings.PauseQueue{Namespace: tenant, Name: task.DefaultQueue, Paused: paused}
 	}
-	for name, open := range map[string]func(*testing.T, *starts) []*Node{
-		"memory": func(t *testing.T, s *starts) []*Node { return []*Node{runNode(t, memory.Medium{}, s)} },
-		"directory": func(t *testing.T, s *starts) []*Node {
-			return []*Node{runNode(t, directory.Medium{Path: t.TempDir()}, s)}
+	for name, nodesOf := range map[string]func(*testing.T, *starts) []*engine.Node{
+		"memory": func(t *testing.T, s *starts) []*engine.Node { return []*engine.Node{runNode(t, memory.Medium{}, s)} },
+		"directory": func(t *testing.T, s *starts) []*engine.Node {
+			return []*engine.Node{runNode(t, directory.Medium{Path: t.TempDir()}, s)}
 		},
-		"three nodes on Redis": func(t *testing.T, s *starts) (all []*Node) {
+		"three nodes on Redis": func(t *testing.T, s *starts) (all []*engine.Node) {
 			addr := redistest.New(t).Addr
 			for _, name := range []string{"a", "b", "c"} {
 				all = append(all, runNode(t, redisNode(name, addr), s))
 			}
 			redistest.Until(t, "each node owns shards", func() bool {
-				return !slices.ContainsFunc(all, func(n *Node) bool { return n.Store.Standing().Owned == 0 })
+				return !slices.ContainsFunc(all, func(n *engine.Node) bool { return n.Store.Standing().Owned == 0 })
 			})
 			return all
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &starts{}
-			nodes := open(t, s)
+			nodes := nodesOf(t, s)
 			configure(t, nodes[0], settings.PutNamespace{Settings: namespace})
 			created, stop := fill(t, nodes[len(nodes)-1], tenant)
 			defer stop()

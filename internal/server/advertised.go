@@ -6,18 +6,8 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/foliot/foliot/internal/buildinfo"
-	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/webhook"
 )
-
-// withAddress adds the version and the addresses of this server to the options of
-// the Redis store.
-func (s *Server) withAddress(c *redisstore.Config) *redisstore.Config {
-	c.Version, c.Address = buildinfo.Version(), advertised(s.listener.Addr())
-	c.APIs = func() []string { return apisOf(s.listener.Addr()) }
-	return c
-}
 
 // advertised returns the address at which other machines reach a listener, as
 // far as the listener shows it. If it listens on all addresses, the host is the

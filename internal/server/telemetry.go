@@ -1,10 +1,11 @@
-package service
+package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -14,52 +15,64 @@ import (
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// newMetrics returns the metrics of a service. It can be called before the
-// store is open.
-func (s *Service) newMetrics() *metrics.Metrics {
+// newMetrics returns the metrics of a server. It can be called before the store
+// is open.
+func (s *Server) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  buildinfo.Version(),
 		Logger:   s.log,
 		Unsynced: s.cfg.Dir == "",
-		Settings: func() *settings.Settings { return s.Store.Standing().Settings },
+		Settings: func() *settings.Settings { return s.Node.Store.Standing().Settings },
 	})
 }
 
 // settled is called for each attempt after its settlement and after the node has
 // recorded it.
-func (s *Service) settled(e dispatch.Event) {
+func (s *Server) settled(e dispatch.Event) {
 	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address
 		s.sparse.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail)
 	}
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
-// sources returns the functions that provide values for the metrics of an open
-// service.
-func (s *Service) sources() metrics.Sources {
+// reaped counts the tasks whose lost leases the store removed, and the deaths
+// among them. A directory removes such leases only when it is opened.
+func (s *Server) reaped(left []*task.Task) {
+	if s.cfg.Dir != "" {
+		s.metrics.Reclaimed(len(left))
+	}
+	s.metrics.Died(left)
+}
+
+// sources returns the functions that provide values for the metrics of a server
+// whose node is connected.
+func (s *Server) sources() metrics.Sources {
 	from := metrics.Sources{
-		Counts: s.Store.Counts,
-		Index:  s.Store,
-		Now:    s.Now,
+		Counts: s.Node.Store.Counts,
+		Index:  s.Node.Store,
+		Now:    s.Node.Now,
 		Dispatch: func() metrics.Dispatch {
-			d := s.Stats()
+			d := s.Node.Stats()
 			return metrics.Dispatch{
-				Running: d.Running, Slots: s.cfg.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
+				Running: d.Running, Slots: s.cfg.Dispatch.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
 				Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
 				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
 			}
 		},
-		Breakers:    func() int { return s.Stats().Breakers },
-		Connections: s.cfg.Connections,
-		Certificate: s.cfg.Certificate,
+		Breakers:    func() int { return s.Node.Stats().Breakers },
+		Connections: func() int { return s.http.Connections() },
+	}
+	if s.certs != nil {
+		from.Certificate = s.certs.State
 	}
 	if s.cfg.Dir != "" {
 		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
 	}
-	if _, shared := s.Store.(store.Cluster); shared {
-		from.Standing = s.Store.Standing
+	if _, shared := s.Node.Store.(store.Cluster); shared {
+		from.Standing = s.Node.Store.Standing
 	}
 	if s.tracer != nil {
 		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }
@@ -96,11 +109,19 @@ func diskUsage(dir string) (metrics.Disk, error) {
 	return d, nil
 }
 
-// closeTracer exports the last spans within the time limit of the tracer. If
-// that fails, it only logs the error: the exit must not fail because spans are
-// lost.
-func (s *Service) closeTracer() {
-	if err := s.tracer.Close(context.Background()); err != nil {
-		s.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)
+// otlpHeaders is OpenTelemetry's own variable for the headers that a collector
+// requires, such as a key. It is not a flag, so that no list of processes and
+// no printed configuration contains it.
+const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
+// newTracer returns a tracer, or nil if c names no collector.
+func newTracer(c tracing.Config, log *slog.Logger) (_ *tracing.Tracer, err error) {
+	if c.Endpoint == "" {
+		return nil, nil
 	}
+	if c.Headers, err = tracing.ParseHeaders(os.Getenv(otlpHeaders)); err != nil {
+		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
+	}
+	c.Version, c.Logger = buildinfo.Version(), log
+	return tracing.New(c)
 }

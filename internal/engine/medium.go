@@ -1,4 +1,4 @@
-package medium
+package engine
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 type Medium interface {
 	// Open opens the store. If the medium is not ready, Open waits for it until
 	// ctx ends.
-	Open(ctx context.Context, c Config) (*Opened, error)
+	Open(ctx context.Context, c StoreConfig) (*Opened, error)
 }
 
-// Config holds the settings of all media.
-type Config struct {
+// StoreConfig holds the settings that all media have.
+type StoreConfig struct {
 	Keep      task.Policy   // how long ended tasks are kept
-	AuditKeep time.Duration // how long entries of the audit log are kept
+	AuditKeep time.Duration // how long entries of the audit log, and records of ended tokens, are kept
 
 	// OnReap is called with tasks after their lost leases were removed. Open
 	// can call it too.
@@ -36,17 +36,23 @@ type Config struct {
 type Opened struct {
 	Store store.Store
 
-	// Now reads the clock that decides when tasks are due. Latest returns the
-	// latest time that the clock can have, for times that count from a request.
-	// Trusted returns the time for decisions that cannot be undone. If Latest
-	// or Trusted is nil, the node derives it from Now.
-	Now, Latest, Trusted func() time.Time
+	// Clock reads the clock that decides when tasks are due. Node.Now calls it.
+	Clock func() time.Time
+	// Latest reads the same clock for times that count from a request, such as
+	// a delay. If the clocks of servers differ, or a clock is not known exactly,
+	// it returns the latest possible time, so that no delay is shortened. If a
+	// medium leaves it nil, the node uses Clock.
+	Latest func() time.Time
+	// Trusted is the time for decisions that cannot be undone, such as expiry;
+	// see package trustedclock. If a medium leaves it nil, the node derives it
+	// from Clock.
+	Trusted func() time.Time
 
 	// ReapEvery and Gather have the meaning that dispatch.Config gives them.
 	ReapEvery, Gather time.Duration
 
-	Backup  func(context.Context, io.Writer) error // copies the store; nil if it has no files
-	Examine func(context.Context) []wire.Finding   // examines the disk or the servers of the store; nil if it has neither
+	Copy    func(context.Context, io.Writer) error // writes a backup of the store; nil if it has no files
+	Inspect func(context.Context) []wire.Finding   // examines the disk or the servers of the store; nil if it has neither
 	Join    func()                                 // makes this process run tasks of a shared store; nil if it runs them without Join
 	Release func()                                 // leaves the tasks that this process has not started to other processes; nil if the store is not shared
 }

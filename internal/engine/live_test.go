@@ -1,15 +1,17 @@
-package service
+package engine_test
 
 import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine/directory"
+	"github.com/foliot/foliot/internal/engine/memory"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -17,11 +19,8 @@ import (
 )
 
 func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
-	n, err := Open(t.Context(), Config{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Store.Close()
+	n := open(t, directory.Medium{Path: t.TempDir()})
+	defer n.Close()
 	backup := n.Backup()
 	reader, writer := io.Pipe()
 	first := make(chan error)
@@ -42,11 +41,8 @@ func TestASecondBackupAtTheSameTimeIsRefused(t *testing.T) {
 
 func TestLiveDataHasHeldQueuesWithoutOverdueTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, err := Open(t.Context(), Config{Collector: func() []string { return nil }, Slots: 4}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.Connect(t.Context(), nil)
+		n := open(t, memory.Medium{})
+		n.Connect(dispatch.Config{Slots: 4}, receive, nil)
 		defer n.Close()
 		now := task.FloorMillis(time.Now())
 		if _, err := n.Store.Configure(t.Context(), now, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "mails", Paused: true}}); err != nil {

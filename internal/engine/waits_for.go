@@ -1,4 +1,4 @@
-package node
+package engine
 
 import (
 	"fmt"
@@ -41,8 +41,8 @@ func namespaceOf(t *task.Task) string   { return t.Namespace }
 func queueOf(t *task.Task) string       { return t.Queue }
 func destinationOf(t *task.Task) string { return t.Request.Destination }
 
-// WaitsFor returns why a task does not start. It returns nil if the task is not
-// scheduled, or if it is not due and no setting holds it.
+// WaitsFor implements api.Engine. It returns nil if the task is not scheduled,
+// or if it is not due and no setting holds it.
 func (n *Node) WaitsFor(t *task.Task) *wire.WaitsFor {
 	if t.State != task.Scheduled {
 		return nil

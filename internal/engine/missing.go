@@ -1,4 +1,4 @@
-package node
+package engine
 
 import (
 	"context"
@@ -14,6 +14,28 @@ const (
 	missingEvery = time.Minute     // the wait before each further call
 )
 
+// runs reports whether this node runs tasks of a namespace and a kind. The empty
+// kind stands for requests.
+func (n *Node) runs(namespace, kind string) bool {
+	if kind == "" {
+		return n.dispatchConfig.Slots >= 0
+	}
+	_, runs := n.dispatchConfig.Kinds[kind]
+	return runs && n.serves(namespace)
+}
+
+// serves reports whether the handlers of this node, if it has any, run tasks of
+// a namespace.
+func (n *Node) serves(namespace string) bool {
+	of := n.dispatchConfig.KindsOf
+	return of == "" || of == namespace
+}
+
+// Handles implements api.Engine.
+func (n *Node) Handles(namespace string) bool {
+	return n.dispatchConfig.Handlers > 0 && n.serves(namespace)
+}
+
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
 // node, but no handler. The empty kind stands for requests. others has the
 // namespaces with due tasks of a kind, if the handlers do not run their tasks.
@@ -21,8 +43,8 @@ func (n *Node) Missing() (kinds, others []string) {
 	found, of := map[string]bool{}, map[string]bool{}
 	for _, d := range n.dispatch.Destinations() {
 		switch kind := task.KindOf(d.Host); {
-		case d.Overdue == 0 || n.Runs(d.Namespace, kind):
-		case kind == "" || n.Handles(d.Namespace):
+		case d.Overdue == 0 || n.runs(d.Namespace, kind):
+		case kind == "" || n.serves(d.Namespace):
 			found[kind] = true
 		default:
 			of[d.Namespace] = true
@@ -44,7 +66,7 @@ func (n *Node) watchMissing(ctx context.Context) {
 		kinds, others := n.Missing()
 		for _, namespace := range others {
 			if !loggedOther[namespace] {
-				n.log.Warn("due tasks with a kind wait because this process, which owns them, runs the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
+				n.Log().Warn("due tasks with a kind wait because this process, which owns them, runs the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
 			}
 			loggedOther[namespace] = true
 		}
@@ -53,9 +75,9 @@ func (n *Node) watchMissing(ctx context.Context) {
 			case logged[kind]:
 				continue
 			case kind == "":
-				n.log.Warn("due tasks with a URL wait because this process, which owns them, sends no requests: set Options.URLs in each process of the store, keep the tasks in a store of their own, or cancel them")
+				n.Log().Warn("due tasks with a URL wait because this process, which owns them, sends no requests: set Options.URLs in each process of the store, keep the tasks in a store of their own, or cancel them")
 			default:
-				n.log.Warn("due tasks wait because this process, which owns them, has no handler for their kind: handle the kind in each process of the store, or cancel the tasks", "kind", kind)
+				n.Log().Warn("due tasks wait because this process, which owns them, has no handler for their kind: handle the kind in each process of the store, or cancel the tasks", "kind", kind)
 			}
 			logged[kind] = true
 		}

@@ -1,3 +1,6 @@
+// Package servertest has helpers for tests of servers: certificates, a log on
+// which a test can wait, a receiver that delays its replies, and a node for the
+// API.
 package servertest
 
 import (

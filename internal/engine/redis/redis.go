@@ -1,3 +1,4 @@
+// Package redis keeps tasks in a Redis or Valkey, for many nodes.
 package redis
 
 import (
@@ -6,7 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
-	"github.com/foliot/foliot/internal/medium"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/wire"
@@ -28,26 +29,20 @@ const (
 )
 
 // Medium is a Redis or Valkey that several processes share. Open sets the
-// fields of Config that medium.Config has too.
+// version in Config, and the fields that engine.StoreConfig has too.
 type Medium struct{ Config redisstore.Config }
 
-// Embedded returns the Medium of a program that embeds Foliot. The caller must
-// still set the servers in its Config. address shows operators where the
-// program runs.
-func Embedded(address string) Medium {
-	return Medium{redisstore.Config{Address: address, Version: buildinfo.Version(), Embedded: true}}
-}
-
-// Open opens the store. Opened.Now reads the clock of the servers.
-func (m Medium) Open(ctx context.Context, c medium.Config) (*medium.Opened, error) {
+// Open opens the store. Opened.Clock reads the clock of the servers.
+func (m Medium) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {
+	m.Config.Version = buildinfo.Version()
 	m.Config.Policy, m.Config.AuditKeep, m.Config.Logger, m.Config.OnReap = c.Keep, c.AuditKeep, c.Logger, c.OnReap
 	s, err := redisstore.Open(ctx, m.Config)
 	if err != nil {
 		return nil, err
 	}
-	opened := &medium.Opened{
-		Store: s, Now: s.Now, Latest: s.Latest, Trusted: s.Trusted, ReapEvery: reapEvery, Gather: gather,
-		Examine: func(ctx context.Context) []wire.Finding { return examine(ctx, s, m.Config) },
+	opened := &engine.Opened{
+		Store: s, Clock: s.Now, Latest: s.Latest, Trusted: s.Trusted, ReapEvery: reapEvery, Gather: gather,
+		Inspect: func(ctx context.Context) []wire.Finding { return examine(ctx, s, m.Config) },
 		Release: s.Release,
 	}
 	if m.Config.Embedded {

@@ -1,17 +1,15 @@
-package service
+package engine_test
 
 import (
 	"context"
-	"encoding/json"
-	"log/slog"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/memory"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -76,16 +74,12 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n, err := Open(t.Context(), Config{Collector: func() []string { return nil }, Slots: 4}, slog.New(slog.DiscardHandler))
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := open(t, memory.Medium{})
 				defer n.Close()
-				n.Connect(t.Context(), nil)
 				if c.url == "elsewhere" {
 					n.Store = elsewhere{n.Store}
 				}
-				n.Node.Connect(node.Config{Dispatch: c.config, Deliver: receive})
+				n.Connect(c.config, receive, nil)
 				now := task.CeilMillis(time.Now())
 				for i, name := range []string{"first", "second", "later"} {
 					spec := task.DefaultSpec()
@@ -147,18 +141,14 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 	}
 }
 
-// waitsFor returns the reason that the API shows.
-func waitsFor(t *testing.T, n *Service, name string) *wire.WaitsFor {
+// waitsFor returns the reason why a task does not start.
+func waitsFor(t *testing.T, n *engine.Node, name string) *wire.WaitsFor {
 	t.Helper()
-	w := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/tasks/"+name, nil)
-	r.Host = "localhost"
-	n.API.ServeHTTP(w, r)
-	var shown wire.Task
-	if err := json.Unmarshal(w.Body.Bytes(), &shown); err != nil || w.Code != 200 {
-		t.Fatalf("%d, %v: %s", w.Code, err, w.Body)
+	got, err := n.Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return shown.WaitsFor
+	return n.WaitsFor(got)
 }
 
 // lose puts due tasks into quarantine: their leases are lost, again and again.
