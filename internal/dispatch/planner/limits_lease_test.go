@@ -54,7 +54,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		claiming, running := make([][]*Pick, 3), make([][]*Pick, 3)
 		for i := range planners {
 			pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 100, Shared: true})
-					pl.Configure(noon, settings.NewSettings(q))
+			pl.Configure(noon, settings.NewSettings(q))
 			planners[i] = pl
 		}
 		var flights []*flight
