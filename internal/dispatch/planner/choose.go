@@ -198,7 +198,9 @@ func (c *chooser) putQueue(q *queue, g gate) {
 	if need.slots[share] != never {
 		need.slots[share] = int32(q.running)
 	}
-	c.quarantine.put(q, g.routine && q.quarantined())
+	if stands := g.routine && q.quarantined(); stands || q.quarantineNode.inTree {
+		c.quarantine.put(q, stands)
+	}
 	n := q.namespace
 	n.queues.put(&q.node, q.rank(), need)
 	c.startable.put(&n.node, n.rank(), n.cost())

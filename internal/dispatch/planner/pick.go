@@ -86,7 +86,7 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 		p.probe, d.breaker.probe = pl.choose.picks, pl.choose.picks
 		pl.markAll(&d.update)
 	}
-	pl.markAttempt(l)
+	pl.markAttempt(l, true)
 	return p
 }
 
@@ -97,6 +97,7 @@ func (pl *Planner) Begin(p *Pick) {
 	l := p.lane
 	if l.quarantined() {
 		pl.choose.quarantine.begin(p.Key, pl.monotonic)
+		pl.markQueue(l.queue)
 	}
 	switch {
 	case l.urgent():
@@ -148,7 +149,7 @@ func (pl *Planner) Release(p *Pick, e Evidence, cause *task.Outcome) {
 	if pl.limits.attempted(d, p, e, pl.monotonic, cause) {
 		pl.reopen(d)
 	}
-	pl.markAttempt(l)
+	pl.markAttempt(l, false)
 	pl.slotFreed = true
 }
 

@@ -63,8 +63,8 @@ func (pl *Planner) markQueue(q *queue) {
 
 // markAttempt marks l after it has started or ended an attempt, and the lanes
 // that share a limit per destination with l.
-func (pl *Planner) markAttempt(l *lane) {
-	pl.mark(l, true)
+func (pl *Planner) markAttempt(l *lane, started bool) {
+	pl.mark(l, started)
 	if l.queue.settings.PerDestination > 0 {
 		for _, other := range l.queueDestination.lanes {
 			pl.mark(other, false)
@@ -159,18 +159,21 @@ func (l *lane) stale() bool { return l.destination.update.left > 0 || l.queue.up
 // they need, and their wake-ups. It is the only place where one core gets what
 // another has decided.
 func (pl *Planner) settle(now task.Millis) {
-	for _, l := range pl.lanesChanged {
+	if len(pl.lanesChanged)+len(pl.queuesChanged) == 0 {
+		return
+	}
+	for i, l := range pl.lanesChanged {
+		pl.lanesChanged[i] = nil
 		if l.marked = false; !l.gone {
 			pl.settleLane(l, now)
 		}
 	}
-	for _, q := range pl.queuesChanged {
+	for i, q := range pl.queuesChanged {
+		pl.queuesChanged[i] = nil
 		if q.marked = false; !q.gone {
 			pl.settleQueue(q, now)
 		}
 	}
-	clear(pl.lanesChanged)
-	clear(pl.queuesChanged)
 	pl.lanesChanged, pl.queuesChanged = pl.lanesChanged[:0], pl.queuesChanged[:0]
 	if pl.slotFreed {
 		pl.slotFreed = false
