@@ -93,6 +93,9 @@ const (
 // busy reports whether the first task of such a lane is due.
 func (s laneState) busy() bool { return s == ready || s == blocked }
 
+// busy reports whether the first task of l is due.
+func (l *lane) busy() bool { return l.state.busy() }
+
 // urgent reports whether l's tasks were run by hand.
 func (l *lane) urgent() bool { return l.name.Priority == task.RunNow }
 

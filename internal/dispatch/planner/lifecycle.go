@@ -88,13 +88,13 @@ func (pl *Planner) destinationOf(key destinationKey) *destination {
 func (pl *Planner) drop(l *lane) {
 	delete(pl.lanes, l.name)
 	l.gone = true
-	q, d, o := l.queue, l.destination, l.queueDestination
+	q, d, qd := l.queue, l.destination, l.queueDestination
 	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
 	d.lanes = without(d.lanes, l.inDestination, func(l *lane) *int { return &l.inDestination })
 	q.namespace.lanes = without(q.namespace.lanes, l.inNamespace, func(l *lane) *int { return &l.inNamespace })
-	o.lanes = slices.DeleteFunc(o.lanes, func(other *lane) bool { return other == l })
-	if len(o.lanes) == 0 {
-		pl.dropLease(o.lease)
+	qd.lanes = slices.DeleteFunc(qd.lanes, func(other *lane) bool { return other == l })
+	if len(qd.lanes) == 0 {
+		pl.dropLease(qd.lease)
 		delete(q.destinations, l.name.Destination)
 	}
 	pl.filled(&q.update, l.inQueue)

@@ -66,8 +66,8 @@ func (l *lane) blocks(most int, now time.Duration) (by Limit, until time.Duratio
 	if by, until = l.destination.blocks(l, now); by != NoLimit {
 		return by, until
 	}
-	switch limit, o := l.queue.settings.PerDestination, l.queueDestination; {
-	case limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(now)):
+	switch limit, qd := l.queue.settings.PerDestination, l.queueDestination; {
+	case limit > 0 && (qd.running >= limit || qd.lease != nil && qd.lease.full(now)):
 		return LimitPerDestination, 0
 	case l.running >= most:
 		return LimitSlots, 0

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -222,7 +223,7 @@ func (l *LimitLease) inUse() bool {
 func (l *LimitLease) needsPermits(now time.Duration) bool {
 	soon := l.foreseen > now
 	if l.destination != nil {
-		return l.destination.running >= l.held && l.held < l.limit() && (soon || l.destination.waits())
+		return l.destination.running >= l.held && l.held < l.limit() && (soon || slices.ContainsFunc(l.destination.lanes, (*lane).busy))
 	}
 	q := l.queue
 	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.needsToken())

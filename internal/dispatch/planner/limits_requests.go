@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -23,7 +22,7 @@ func (l *limits) requestNow(lease *LimitLease) {
 // become limited, none if it is no longer limited. Permits of a limit that was
 // removed are held until their lease ends. If the limit may have changed, the
 // lease asks again.
-func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destination string, o *queueDestination) *LimitLease {
+func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destination string, qd *queueDestination) *LimitLease {
 	switch {
 	case !limited || !pl.limits.shared:
 		pl.dropLease(old)
@@ -32,7 +31,7 @@ func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destinati
 		pl.limits.requestNow(old)
 		return old
 	}
-	l := &LimitLease{scope: store.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: o, share: -1}
+	l := &LimitLease{scope: store.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: qd, share: -1}
 	l.wakeup.owner = l
 	return l
 }
@@ -40,13 +39,13 @@ func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destinati
 // leaseLimits gives q and its destinations the leases that the limits of q need.
 func (pl *Planner) leaseLimits(q *queue) {
 	q.lease = pl.renewLease(q.lease, q.settings.Concurrency > 0 || q.settings.Rate > 0, q, "", nil)
-	for destination, o := range q.destinations {
-		pl.leaseDestination(q, destination, o)
+	for destination, qd := range q.destinations {
+		pl.leaseDestination(q, destination, qd)
 	}
 }
 
-func (pl *Planner) leaseDestination(q *queue, destination string, o *queueDestination) {
-	o.lease = pl.renewLease(o.lease, q.settings.PerDestination > 0, q, destination, o)
+func (pl *Planner) leaseDestination(q *queue, destination string, qd *queueDestination) {
+	qd.lease = pl.renewLease(qd.lease, q.settings.PerDestination > 0, q, destination, qd)
 }
 
 // dropLease stops the wake-up of a lease, which can be nil.
@@ -67,8 +66,8 @@ func (pl *Planner) HintPermits(scopes []store.PermitScope) {
 		l := q.lease
 		if scope.Destination != "" {
 			l = nil
-			if o := q.destinations[scope.Destination]; o != nil {
-				l = o.lease
+			if qd := q.destinations[scope.Destination]; qd != nil {
+				l = qd.lease
 			}
 		}
 		if l != nil {
@@ -143,11 +142,6 @@ func (pl *Planner) costOf(l *LimitLease) cost {
 	return c
 }
 
-// waits reports whether a lane of o has a task that is due.
-func (o *queueDestination) waits() bool {
-	return slices.ContainsFunc(o.lanes, func(l *lane) bool { return l.state.busy() })
-}
-
 // dueSoon reports whether the first task of l, which is not due yet, is due
 // within requestAhead. If so, it records the expected work in the leases of l.
 func (l *lane) dueSoon(now task.Millis, monotonic time.Duration) bool {
@@ -190,7 +184,7 @@ func (pl *Planner) countStartable(l *LimitLease, now task.Millis) int {
 	switch {
 	case l.destination != nil:
 		for _, lane := range l.destination.lanes {
-			if by, _ := lane.destination.blocks(lane, pl.monotonic); lane.state.busy() && by == NoLimit && !count(lane) {
+			if by, _ := lane.destination.blocks(lane, pl.monotonic); lane.busy() && by == NoLimit && !count(lane) {
 				break
 			}
 		}
@@ -241,8 +235,8 @@ func (pl *Planner) Stop() {
 	pl.limits.stopping = true
 	for _, q := range pl.queues {
 		pl.markQueue(q)
-		for _, o := range q.destinations {
-			pl.considerRequest(o.lease)
+		for _, qd := range q.destinations {
+			pl.considerRequest(qd.lease)
 		}
 	}
 }

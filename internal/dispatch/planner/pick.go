@@ -121,8 +121,8 @@ func (p *Pick) reserved() *int {
 // other methods it can be called at any time, by any goroutine: see
 // LimitLease.until.
 func (p *Pick) Permitted(now time.Duration) bool {
-	q, o := p.shared[0], p.shared[1]
-	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
+	q, qd := p.shared[0], p.shared[1]
+	return (!p.permit || q.lives(now)) && (qd == nil || qd.lives(now))
 }
 
 // Covered reports whether the leases still allow p to begin. It must be called

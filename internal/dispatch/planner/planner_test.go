@@ -94,6 +94,7 @@ func (w *world) verify() {
 	}
 	if w.lossy == 0 {
 		w.verifyKnown()
+		w.verifyMarks()
 	}
 	s := &w.planner.choose.slots
 	if total != w.planner.window.total || running != len(w.picks) || running+s.free+s.freeHandlers() != s.all+s.handlers || s.free < 0 || s.freeHandlers() < 0 {
@@ -115,6 +116,33 @@ func (w *world) verifyKnown() {
 		l, p := w.planner.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
 		if l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.holds(l.name.Priority) {
 			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
+		}
+	}
+}
+
+// verifyMarks checks that each event has marked all that it changed: if all
+// lanes and queues are settled again, nothing changes.
+func (w *world) verifyMarks() {
+	places := func() (all []string) {
+		for _, l := range sorted(w.planner.lanes) {
+			all = append(all, fmt.Sprint(l.name, l.state, l.wakeup.Wall, l.node.inTree, l.node.rank, l.node.cost))
+		}
+		for _, q := range sorted(w.planner.queues) {
+			all = append(all, fmt.Sprint(q.key, q.wakeup.Wall, q.wakeup.Monotonic, q.node.inTree, q.node.rank, q.node.cost, q.quarantineNode.inTree))
+		}
+		return all
+	}
+	before := places()
+	for _, l := range w.planner.lanes {
+		w.planner.mark(l, false)
+	}
+	for _, q := range w.planner.queues {
+		w.planner.markQueue(q)
+	}
+	w.planner.settle(w.now)
+	for i, place := range places() {
+		if place != before[i] {
+			w.Fatalf("an event has not marked what it changed:\n%s\n%s", before[i], place)
 		}
 	}
 }

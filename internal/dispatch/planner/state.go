@@ -149,7 +149,7 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
 	case !q.hasReady(): // a node without permits requests none while no lane needs them
-		by, end := pl.waitsFor(q.lanes[slices.IndexFunc(q.lanes, func(l *lane) bool { return l.state.busy() })])
+		by, end := pl.waitsFor(q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)])
 		return by, pl.endAt(end, now)
 	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}
