@@ -137,7 +137,7 @@ var layers = []layer{
 		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
-		size:  "each pick reads lanes, queues, destinations, slots and limits, and each end of an attempt changes all of them: a cut would export all their fields",
+		size:  "its three cores (choose, window, limits) have no pointer to each other, but share lanes, queues and destinations: a cut would export all their fields",
 	},
 	{
 		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},

@@ -1,5 +1,7 @@
 package planner
 
+import "github.com/foliot/foliot/internal/task"
+
 // class is a class of receivers. It decides which slots an attempt can use.
 type class uint8
 
@@ -152,20 +154,80 @@ func (s *slots) cost(l *lane) cost {
 	return n
 }
 
-// take takes a slot for an attempt of a class.
-func (s *slots) take(c class) {
-	s.held[c]++
-	if c != handler {
+// take takes a slot for an attempt at d.
+func (s *slots) take(d *destination) {
+	s.held[d.class]++
+	if d.class != handler {
 		s.free--
+	}
+	s.countKind(d.kind, 1)
+}
+
+// give frees the slot of an attempt at d, whose class was of when it was taken.
+func (s *slots) give(d *destination, of class) {
+	s.held[of]--
+	if of != handler {
+		s.free++
+	}
+	s.countKind(d.kind, -1)
+}
+
+// countKind counts an attempt of k that has started (1) or ended (-1). k can be
+// nil.
+func (s *slots) countKind(k *kind, by int) {
+	if k == nil {
+		return
+	}
+	if k.running += by; k.atOnce == 0 {
+		return
+	}
+	s.full &^= k.bit
+	if k.running >= k.atOnce {
+		s.full |= k.bit
 	}
 }
 
-// give frees the slot of an attempt of a class.
-func (s *slots) give(c class) {
-	s.held[c]--
-	if c != handler {
-		s.free++
+// MaxLimitedKinds is the maximum number of kinds that can have a limit.
+const MaxLimitedKinds = 63
+
+// kind is the state of the handler of a kind. All namespaces share it.
+type kind struct {
+	atOnce  int // how many attempts may run at once; zero means no limit
+	running int // attempts that run now
+	// bit stands for the kind in cost.kinds. All kinds without a limit have the
+	// bit unlimited.
+	bit uint64
+}
+
+// unlimited is the bit of the kinds without a limit.
+const unlimited = 1 << MaxLimitedKinds
+
+// newKinds returns the kinds with a handler in this process. limits has the
+// limit of each kind, or zero.
+func newKinds(limits map[string]int) map[string]*kind {
+	kinds, bit := map[string]*kind{}, uint64(1)
+	for name, atOnce := range limits {
+		k := &kind{atOnce: atOnce, bit: unlimited}
+		if atOnce > 0 {
+			k.bit, bit = bit, bit<<1
+		}
+		kinds[name] = k
 	}
+	return kinds
+}
+
+// runs reports whether this process runs tasks to a destination: it sends requests,
+// or has a handler of the kind that runs tasks of the namespace. It returns the
+// kind if there is one.
+func (pl *Planner) runs(of destinationKey) (k *kind, runs bool) {
+	name := task.KindOf(of.destination)
+	if name == "" {
+		return nil, of.destination == "" || pl.choose.slots.all > 0
+	}
+	if k = pl.kinds[name]; k == nil || pl.config.KindsOf != "" && of.namespace != pl.config.KindsOf {
+		return &kind{bit: unlimited}, false // its lanes never start
+	}
+	return k, true
 }
 
 // Evidence is the information about a receiver that follows from the end of an

@@ -53,8 +53,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		planners := make([]*Planner, 3)
 		claiming, running := make([][]*Pick, 3), make([][]*Pick, 3)
 		for i := range planners {
-			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-			pl.config.Shared = true
+			pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 100, Shared: true})
 			pl.Configure(noon, settings.NewSettings(q))
 			planners[i] = pl
 		}
@@ -92,13 +91,13 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			case 7: // claims are answered
 				for _, p := range claiming[n] {
 					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
-						pl.Release(p, now, Nothing, nil)
+						pl.Release(p, Nothing, nil)
 						continue
 					}
 					expired := !pl.Covered(p)
 					pl.Begin(p)
 					if expired {
-						pl.Release(p, now, Unsent, nil)
+						pl.Release(p, Unsent, nil)
 						continue
 					}
 					starts = append(starts, start{p, monotonic})
@@ -113,7 +112,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						e = Unsent
 						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
 					}
-					pl.Release(p, now, e, nil)
+					pl.Release(p, e, nil)
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:
@@ -136,12 +135,13 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						break
 					}
 					if f.node == n && f.carried {
-						pl.Granted(f.lease, f.reply, f.sent, now)
+						pl.Granted(f.lease, f.reply, f.sent)
 						flights = slices.DeleteFunc(flights, func(g *flight) bool { return g == f })
 						break
 					}
 				}
 			}
+			pl.Settle(now)
 			sum := 0
 			for i, pl := range planners {
 				if s := leaseOf(pl); s != nil && s.lives(monotonic) {
@@ -181,42 +181,141 @@ func expiredAny(planners []*Planner, running [][]*Pick, monotonic time.Duration)
 	return false
 }
 
+// one is the planner of a node with one queue, with a rate that nodes share.
+type one struct {
+	*Planner
+	t     *testing.T
+	model *permittest.Model
+	made  int
+}
+
+func newOne(t *testing.T, rate float64, burst int) *one {
+	o := &one{Planner: New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 100, Shared: true}), t: t, model: permittest.NewModel(time.Second)}
+	o.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
+	o.Tick(time.Second)
+	return o
+}
+
+// due makes n tasks due.
+func (o *one) due(n int) {
+	for range n {
+		o.made++
+		o.Hint(noon, task.Entry{Name: fmt.Sprint("t", o.made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: noon})
+	}
+}
+
+// asks sends the requests of now. reply delivers their replies.
+func (o *one) asks() (reply func()) {
+	o.t.Helper()
+	leases, asks := o.Planner.Asks(noon, 10)
+	if len(asks) != 1 {
+		o.t.Fatalf("%d asks", len(asks))
+	}
+	r, sent := o.model.Permit(o.monotonic, 0, asks[0]), o.monotonic
+	return func() { o.Granted(leases[0], r, sent) }
+}
+
+// passes lets time pass, and wakes the lease.
+func (o *one) passes(d time.Duration) {
+	o.Tick(o.monotonic + d)
+	o.wakeLease(leaseOf(o.Planner))
+}
+
+// start begins the picks that may begin, as if their claims were granted now.
+// It returns them.
+func (o *one) start(picks []Pick) (began []*Pick) {
+	for i := range picks {
+		p := &picks[i]
+		covered := o.Covered(p)
+		o.Begin(p)
+		if !covered {
+			o.Release(p, Unsent, nil)
+			continue
+		}
+		began = append(began, p)
+	}
+	return began
+}
+
+func (o *one) wantStarts(n int, what string) []*Pick {
+	o.t.Helper()
+	began := o.start(o.Take(noon, 100))
+	if len(began) != n {
+		o.t.Errorf("%d have started %s, want %d", len(began), what, n)
+	}
+	return began
+}
+
+// TestTokensUsedDuringARequestStayUsed: even if the lease under which they
+// were used has ended when the reply comes.
+func TestTokensUsedDuringARequestStayUsed(t *testing.T) {
+	o := newOne(t, 0.001, 5)
+	o.due(5)
+	o.asks()()
+	o.passes(500 * time.Millisecond)
+	reply := o.asks()
+	for _, p := range o.wantStarts(5, "under the first lease") {
+		o.Release(p, Replied, nil)
+	}
+	o.due(5)
+	o.passes(600 * time.Millisecond)
+	reply()
+	o.wantStarts(0, "under the second, with the same tokens")
+}
+
+// TestASlowClaimDoesNotUseAnExpiredToken: not even if its node has got
+// a new lease with fewer tokens.
+func TestASlowClaimDoesNotUseAnExpiredToken(t *testing.T) {
+	o := newOne(t, 1, 5)
+	o.due(5)
+	o.asks()()
+	slow := o.Take(noon, 100)
+	o.passes(3200 * time.Millisecond)
+	o.due(1)
+	o.asks()()
+	if n := len(o.start(slow)); n != 2 {
+		t.Errorf("of %d claims that took long %d have started, want 2", len(slow), n)
+	}
+	o.wantStarts(0, "with no token left")
+}
+
+// TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed: the store has
+// refilled its bucket since.
+func TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed(t *testing.T) {
+	o := newOne(t, 10, 1)
+	o.due(1)
+	o.asks()()
+	first := o.wantStarts(1, "first")
+	o.due(2)
+	o.passes(200 * time.Millisecond)
+	o.asks()()
+	second := o.wantStarts(1, "when there was a second token")
+	o.Release(first[0], Unsent, nil)
+	o.wantStarts(0, "with the token of the second")
+	o.Release(second[0], Unsent, nil)
+	o.wantStarts(1, "with a token that is unused")
+}
+
 // TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.
 func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
-	pl, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewModel(time.Second), noon
-	pl.config.Shared = true
-	pl.Configure(now, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
-	pl.Tick(time.Second)
-	hint := func(name string) {
-		pl.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+	o := newOne(t, 1, 5)
+	o.due(4)
+	o.asks()()
+	l := leaseOf(o.Planner).queue.lanes[0]
+	for _, it := range slices.Clone(l.order.items) {
+		o.window.forget(l, it) // it was cancelled
 	}
-	ask := func() (grant func()) {
-		t.Helper()
-		leases, asks := pl.Asks(now, 10)
-		if len(asks) != 1 {
-			t.Fatalf("%d asks", len(asks))
-		}
-		r, sent := o.Permit(pl.monotonic, 0, asks[0]), pl.monotonic
-		return func() { pl.Granted(leases[0], r, sent, now) }
-	}
-	for i := range 4 {
-		hint(fmt.Sprint("t", i))
-	}
-	ask()()
-	for _, it := range slices.Clone(pl.lanes[task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}].order.items) {
-		pl.forget(leaseOf(pl).queue.lanes[0], it) // they were cancelled
-	}
-	pl.place(leaseOf(pl).queue.lanes[0], now)
-	pl.Tick(time.Second + 2*keepTokens)
-	leaseOf(pl).wake(pl, now)
-	grant := ask()
-	hint("late")
-	if n := len(pl.Take(now, 10)); n != 0 {
+	o.mark(l, false)
+	o.Settle(noon)
+	o.passes(2 * keepTokens)
+	grant := o.asks()
+	o.due(1)
+	if n := len(o.Take(noon, 10)); n != 0 {
 		t.Errorf("%d have started with tokens that were given back", n)
 	}
 	grant()
-	ask()()
-	if n := len(pl.Take(now, 10)); n != 1 {
+	o.asks()()
+	if n := len(o.Take(noon, 10)); n != 1 {
 		t.Errorf("%d have started with a new token", n)
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"pgregory.net/rapid"
 )
 
 // crowded returns a planner of one slot with a backlog: each lane has each
 // tasks that have long been due.
 func crowded(lanes []task.Lane, each int) *Planner {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, 1)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000, Slots: 1})
 	for i := range each {
 		for _, l := range lanes {
 			pl.Hint(noon, task.Entry{Name: fmt.Sprint(l, i), Lane: l, Due: noon - 1000})
@@ -31,7 +30,7 @@ func turnsOf[K comparable](pl *Planner, n int, of func(task.Lane) K) map[K]int {
 		p := pl.Take(noon, 1)[0]
 		count[of(p.lane.name)]++
 		pl.Begin(&p)
-		pl.Release(&p, noon, Replied, nil)
+		pl.Release(&p, Replied, nil)
 	}
 	return count
 }
@@ -80,7 +79,7 @@ func placeOf(pl *Planner, l task.Lane) int {
 	for n := 1; ; n++ {
 		p := pl.Take(noon, 1)[0]
 		pl.Begin(&p)
-		pl.Release(&p, noon, Replied, nil)
+		pl.Release(&p, Replied, nil)
 		if p.lane.name == l || n > 1000 {
 			return n
 		}
@@ -157,7 +156,7 @@ func TestTwoPrioritiesThatShareALimitBothStartTasks(t *testing.T) {
 		lanes = append(lanes, task.Lane{Queue: "q", Priority: p, Destination: "h"})
 	}
 	pl := crowded(lanes, 500)
-	pl.slots = newSlots(64, 0)
+	pl.choose.slots = newSlots(64, 0)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", PerDestination: 1}))
 	got := turnsOf(pl, 340, func(l task.Lane) task.Priority { return l.Priority })
 	if got[task.Low] < 19 || got[task.Low] > 21 {
@@ -166,7 +165,7 @@ func TestTwoPrioritiesThatShareALimitBothStartTasks(t *testing.T) {
 }
 
 func TestAQueueWithARateStartsTasksInDueOrder(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 100})
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string
 	for i := range 40 { // the first host has all old tasks, the second the later ones

@@ -26,17 +26,17 @@ var neverFits = cost{slots: [share + 1]int32{never, never, never, never}}
 
 // fit reports whether an attempt can start while left is left. fit and lower
 // take pointers, because a copy of a cost takes longer than their work.
-func (n *cost) fit(left *cost) bool {
-	a, b := &n.slots, &left.slots
-	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || n.kinds&left.kinds != 0
+func (c *cost) fit(left *cost) bool {
+	a, b := &c.slots, &left.slots
+	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || c.kinds&left.kinds != 0
 }
 
-// lower sets n to the smallest cost that fits if n or m fits.
-func (n *cost) lower(m *cost) {
-	for i := range n.slots {
-		n.slots[i] = min(n.slots[i], m.slots[i])
+// lower sets c to the smallest cost that fits if c or other fits.
+func (c *cost) lower(other *cost) {
+	for i := range c.slots {
+		c.slots[i] = min(c.slots[i], other.slots[i])
 	}
-	n.kinds |= m.kinds
+	c.kinds |= other.kinds
 }
 
 // node is the node of a lane, a queue or a namespace in a waitTree.
@@ -58,14 +58,14 @@ type rank struct {
 	number   uint64 // unique in the tree
 }
 
-func (o rank) before(p rank) bool {
-	if o.since != p.since {
-		return o.since < p.since
+func (r rank) before(other rank) bool {
+	if r.since != other.since {
+		return r.since < other.since
 	}
-	if o.lastPick != p.lastPick {
-		return o.lastPick < p.lastPick
+	if r.lastPick != other.lastPick {
+		return r.lastPick < other.lastPick
 	}
-	return o.number < p.number
+	return r.number < other.number
 }
 
 // waitTree keeps nodes in order and finds the first node that can run. It is a
@@ -80,68 +80,63 @@ type waitTree[T any] struct {
 
 // minCost returns the minimum of the costs of all nodes. The caller must not
 // change it.
-func (r *waitTree[T]) minCost() *cost {
-	if r.root == nil {
+func (t *waitTree[T]) minCost() *cost {
+	if t.root == nil {
 		return &neverFits
 	}
-	return &r.root.minCost
+	return &t.root.minCost
 }
 
 // first returns the first node that can run if left slots are left, or nil if
 // there is none.
-func (r *waitTree[T]) first(left *cost) *node[T] {
-	s := r.root
-	if s == nil || !s.minCost.fit(left) {
+func (t *waitTree[T]) first(left *cost) *node[T] {
+	n := t.root
+	if n == nil || !n.minCost.fit(left) {
 		return nil
 	}
 	for {
 		switch {
-		case s.left != nil && s.left.minCost.fit(left):
-			s = s.left
-		case s.cost.fit(left):
-			return s
+		case n.left != nil && n.left.minCost.fit(left):
+			n = n.left
+		case n.cost.fit(left):
+			return n
 		default:
-			s = s.right // the subtree has such a node, and it is neither here nor on the left
+			n = n.right // the subtree has such a node, and it is neither here nor on the left
 		}
 	}
 }
 
 // walk calls f for each owner in order, until f returns false.
-func (r *waitTree[T]) walk(f func(T) bool) { r.root.walk(f) }
+func (t *waitTree[T]) walk(f func(T) bool) { t.root.walk(f) }
 
-func (s *node[T]) walk(f func(T) bool) bool {
-	return s == nil || s.left.walk(f) && f(s.owner) && s.right.walk(f)
+func (n *node[T]) walk(f func(T) bool) bool {
+	return n == nil || n.left.walk(f) && f(n.owner) && n.right.walk(f)
 }
 
-// put inserts s, or moves it to its new place. A node that can never run is not
-// inserted.
-func (r *waitTree[T]) put(s *node[T], o rank, need cost) {
-	if s.inTree && s.rank == o && s.cost == need {
+// put inserts n, moves it to its new place, or changes its cost. A node that
+// can never run is removed.
+func (t *waitTree[T]) put(n *node[T], r rank, need cost) {
+	switch {
+	case n.inTree && n.rank == r && n.cost == need:
 		return
-	}
-	if s.inTree && s.rank == o && need != neverFits {
-		s.cost = need
-		r.root.resum(s)
+	case n.inTree && n.rank == r && need != neverFits:
+		n.cost = need
+		t.root.resum(n)
 		return
+	case n.inTree:
+		t.root = t.root.remove(n)
+		t.size--
+		n.inTree, n.left, n.right = false, nil, nil
 	}
-	r.remove(s)
 	if need == neverFits {
 		return
 	}
-	if s.weight == 0 {
-		s.weight = scatter(o.number)
+	if n.weight == 0 {
+		n.weight = scatter(r.number)
 	}
-	s.rank, s.cost, s.inTree = o, need, true
-	r.root = r.root.insert(s)
-	r.size++
-}
-
-func (r *waitTree[T]) remove(s *node[T]) {
-	if s.inTree {
-		r.root = r.root.remove(s)
-		r.size--
-		s.inTree, s.left, s.right = false, nil, nil
-	}
+	n.rank, n.cost, n.inTree = r, need, true
+	t.root = t.root.insert(n)
+	t.size++
 }
 
 // scatter makes consecutive numbers look random. It never returns 0.
@@ -151,70 +146,70 @@ func scatter(n uint64) uint32 {
 	return uint32(n>>32) | 1
 }
 
-func (s *node[T]) sum() {
-	s.minCost = s.cost
-	if s.left != nil {
-		s.minCost.lower(&s.left.minCost)
+func (n *node[T]) sum() {
+	n.minCost = n.cost
+	if n.left != nil {
+		n.minCost.lower(&n.left.minCost)
 	}
-	if s.right != nil {
-		s.minCost.lower(&s.right.minCost)
+	if n.right != nil {
+		n.minCost.lower(&n.right.minCost)
 	}
 }
 
-// resum corrects the minima above m after its cost has changed.
-func (s *node[T]) resum(m *node[T]) {
-	if s != m {
-		if m.before(s.rank) {
-			s.left.resum(m)
+// resum corrects the minima above other after its cost has changed.
+func (n *node[T]) resum(other *node[T]) {
+	if n != other {
+		if other.before(n.rank) {
+			n.left.resum(other)
 		} else {
-			s.right.resum(m)
+			n.right.resum(other)
 		}
 	}
-	s.sum()
+	n.sum()
 }
 
-func (s *node[T]) insert(m *node[T]) *node[T] {
-	if s == nil || m.weight > s.weight {
-		m.left, m.right = s.split(m.rank)
-		m.sum()
-		return m
+func (n *node[T]) insert(other *node[T]) *node[T] {
+	if n == nil || other.weight > n.weight {
+		other.left, other.right = n.split(other.rank)
+		other.sum()
+		return other
 	}
-	if m.before(s.rank) {
-		s.left = s.left.insert(m)
+	if other.before(n.rank) {
+		n.left = n.left.insert(other)
 	} else {
-		s.right = s.right.insert(m)
+		n.right = n.right.insert(other)
 	}
-	s.sum()
-	return s
+	n.sum()
+	return n
 }
 
-// split divides the subtree into the nodes before o and the other nodes.
-func (s *node[T]) split(o rank) (before, behind *node[T]) {
-	if s == nil {
+// split divides the subtree into the nodes before r and the other nodes.
+func (n *node[T]) split(r rank) (before, behind *node[T]) {
+	if n == nil {
 		return nil, nil
 	}
-	if s.before(o) {
-		s.right, behind = s.right.split(o)
-		before = s
+	if n.before(r) {
+		n.right, behind = n.right.split(r)
+		before = n
 	} else {
-		before, s.left = s.left.split(o)
-		behind = s
+		before, n.left = n.left.split(r)
+		behind = n
 	}
-	s.sum()
+	n.sum()
 	return before, behind
 }
 
-func (s *node[T]) remove(m *node[T]) *node[T] {
-	if s == m {
-		return join(s.left, s.right)
+func (n *node[T]) remove(other *node[T]) *node[T] {
+	if n == other {
+		return join(n.left, n.right)
 	}
-	if m.before(s.rank) {
-		s.left = s.left.remove(m)
+	if other.before(n.rank) {
+		n.left = n.left.remove(other)
 	} else {
-		s.right = s.right.remove(m)
+		n.right = n.right.remove(other)
 	}
-	s.sum()
-	return s
+	n.sum()
+	return n
 }
 
 // join is the inverse of split.

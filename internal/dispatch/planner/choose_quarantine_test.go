@@ -16,7 +16,7 @@ import (
 // short. In whatever order the attempts end, each lane has its turn.
 func TestNoQueueStarvesInQuarantine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
+		pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000, Slots: rapid.IntRange(1, 12).Draw(t, "slots")})
 		var suspects []task.Lane
 		most, n := 0, 0
 		put := func(l task.Lane) {
@@ -67,7 +67,7 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
 			p := running[i]
 			running = slices.Delete(running, i, i+1)
-			pl.Release(&p, noon, Replied, nil)
+			pl.Release(&p, Replied, nil)
 		}
 		if through < 500/20 { // each step ends one of at most twelve attempts; then the slot in quarantine may be free
 			t.Fatalf("%d attempts went through", through)
@@ -90,7 +90,7 @@ func TestALimitedLaneDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
+			pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 8})
 			q.Name = "limited"
 			pl.Configure(noon, settings.NewSettings(&q))
 			if name != "paused" { // use up its tokens or permits
@@ -109,19 +109,20 @@ func TestALimitedLaneDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 }
 
 func TestAQueueWithTasksOnlyInQuarantineReportsNoLimit(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 4})
 	for _, name := range []string{"a", "b"} {
 		pl.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
 	}
 	if n := len(pl.Take(noon, 10)); n != 1 {
 		t.Fatalf("%d went through", n)
 	}
+	pl.Settle(noon)
 	q := pl.queues[queueKey{"", "q"}]
 	if l, _ := pl.limitOf(q, noon.Time()); l != NoLimit {
 		t.Errorf("limited by %q", l)
 	}
-	pl.slots.take(unknown)
-	pl.slots.take(unknown)
+	pl.choose.slots.take(&destination{class: unknown})
+	pl.choose.slots.take(&destination{class: unknown})
 	if l, _ := pl.limitOf(q, noon.Time()); l != LimitSlots {
 		t.Errorf("without a slot limited by %q", l)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func withKinds(kinds map[string]int) *Planner {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, BreakAfter: 2, BreakMost: time.Minute, Handlers: 8, Kinds: kinds}, 4)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, BreakAfter: 2, BreakMost: time.Minute, Handlers: 8, Kinds: kinds, Slots: 4})
 	pl.Tick(0)
 	return pl
 }
@@ -17,39 +17,6 @@ func withKinds(kinds map[string]int) *Planner {
 func hintKind(pl *Planner, kind string, n int) {
 	for i := range n {
 		pl.Hint(noon, entry(task.KindDestination(kind), fmt.Sprint(kind, i), noon))
-	}
-}
-
-func TestOneKindUsesAllSlotsOfHandlersAndNoneOfReceivers(t *testing.T) {
-	pl := withKinds(map[string]int{"close": 0})
-	hintKind(pl, "close", 20)
-	if n := len(pl.Take(noon, 100)); n != 8 {
-		t.Errorf("%d handlers run, want 8", n)
-	}
-	pl.Hint(noon, entry("host:80", "request", noon))
-	if n := len(pl.Take(noon, 100)); n != 1 {
-		t.Errorf("%d requests start next to hanging handlers, want 1", n)
-	}
-}
-
-func TestAKindRunsAtMostAsOftenAsItAllows(t *testing.T) {
-	pl := withKinds(map[string]int{"one": 1, "other": 0})
-	hintKind(pl, "one", 5)
-	for i := range 5 { // another namespace shares the handler
-		pl.Hint(noon, task.Entry{Name: fmt.Sprint("n", i), Lane: task.Lane{Namespace: "n", Queue: "q", Destination: task.KindDestination("one")}, Due: noon})
-	}
-	for round := range 10 {
-		picks := pl.Take(noon, 100)
-		if len(picks) != 1 {
-			t.Fatalf("round %d: %d run at once", round, len(picks))
-		}
-		hintKind(pl, "other", 1)
-		if others := pl.Take(noon, 100); len(others) != 1 {
-			t.Fatalf("round %d: %d of another kind start", round, len(others))
-		} else {
-			pl.Release(&others[0], noon, Replied, nil)
-		}
-		pl.Release(&picks[0], noon, Replied, nil)
 	}
 }
 
@@ -61,7 +28,7 @@ func TestFailuresOfAHandlerOpenNoBreaker(t *testing.T) {
 		if len(picks) != 1 {
 			t.Fatal("no handler starts")
 		}
-		pl.Release(&picks[0], noon, Silent, nil)
+		pl.Release(&picks[0], Silent, nil)
 	}
 	for _, d := range pl.Destinations(noon.Time(), func(int) time.Time { return noon.Time() }) {
 		if d.Breaker != Closed {
@@ -103,8 +70,8 @@ func TestAScanForgetsGoneTasksOfAKindWithoutAHandlerAndKeepsNewOnes(t *testing.T
 		}
 		pl.AbsorbReads(now, reads, found)
 	}
-	if l.known["gone"] != nil || l.known["waits"] == nil || l.known["new"] == nil || pl.total != 2 {
-		t.Errorf("%d tasks are known: %v", pl.total, l.known)
+	if l.known["gone"] != nil || l.known["waits"] == nil || l.known["new"] == nil || pl.window.total != 2 {
+		t.Errorf("%d tasks are known: %v", pl.window.total, l.known)
 	}
 	if pl.checkLane(l, noon.Add(rescanEvery)); len(pl.Reads(noon.Add(rescanEvery))) != 0 {
 		t.Error("it is scanned again at once")
@@ -125,7 +92,7 @@ func TestKindsWithoutAHandlerTakeNoMemory(t *testing.T) {
 func BenchmarkTakeNextToAFullKindOfManyLanes(b *testing.B) {
 	for _, lanes := range []int{1, 10_000} {
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
-			pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Handlers: 128, Kinds: map[string]int{"full": 1, "free": 0}}, 4)
+			pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Handlers: 128, Kinds: map[string]int{"full": 1, "free": 0}, Slots: 4})
 			for i := range lanes {
 				for j := range 2 {
 					e := task.Entry{Name: fmt.Sprint("t", i, "-", j), Lane: task.Lane{Queue: fmt.Sprint("q", i), Destination: task.KindDestination("full")}, Due: noon}
@@ -140,7 +107,7 @@ func BenchmarkTakeNextToAFullKindOfManyLanes(b *testing.B) {
 					b.Fatal(len(picks))
 				}
 				pl.Answered(picks[0].Key)
-				pl.Release(&picks[0], noon, Replied, nil)
+				pl.Release(&picks[0], Replied, nil)
 				pl.Reads(noon)
 			}
 		})
@@ -148,7 +115,7 @@ func BenchmarkTakeNextToAFullKindOfManyLanes(b *testing.B) {
 }
 
 func TestHandlersRunTheTasksOfOneNamespaceIfOneIsSet(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, Handlers: 8, Kinds: map[string]int{"close": 0}, KindsOf: "shop"}, 0)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, Handlers: 8, Kinds: map[string]int{"close": 0}, KindsOf: "shop"})
 	pl.Tick(0)
 	for _, namespace := range []string{"shop", "tenant"} {
 		pl.Hint(noon, task.Entry{Name: "a", Lane: task.Lane{Namespace: namespace, Queue: "q", Destination: task.KindDestination("close")}, Due: noon})

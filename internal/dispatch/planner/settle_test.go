@@ -15,7 +15,7 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+		pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Slots: 1024})
 		pl.pieces = 1 + rnd.IntN(8)
 		name := func(i int) task.Lane {
 			return task.Lane{Namespace: "a", Queue: fmt.Sprint("q", i), Destination: "host"}
@@ -33,28 +33,29 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 				pl.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 				next++
 			case 1, 2, 3:
-				empty = append(empty, pl.open(name(next), now))
+				empty = append(empty, pl.laneOf(name(next), now))
 				next++
 			case 4, 5, 6:
 				if n := len(empty); n > 0 {
 					i := rnd.IntN(n)
-					pl.drop(empty[i], now)
+					pl.drop(empty[i])
 					empty[i] = empty[n-1]
 					empty = empty[:n-1]
 				}
 			case 7:
 				if target.retryAt > pl.monotonic {
 					pl.Tick(target.retryAt)
-					pl.reopen(target, now)
+					pl.reopen(target)
 				} else {
-					pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, now, time.Minute)
+					pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, time.Minute)
 				}
 			default:
-				pl.Work(now)
+				pl.Settle(now)
 			}
 			if len(pl.updates) > 0 {
 				continue
 			}
+			pl.settle(now)
 			want := ready
 			if target.retryAt > pl.monotonic {
 				want = blocked

@@ -26,7 +26,7 @@ const quarantineTime = time.Minute
 //
 // All limits apply: a pause, the rate, concurrency, breakers. A lane or queue
 // that they stop is not in the trees of this slot. Release frees the slot, and
-// the caller asks after each change which tasks can start. So the slot needs no
+// Settle looks after each change which tasks can start. So the slot needs no
 // wake-up that could be lost.
 //
 // An attempt that takes longer than quarantineTime is interrupted as soon as
@@ -48,68 +48,52 @@ type quarantineSlot struct {
 }
 
 // first returns the lane that can start now, or nil if there is none.
-func (g *quarantineSlot) first(left *cost) *lane {
-	if g.taken || g.queues.size == 0 {
+func (s *quarantineSlot) first(left *cost) *lane {
+	if s.taken {
 		return nil
 	}
-	s := g.queues.first(left)
-	if s == nil {
+	n := s.queues.first(left)
+	if n == nil {
 		return nil
 	}
-	return s.owner.bands[task.Quarantine].lanes.first(left).owner
+	return n.owner.bands[task.Quarantine].lanes.first(left).owner
 }
 
 // put inserts q, moves it to its new place, or removes it.
-func (g *quarantineSlot) put(q *queue, stands bool) {
-	switch {
-	case stands:
-		g.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, *q.bands[task.Quarantine].lanes.minCost())
-	case q.quarantineNode.inTree:
-		g.queues.remove(&q.quarantineNode)
+func (s *quarantineSlot) put(q *queue, stands bool) {
+	need := neverFits
+	if stands {
+		need = *q.bands[task.Quarantine].lanes.minCost()
 	}
+	s.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, need)
 }
 
-// enter records that a pick of q takes the slot. q.since must already be the
-// number of the pick.
-func (g *quarantineSlot) enter(q *queue) { g.taken, q.lastQuarantinePick = true, q.since }
-
-// beginQuarantined records that the attempt that holds the quarantine slot
-// starts.
-func (pl *Planner) beginQuarantined(k task.Key) {
-	pl.quarantine.key = k
-	pl.quarantine.until = pl.monotonic + quarantineTime<<min(pl.quarantine.interrupts[k], 16)
-	pl.arm(&pl.quarantine.wakeup, 0, pl.quarantine.until)
+// begin records that the attempt that holds the slot starts.
+func (s *quarantineSlot) begin(k task.Key, monotonic time.Duration) {
+	s.key, s.until = k, monotonic+quarantineTime<<min(s.interrupts[k], 16)
 }
-
-// MustInterrupt returns true once when the attempt in quarantine must be
-// interrupted: see quarantineSlot.
-func (pl *Planner) MustInterrupt() bool { return pl.quarantine.mustInterrupt(pl.monotonic) }
 
 // mustInterrupt returns true once when the time of the attempt that holds the
 // slot is over and another lane waits.
-func (g *quarantineSlot) mustInterrupt(monotonic time.Duration) bool {
-	if g.until == 0 || monotonic < g.until || g.queues.size == 0 {
+func (s *quarantineSlot) mustInterrupt(monotonic time.Duration) bool {
+	if s.until == 0 || monotonic < s.until || s.queues.size == 0 {
 		return false
 	}
-	g.until = 0
-	if g.interrupts == nil {
-		g.interrupts = map[task.Key]int{}
+	s.until = 0
+	if s.interrupts == nil {
+		s.interrupts = map[task.Key]int{}
 	}
-	g.interrupts[g.key]++
+	s.interrupts[s.key]++
 	return true
 }
 
-// wake does nothing: the caller calls MustInterrupt after each change.
-func (g *quarantineSlot) wake(*Planner, task.Millis) {}
-
-// endQuarantined records the end of the attempt that held the quarantine slot.
-func (pl *Planner) endQuarantined() {
-	if pl.quarantine.until != 0 { // it ended by itself
-		delete(pl.quarantine.interrupts, pl.quarantine.key)
+// end records the end of the attempt that held the slot.
+func (s *quarantineSlot) end() {
+	if s.until != 0 { // it ended by itself
+		delete(s.interrupts, s.key)
 	}
-	if pl.quarantine.queues.size == 0 {
-		clear(pl.quarantine.interrupts) // entries of tasks that were cancelled in the meantime
+	if s.queues.size == 0 {
+		clear(s.interrupts) // entries of tasks that were cancelled in the meantime
 	}
-	pl.quarantine.taken, pl.quarantine.until = false, 0
-	pl.arm(&pl.quarantine.wakeup, 0, 0)
+	s.taken, s.until = false, 0
 }

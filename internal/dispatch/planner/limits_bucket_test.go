@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/foliot/foliot/internal/settings"
+	"pgregory.net/rapid"
 )
 
 // naive is a token bucket that knows all starts and computes from them alone.
