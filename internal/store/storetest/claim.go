@@ -74,31 +74,6 @@ var claimCases = []testCase{
 		},
 	},
 	{
-		"a stale entry claims nothing",
-		"An entry is a hint: a task moved later, cancelled, finished or unknown is refused with its own error.",
-		func(f *fixture) {
-			moved, gone, dead := f.create("moved", at(start)), f.create("gone", at(start)), f.create("dead", at(start))
-			f.must(start, task.Patch{Key: moved.Key(), When: &task.When{At: start + 2}})
-			f.must(start, task.Cancel{Key: gone.Key()})
-			f.claim(start, dead, "t")
-			f.settle(start, dead, "t", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			unknown := *gone
-			unknown.Name = "unknown"
-			if r := f.tryClaim(start+1, moved, "t1"); !errors.Is(r.Err, task.ErrNotDue) {
-				f.Errorf("moved: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, gone, "t2"); !isStateError(r.Err) {
-				f.Errorf("cancelled: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, dead, "t3"); !isStateError(r.Err) {
-				f.Errorf("dead: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, &unknown, "t4"); !errors.Is(r.Err, task.ErrNotFound) {
-				f.Errorf("unknown: %v", r.Err)
-			}
-		},
-	},
-	{
 		"an expired task is finished by its claim",
 		"expire_after passed: the claim answers ErrExpired with the finished record, which is kept, and no attempt starts.",
 		func(f *fixture) {

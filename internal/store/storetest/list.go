@@ -82,40 +82,6 @@ var listCases = []testCase{
 		},
 	},
 	{
-		"every filter narrows",
-		"A listed task matches all that the filter names: queue, any of the states, all labels, all bounds exclusive.",
-		func(f *fixture) {
-			f.create("mail", queue("mail"), labels(map[string]string{"t": "acme", "k": ""}))
-			f.create("late", at(start+5000), labels(map[string]string{"t": "acme"}))
-			f.create("plain")
-			f.create("gone", queue("mail"))
-			f.must(start, task.Cancel{Key: key("gone")})
-			running := f.create("running", at(start))
-			f.claim(start, running, "token")
-			for _, c := range []struct {
-				what   string
-				filter task.Filter
-				want   []string
-			}{
-				{"queue", task.Filter{Queue: "mail"}, []string{"gone", "mail"}},
-				{"state", task.Filter{States: []task.State{task.Cancelled}}, []string{"gone"}},
-				{"states", task.Filter{States: []task.State{task.Cancelled, task.Running}}, []string{"gone", "running"}},
-				{"label", task.Filter{Labels: map[string]string{"t": "acme"}}, []string{"late", "mail"}},
-				{"empty label", task.Filter{Labels: map[string]string{"k": ""}}, []string{"mail"}},
-				{"labels", task.Filter{Labels: map[string]string{"t": "acme", "k": "x"}}, nil},
-				{"due before", task.Filter{DueBefore: start + 1000}, []string{"running"}},
-				{"due after", task.Filter{DueAfter: start + 1000}, []string{"late"}},
-				{"due between", task.Filter{DueAfter: start, DueBefore: start + 5000}, []string{"gone", "mail", "plain"}},
-				{"ended after", task.Filter{EndedAfter: start - 1}, []string{"gone"}},
-				{"ended after, at it", task.Filter{EndedAfter: start}, nil},
-				{"all", task.Filter{Queue: "mail", States: []task.State{task.Scheduled}, Labels: map[string]string{"k": ""}}, []string{"mail"}},
-			} {
-				c.filter.Namespace = task.DefaultNamespace
-				f.wantNames(c.what, names(f.list(c.filter, task.Page{Limit: 2})), c.want...)
-			}
-		},
-	},
-	{
 		"bodies are loaded on demand",
 		"Without Page.Bodies a record has its BodySize and no bytes; with it, all of them.",
 		func(f *fixture) {

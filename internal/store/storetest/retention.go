@@ -52,21 +52,6 @@ var retentionCases = []testCase{
 		},
 	},
 	{
-		"a cancel that met a lost lease says that an attempt may be under way",
-		"After a reap the attempt may still be on the wire: cancel is Accepted until the lease's end + timeout, Updated after.",
-		func(f *fixture) {
-			for i, want := range []task.Effect{task.Accepted, task.Updated} {
-				made := f.create(fmt.Sprintf("t%d", i), at(start))
-				held := f.claim(start, made, "token")
-				f.reap(held.Lease.Until, 1)
-				over := held.Lease.Until.Add(made.Timeout)
-				if r := f.apply(over-1+task.Millis(i), task.Cancel{Key: made.Key()}); r.Err != nil || r.Effect != want || r.Task.State != task.Cancelled {
-					f.Errorf("cancel: effect %d, error %v, want effect %d", r.Effect, r.Err, want)
-				}
-			}
-		},
-	},
-	{
 		"a cancelled task whose lease is lost is cancelled",
 		"No retry follows an Accepted cancel, even if the attempt is never settled.",
 		func(f *fixture) {
@@ -78,22 +63,6 @@ var retentionCases = []testCase{
 				f.Fatalf("%v, body %q", got.State, got.Request.Body)
 			}
 			f.wantNames("the lane", waiting(f.peek(made.Lane(), forever)))
-		},
-	},
-	{
-		"a task that loses every lease dies",
-		"MaxReclaims claims without a settlement: dead, so that a task which kills its server does not do so for ever.",
-		func(f *fixture) {
-			f.create("a", at(start))
-			now := start
-			for i := range task.MaxReclaims {
-				held := f.claim(now, f.get("a"), task.Token(fmt.Sprint(i)))
-				now = held.Lease.Until
-				f.reap(now, 1)
-			}
-			if got := f.get("a"); got.State != task.Dead || got.Reason != task.ReasonReclaims || string(got.Request.Body) != "body of a" {
-				f.Fatalf("%v, %s, body %q", got.State, got.Reason, got.Request.Body)
-			}
 		},
 	},
 	{

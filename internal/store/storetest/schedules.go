@@ -41,32 +41,6 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
-		"a schedule that comes from elsewhere keeps its phase and its count",
-		"The anchor is the start of every's steps, and runs counts the instants that have made a task. A PUT of an existing schedule changes neither.",
-		func(f *fixture) {
-			moved := func(s *task.ScheduleSpec) {
-				runs := int64(2)
-				s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-3000, 3, &runs
-			}
-			s := f.schedule("nightly", 5*time.Second, moved)
-			if s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			plain := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.MaxRuns = 3 })
-			if s = f.must(start+1000, task.PutSchedule{Spec: plain}); s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("after another PUT: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			none := int64(0)
-			lower := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-4000, 3, &none })
-			if s = f.must(start+1500, task.PutSchedule{Spec: lower}); s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("after a PUT with an anchor and runs: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			if r := f.fire(start+2000, s); r.Spawned == nil || !r.Task.Recur.Ended() || r.Task.Recur.Runs != 3 {
-				f.Errorf("the last run: %+v", r)
-			}
-		},
-	},
-	{
 		"an id is never given twice",
 		"A schedule that was removed and made again, and one of another namespace, make occurrences of the same name under other ids.",
 		func(f *fixture) {
@@ -329,23 +303,6 @@ var scheduleCases = []testCase{
 			f.quota(settings.NamespaceSettings{})
 			if r := f.fire(start+5000, s); r.Spawned == nil {
 				f.Errorf("fire: %+v", r)
-			}
-		},
-	},
-	{
-		"a schedule is no task",
-		"Calls for tasks find no schedule, with any key.",
-		func(f *fixture) {
-			s := f.schedule("nightly", time.Second)
-			if r := f.tryClaim(start+1000, s, "token"); !errors.Is(r.Err, task.ErrNotFound) {
-				f.Errorf("claim: %v", r.Err)
-			}
-			for _, c := range []task.Change{
-				task.Cancel{Key: s.Key()}, task.Run{Key: s.Key()}, task.Touch{Key: s.Key()}, task.Patch{Key: s.Key()}, task.Revive{Key: s.Key()},
-			} {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrNotFound) {
-					f.Errorf("%T: %v", c, r.Err)
-				}
 			}
 		},
 	},

@@ -91,33 +91,6 @@ var settingsCases = []testCase{
 		},
 	},
 	{
-		"a queue's secret signs for its queue alone",
-		"The secret of a queue comes back as its own; it is never among those of the namespace, and goes with the namespace.",
-		func(f *fixture) {
-			f.edits(
-				settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}},
-				settings.AddSecret{Namespace: "acme", ID: "all", Secret: settings.MintSecret()},
-				settings.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: settings.MintSecret(), Overlap: 1000},
-			)
-			signing := func(queue string, now task.Millis) (ids string) {
-				for _, s := range f.store.Standing().Settings.Secrets("acme", queue, now) {
-					ids += s.ID + " "
-				}
-				return ids
-			}
-			if got := fmt.Sprint(signing("billing", start), ",", signing("billing", start+1000), ",", signing("mail", start), ",", signing("", start)); got != "own all ,own ,all ,all " {
-				f.Errorf("there sign %s", got)
-			}
-			if log := f.log(settings.AuditFilter{Namespace: "acme", Action: "secret.create", Target: "own"}); len(log) != 1 {
-				f.Errorf("the log of the namespace: %+v", log)
-			}
-			f.edit(settings.DropNamespace{Name: "acme"})
-			if left := f.store.Standing().Settings.List(settings.SecretKind, ""); len(left) != 0 {
-				f.Errorf("%d secrets are left", len(left))
-			}
-		},
-	},
-	{
 		"tokens that ended are forgotten, and the store stays secured",
 		"ForgetTokens removes the records of tokens that ended, with many in one edit, but the last one there is: requests need a token for ever.",
 		func(f *fixture) {

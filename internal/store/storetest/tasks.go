@@ -221,18 +221,6 @@ var taskCases = []testCase{
 			f.wantNames("its lane", waiting(f.peek(made.Lane(), made.Due)))
 		},
 	},
-	{
-		"a body does not come back with a new incarnation",
-		"The body of a finished or replaced task must not appear in the next task of that name.",
-		func(f *fixture) {
-			f.create("a", body("secret"))
-			f.must(start, task.Cancel{Key: key("a")})
-			f.must(start, task.Replace{Spec: f.spec("a", noBody)})
-			if got := f.get("a"); len(got.Request.Body) != 0 {
-				f.Fatalf("the new task has the old body %q", got.Request.Body)
-			}
-		},
-	},
 }
 
 // existing returns one change of each kind that needs an existing task.
