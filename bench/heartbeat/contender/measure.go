@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/virtual"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/usage"
 )
@@ -14,7 +13,7 @@ import (
 type Child struct {
 	server
 	timeouts Timeouts
-	load     virtual.Rounds
+	load     rounds
 	values   record.Values
 	none     bool
 }
@@ -49,13 +48,13 @@ func (x *Child) Beat(c Config, out *record.Values) error {
 	x.server = server{c.Timeout, make([]conn, c.Connections)}
 	before := usage.Live()
 	x.timeouts = info.open(&x.server)
-	x.load = virtual.Rounds{N: c.Connections, Every: c.every(), Nap: 5 * time.Millisecond, Start: time.Now()}
-	_ = x.load.Until(c.every(), visit(x.timeouts.Open))
-	_ = x.load.Until(c.opening(), x.heartbeat)
-	start, done := usage.Now(), x.load.Done
-	_ = x.load.Until(c.opening()+c.Timeout, x.heartbeat)
+	x.load = rounds{n: c.Connections, every: c.every(), nap: 5 * time.Millisecond, start: time.Now()}
+	_ = x.load.until(c.every(), visit(x.timeouts.Open))
+	_ = x.load.until(c.opening(), x.heartbeat)
+	start, done := usage.Now(), x.load.done
+	_ = x.load.until(c.opening()+c.Timeout, x.heartbeat)
 	x.values = record.Values{
-		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.Done-done),
+		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.done-done),
 		record.Bytes:    float64(usage.Live()-before) / float64(c.Connections),
 	}
 	*out = x.values
@@ -65,7 +64,7 @@ func (x *Child) Beat(c Config, out *record.Values) error {
 // Calls measures n heartbeats that come one right after the other.
 func (x *Child) Calls(n int, out *record.Values) error {
 	start := usage.Now()
-	_ = x.load.Visits(n, x.heartbeat)
+	_ = x.load.visits(n, x.heartbeat)
 	x.values[CallNanos] = float64(usage.Now().CPU-start.CPU) / float64(n)
 	*out = x.values
 	return x.noneEnded()
