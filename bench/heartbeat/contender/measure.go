@@ -51,10 +51,10 @@ func (x *Child) Beat(c Config, out *record.Values) error {
 	x.load = rounds{n: c.Connections, every: c.every(), nap: 5 * time.Millisecond, start: time.Now()}
 	_ = x.load.until(c.every(), visit(x.timeouts.Open))
 	_ = x.load.until(c.opening(), x.heartbeat)
-	start, done := usage.Now(), x.load.done
+	start, done := usage.CPU(), x.load.done
 	_ = x.load.until(c.opening()+c.Timeout, x.heartbeat)
 	x.values = record.Values{
-		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.done-done),
+		record.CPUNanos: float64(usage.CPU()-start) / float64(x.load.done-done),
 		record.Bytes:    float64(usage.Live()-before) / float64(c.Connections),
 	}
 	*out = x.values
@@ -63,9 +63,9 @@ func (x *Child) Beat(c Config, out *record.Values) error {
 
 // Calls measures n heartbeats that come one right after the other.
 func (x *Child) Calls(n int, out *record.Values) error {
-	start := usage.Now()
+	start := usage.CPU()
 	_ = x.load.visits(n, x.heartbeat)
-	x.values[CallNanos] = float64(usage.Now().CPU-start.CPU) / float64(n)
+	x.values[CallNanos] = float64(usage.CPU()-start) / float64(n)
 	*out = x.values
 	return x.noneEnded()
 }
