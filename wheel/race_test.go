@@ -163,35 +163,6 @@ func (f *fates) moved(v int, at int64) {
 	}
 }
 
-// A deadline that Reset or Extend has replaced does not fire. They race against
-// expiry at the same moment.
-func TestAMovedTimerFiresOnlyAtItsNewDeadline(t *testing.T) {
-	rounds := raceOperations() / 1000
-	for _, move := range []func(w *Wheel[int], id ID) bool{
-		func(w *Wheel[int], id ID) bool { return w.Reset(id, time.Hour) },
-		func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) },
-		func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) && w.Reset(id, time.Minute) },
-	} {
-		var fired atomic.Int64
-		w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(int) { fired.Add(1) })
-		moved := 0
-		var e edge
-		for range rounds {
-			id := w.Add(minTick, 0)
-			e.wait()
-			ok := move(w, id)
-			if e.judge(ok); ok {
-				moved++
-			}
-		}
-		time.Sleep(20 * time.Millisecond)
-		w.Close()
-		if got := int(fired.Load()); got+moved != rounds || w.Len() != moved {
-			t.Errorf("of %d timers %d were moved, %d fired, %d are pending", rounds, moved, got, w.Len())
-		}
-	}
-}
-
 func TestMaxPendingIsExactUnderContention(t *testing.T) {
 	const most = 100
 	w := New(Config{Shards: 4, MaxPending: most, Run: Inline}, func(int) {})
