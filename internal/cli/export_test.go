@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // moveTest has two servers, and a file that the first exports and the second
@@ -85,8 +86,6 @@ func (m *moveTest) load(s *memstore.Store, key task.Key) *task.Task {
 	return t
 }
 
-func keyOf(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
-
 // sentAs returns the body and the content type that a receiver gets.
 func sentAs(t *task.Task) string {
 	media := ""
@@ -120,7 +119,7 @@ func TestExportAndImportKeepEveryByteOfABody(t *testing.T) {
 	m.post("PUT", "/v1/schedules/nightly", "application/json", `{"every": "1h", "task": {"http": {"url": "http://example.com/", "body": `+scheduled+`}}}`)
 	m.move()
 	for name, body := range bodies {
-		want, got := sentAs(m.load(m.source, keyOf(name))), sentAs(m.load(m.target, keyOf(name)))
+		want, got := sentAs(m.load(m.source, tasktest.Key(name))), sentAs(m.load(m.target, tasktest.Key(name)))
 		if got != want || name != "string" && !strings.HasSuffix(got, "\n"+body) {
 			t.Errorf("%s: the receiver got %q, and gets %q", name, want, got)
 		}
@@ -139,7 +138,7 @@ func TestExportAndImportKeepTheArgumentsOfAKind(t *testing.T) {
 	m.post("PUT", "/v1/schedules/nightly", "application/json", `{"every": "1h", "task": {"work": {"kind": "report", "args": { "full": true }}}}`)
 	m.move()
 	for key, want := range map[task.Key]string{
-		keyOf("spaced"): `{ "a": 1.50e1 }`, keyOf("text"): `"text"`, keyOf("lines"): `[1,2]`, task.ScheduleKey(task.DefaultNamespace, "nightly"): `{ "full": true }`,
+		tasktest.Key("spaced"): `{ "a": 1.50e1 }`, tasktest.Key("text"): `"text"`, tasktest.Key("lines"): `[1,2]`, task.ScheduleKey(task.DefaultNamespace, "nightly"): `{ "full": true }`,
 	} {
 		before, after := m.load(m.source, key).Request, m.load(m.target, key).Request
 		if after.Kind != before.Kind || after.URL != "" || string(after.Body) != want {
@@ -154,8 +153,8 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "a", "delay": "0s", "expire_after": "3h", "retry": {"min_backoff": "1h"}, "http": {"url": "http://example.com/"}}`, "Traceparent", span)
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "dead", "delay": "0s", "expire_after": "1ms", "http": {"url": "http://example.com/"}}`)
 	for name, verdict := range map[string]task.Verdict{"a": task.Failure, "dead": task.Refusal} {
-		made := m.load(m.source, keyOf(name))
-		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 1000}}))
+		made := m.load(m.source, tasktest.Key(name))
+		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{tasktest.Claim(made, "token", made.Due + 1000)}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
@@ -165,7 +164,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 		}
 	}
 	m.move()
-	before, after := m.load(m.source, keyOf("a")), m.load(m.target, keyOf("a"))
+	before, after := m.load(m.source, tasktest.Key("a")), m.load(m.target, tasktest.Key("a"))
 	if before.Due <= before.OriginalDue {
 		t.Fatal("it waits for no retry")
 	}
@@ -176,7 +175,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.move("--state", "dead")
 	// It starts again, as after a retry, so it does not expire before its first
 	// attempt.
-	if after := m.load(m.target, keyOf("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
+	if after := m.load(m.target, tasktest.Key("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
 		t.Errorf("the dead one: %+v", after)
 	}
 }

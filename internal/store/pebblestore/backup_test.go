@@ -20,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestABackupUnderLoadHasAllChangesAnsweredBefore(t *testing.T) {
@@ -77,7 +78,7 @@ func wantNames(t *testing.T, dir string, names []string) {
 	}
 	defer func() { _ = s.Close() }()
 	for _, name := range names {
-		if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
+		if _, err := s.Get(t.Context(), tasktest.Key(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

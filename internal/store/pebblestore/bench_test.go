@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // The benchmarks use the disk with the system's temporary directory: most of
@@ -22,16 +23,7 @@ import (
 const benchStart task.Millis = 1_800_000_000_000
 
 func newSpec(name string, due task.Millis) task.Spec {
-	s := task.DefaultSpec()
-	s.Name, s.ID = name, name
-	s.When = task.When{At: due}
-	s.Request.URL = "https://receiver.example/hook"
-	s.Request.BodyKind, s.Request.Body = task.JSONBody, []byte(`{"order": 42, "note": "a body of some size, as they are"}`)
-	s.Request.BodySize = len(s.Request.Body)
-	if err := s.Validate(benchStart); err != nil {
-		panic(err)
-	}
-	return s
+	return tasktest.Spec(name, due, tasktest.Text(`{"order": 42, "note": "a body of some size, as they are"}`), func(s *task.Spec) { s.ID, s.Request.BodyKind = name, task.JSONBody })
 }
 
 func newName(i int64) string {
@@ -226,7 +218,7 @@ func BenchmarkAfterACrash(b *testing.B) {
 				spec := newSpec(newName(1<<32+id), benchStart+1)
 				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
 				t := taskOf(spec)
-				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: "t", Until: benchStart + 1000}}))
+				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{tasktest.Claim(t, "t", benchStart + 1000)}))
 				mustReplies(b, replies, err)
 				replies, err = s.Transit(context.Background(), benchStart+1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}}))
 				mustReplies(b, replies, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 var errInjected = errors.New("injected")
@@ -102,7 +103,7 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
 		"Apply": func() error { _, err := s.Transit(ctx, benchStart, store.Changes(creates(200, 1, later))); return err },
-		"Get":   func() error { _, err := s.Get(ctx, clientKey(newName(0))); return err },
+		"Get":   func() error { _, err := s.Get(ctx, tasktest.Key(newName(0))); return err },
 		"List": func() error {
 			_, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1})
 			return err
@@ -178,11 +179,11 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 				if name == newName(fullAt-1) && want != task.Cancelled {
 					continue
 				}
-				if got, err := s.Get(t.Context(), clientKey(name)); err != nil || got.State != want {
+				if got, err := s.Get(t.Context(), tasktest.Key(name)); err != nil || got.State != want {
 					t.Errorf("%s was answered as %v: it is %+v, %v", name, want, got, err)
 				}
 			}
-			cut, err := s.Get(t.Context(), clientKey(newName(fullAt-1)))
+			cut, err := s.Get(t.Context(), tasktest.Key(newName(fullAt-1)))
 			if err != nil || states[cut.Name] != task.Cancelled && !slices.Contains(unanswered, cut.State) {
 				t.Errorf("the cancel on the full disk left %+v, %v", cut, err)
 			}
@@ -283,7 +284,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 			}
 		}
 		if id == fullAt { // the first change on the full disk
-			apply("cancelled", id-1, task.Cancel{Key: clientKey(newName(id - 1))})
+			apply("cancelled", id-1, task.Cancel{Key: tasktest.Key(newName(id - 1))})
 		}
 		apply("created", id, creates(id, 1, later)...)
 	}
@@ -364,7 +365,7 @@ func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
 	now := benchStart
 	attempt := func(s *Store) *task.Task {
 		t.Helper()
-		got, err := s.Get(t.Context(), clientKey("a"))
+		got, err := s.Get(t.Context(), tasktest.Key("a"))
 		if err != nil {
 			t.Fatal(err)
 		}

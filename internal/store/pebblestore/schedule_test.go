@@ -17,6 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // eachSecond returns a change that creates a schedule. It fires each second
@@ -52,7 +53,7 @@ func withSchedule(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(task.OccurrenceName("nightly", benchStart+1000))}})
+	mustApply(t, s, []task.Change{task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", benchStart+1000))}})
 }
 
 // all returns all records, schedules too, with their bodies.
@@ -202,7 +203,7 @@ func firedOf(ctx context.Context, s *Store, name string) (int64, error) {
 	}
 	runs := record.Recur.Runs
 	for i := range runs + 1 {
-		t, err := s.Get(ctx, clientKey(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
+		t, err := s.Get(ctx, tasktest.Key(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
 		switch {
 		case i < runs && err != nil:
 			return runs, fmt.Errorf("of %d runs that of instant %d: %w", runs, i, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scrubAll scrubs the whole store and returns the repairs.
@@ -60,9 +61,9 @@ func scrubWorld(t *testing.T) *Store {
 			t.Fatal(err)
 		}
 	}
-	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: clientKey("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
+	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: tasktest.Key("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
 	mustReplies(t, replies, err)
-	for _, c := range []task.Change{task.Cancel{Key: clientKey("done")}, task.Run{Key: clientKey("urgent")}} {
+	for _, c := range []task.Change{task.Cancel{Key: tasktest.Key("done")}, task.Run{Key: tasktest.Key("urgent")}} {
 		if err := apply(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ var broken = []struct {
 		_ = b.Delete(appendIdemKey(nil, task.DefaultNamespace, "key of waits"), nil)
 	}, "waits", "Idempotency-Key"},
 	{"a lease's end is wrong", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("runs")), appendInstant(nil, math.MaxInt64), nil)
+		_ = b.Set(appendTaskKey(nil, runPrefix, tasktest.Key("runs")), appendInstant(nil, math.MaxInt64), nil)
 	}, "runs", "no valid entry"},
 	{"the entry of a dead task is wrong", func(s *Store, b *pebble.Batch) {
 		r := record(s, "dead")
@@ -113,7 +114,7 @@ var broken = []struct {
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
 	}, "runs", "does not match its record"},
 	{"a lease of a task that waits", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("waits")), appendInstant(nil, benchStart), nil)
+		_ = b.Set(appendTaskKey(nil, runPrefix, tasktest.Key("waits")), appendInstant(nil, benchStart), nil)
 	}, "waits", "does not match its record"},
 	{"an entry of no task", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
@@ -121,10 +122,10 @@ var broken = []struct {
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
 	}, "nobody", "no such task"},
 	{"a body of no task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("nobody")), []byte{codec.Format, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, tasktest.Key("nobody")), []byte{codec.Format, 'x'}, nil)
 	}, "nobody", "no such task"},
 	{"a body of a finished task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{codec.Format, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, tasktest.Key("done")), []byte{codec.Format, 'x'}, nil)
 	}, "done", "does not match its record"},
 	{"an Idempotency-Key of no task", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendIdemKey(nil, task.DefaultNamespace, "lost key"), []byte("nobody"), nil)
@@ -141,13 +142,13 @@ var broken = []struct {
 	{"tasks are lost with their entries", func(s *Store, b *pebble.Batch) {
 		for id := range int64(3) {
 			dropIndex(s, b, newName(100+id))
-			_ = b.Delete(appendTaskKey(nil, taskPrefix, clientKey(newName(100+id))), nil)
+			_ = b.Delete(appendTaskKey(nil, taskPrefix, tasktest.Key(newName(100+id))), nil)
 		}
 	}, "", `3 confirmed tasks of queue "default" are lost`},
 }
 
 func record(s *Store, name string) *task.Task {
-	r, err := getRecord(s.db, clientKey(name))
+	r, err := getRecord(s.db, tasktest.Key(name))
 	if err != nil || r == nil {
 		panic(fmt.Sprint(name, r, err))
 	}
@@ -283,8 +284,8 @@ func TestAScrubCountsExactlyAtEachPosition(t *testing.T) {
 		name := cursor[len(taskPrefix+task.DefaultNamespace)+1:]
 		for _, change := range []task.Change{
 			task.Replace{Spec: newSpec(name, benchStart)},
-			task.Cancel{Key: clientKey(name)},
-			task.Cancel{Key: clientKey(last)},
+			task.Cancel{Key: tasktest.Key(name)},
+			task.Cancel{Key: tasktest.Key(last)},
 			task.Create{Spec: newSpec(name+".", benchStart)},
 		} {
 			if !strings.HasSuffix(name, ".") { // otherwise the test would never end

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // powerOff returns the disk with only its synced data.
@@ -23,7 +24,7 @@ func TestATaskThatKillsTheProcessDies(t *testing.T) {
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}, task.Create{Spec: newSpec("bystander", benchStart+100_000)}})
 	lives := 0
 	for ; lives < 2*task.MaxReclaims; lives++ {
-		poison, err := s.Get(t.Context(), clientKey("poison"))
+		poison, err := s.Get(t.Context(), tasktest.Key("poison"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestATaskThatKillsTheProcessDies(t *testing.T) {
 		t.Errorf("dead after %d lives, want %d or one more", lives, task.MaxReclaims)
 	}
 	for i := range lives {
-		n, err := s.Get(t.Context(), clientKey(newName(int64(i))))
+		n, err := s.Get(t.Context(), tasktest.Key(newName(int64(i))))
 		if err != nil || n.State != task.Delivered {
 			t.Errorf("neighbour %d: %v, %v", i, n, err)
 		}
@@ -70,7 +71,7 @@ func TestATaskThatKillsTheProcessDiesEvenIfNothingElseSyncs(t *testing.T) {
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}})
 	lives := 0
 	for ; lives < 2*task.MaxReclaims; lives++ {
-		poison, err := s.Get(t.Context(), clientKey("poison"))
+		poison, err := s.Get(t.Context(), tasktest.Key("poison"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestATaskThatKillsTheProcessDiesEvenIfNothingElseSyncs(t *testing.T) {
 		disk = powerOff(disk)
 		s = open(t, disk, Config{Now: clock})
 	}
-	poison, err := s.Get(t.Context(), clientKey("poison"))
+	poison, err := s.Get(t.Context(), tasktest.Key("poison"))
 	if err != nil || poison.State != task.Dead {
 		t.Fatalf("after %d lives: %v, %v", lives, poison, err)
 	}
@@ -116,17 +117,17 @@ func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
-		if replies, err := s.Transit(t.Context(), benchStart+1, store.Changes([]task.Change{task.Run{Key: clientKey("by-hand")}})); err != nil || replies[0].Err != nil {
+		if replies, err := s.Transit(t.Context(), benchStart+1, store.Changes([]task.Change{task.Run{Key: tasktest.Key("by-hand")}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
-		mustApply(t, s, []task.Change{task.Patch{Key: clientKey("left-before"), When: &task.When{At: benchStart + 1}}})
+		mustApply(t, s, []task.Change{task.Patch{Key: tasktest.Key("left-before"), When: &task.When{At: benchStart + 1}}})
 		for _, c := range []struct {
 			name   string
 			synced bool
 		}{{"a", true}, {"later", false}, {"by-hand", true}, {"left-before", true}, {"b", true}} {
 			g.close()
 			claimed, err := answered(func() error {
-				was, err := s.Get(t.Context(), clientKey(c.name))
+				was, err := s.Get(t.Context(), tasktest.Key(c.name))
 				if err != nil {
 					return err
 				}
@@ -179,7 +180,7 @@ func TestOpenTakesBackRunningTasks(t *testing.T) {
 	if len(left) != 1 || left[0].Name != "a" || left[0].Reclaims != 1 {
 		t.Errorf("OnReap was called with %v", left)
 	}
-	got, err := s.Get(t.Context(), clientKey("a"))
+	got, err := s.Get(t.Context(), tasktest.Key("a"))
 	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil != 0 {
 		t.Errorf("got %+v, %v; want it scheduled, with one reclaim and no attempt that may still be on the wire", got, err)
 	}

@@ -13,26 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // fillLanes creates n tasks in so many lanes, due at different times of a day.
 func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int, edits ...func(*task.Spec)) {
 	b.Helper()
 	for first := 0; first < n; first += 1000 {
-		changes := make([]task.Change, min(1000, n-first))
-		for i := range changes {
+		changes := tasktest.Creates(fmt.Sprint("order-", first, "-"), min(1000, n-first), now+3_600_000, func(i int, s *task.Spec) {
 			at := first + i
-			spec := task.DefaultSpec()
-			spec.Name, spec.ID = fmt.Sprintf("order-%d", at), fmt.Sprintf("id-%d", at)
-			spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(at*7919%86_400_000)}, fmt.Sprintf("https://h%d.example/hook", at%lanes)
+			s.When.At += task.Millis(at * 7919 % 86_400_000)
+			s.Request.URL = fmt.Sprintf("https://h%d.example/hook", at%lanes)
 			for _, edit := range edits {
-				edit(&spec)
+				edit(s)
 			}
-			if err := spec.Validate(now); err != nil {
-				b.Fatal(err)
-			}
-			changes[i] = task.Create{Spec: spec}
-		}
+		})
 		replies, err := s.Transit(context.Background(), now, store.Changes(changes))
 		if err != nil {
 			b.Fatal(err)

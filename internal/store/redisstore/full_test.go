@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // fill writes foreign keys until the server has no memory left. Then it deletes
@@ -55,7 +56,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			}
 			ends := task.CeilMillis(time.Now())
 			for _, st := range []store.Step{
-				store.Claims([]task.Claim{{Key: dead.Key(), Lane: dead.Lane(), Token: "9", Until: ends + 10_000}})[0],
+				store.Claims([]task.Claim{tasktest.Claim(dead, "9", ends + 10_000)})[0],
 				store.Settlements([]task.Settlement{{Key: dead.Key(), Token: "9", Outcome: task.Outcome{Verdict: task.Refusal}}})[0],
 			} {
 				if r, err := s.Transit(t.Context(), ends, []store.Step{st}); err != nil || r[0].Err != nil {
@@ -87,7 +88,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := task.FloorMillis(time.Now())
-			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: now + 10_000}}))
+			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(a, "1", now + 10_000)}))
 			if err != nil || got[0].Err != nil {
 				t.Fatalf("claim: %v, %v", got, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // storeKeys are the keys of a store without a prefix of its own.
@@ -101,17 +102,7 @@ func divided(nodes ...*Store) bool {
 func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*task.Task {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
-	changes := make([]task.Change, n)
-	for i := range changes {
-		spec := task.DefaultSpec()
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint(prefix, i)}, fmt.Sprint("id", prefix, i)
-		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now.Add(wait)}
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
-		changes[i] = task.Create{Spec: spec}
-	}
-	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(changes))
+	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(tasktest.Creates(prefix, n, now.Add(wait), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +120,7 @@ func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*t
 func claimsOf(node byte, tasks []*task.Task) []task.Claim {
 	claims := make([]task.Claim, len(tasks))
 	for i, one := range tasks {
-		claims[i] = task.Claim{Key: one.Key(), Lane: one.Lane(), Token: task.Token(fmt.Sprint(string(node), one.Name)), Until: task.FloorMillis(time.Now()).Add(15 * time.Second)}
+		claims[i] = tasktest.Claim(one, task.Token(fmt.Sprint(string(node), one.Name)), task.FloorMillis(time.Now()).Add(15*time.Second))
 	}
 	return claims
 }

@@ -66,7 +66,7 @@ func secure(t *testing.T, s *Store) {
 func (k *known) refuses(t *testing.T, kind error) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	spec := specOf(t, "new", task.CeilMillis(time.Now()))
+	spec := specOf("new", task.CeilMillis(time.Now()))
 	for what, call := range map[string]func() error{
 		"create": func() error {
 			_, err := k.Transit(ctx, task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Create{Spec: spec}}))

@@ -29,10 +29,10 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 		}
 		return replies
 	}
-	if r := apply(task.Create{Spec: specOf(t, "a", began)}); r[0].Err != nil {
+	if r := apply(task.Create{Spec: specOf("a", began)}); r[0].Err != nil {
 		t.Fatal(r[0].Err)
 	}
-	r := apply(task.Create{Spec: specOf(t, "a", began)}, task.Replace{Spec: specOf(t, "b", began)}, task.Replace{Spec: specOf(t, "c", began)})
+	r := apply(task.Create{Spec: specOf("a", began)}, task.Replace{Spec: specOf("b", began)}, task.Replace{Spec: specOf("c", began)})
 	var quota *task.QuotaError
 	if !errors.Is(r[0].Err, task.ErrExists) || r[1].Err != nil || !errors.As(r[2].Err, &quota) {
 		t.Errorf("a name that is taken: %v; the second of two: %v; the third: %v", r[0].Err, r[1].Err, r[2].Err)
@@ -48,7 +48,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 	const schedules = 60
 	var fires []task.Fire
 	for i := range schedules {
-		spec := task.ScheduleSpec{Spec: specOf(t, fmt.Sprint("s", i), began), Rule: recurrence.Rule{
+		spec := task.ScheduleSpec{Spec: specOf(fmt.Sprint("s", i), began), Rule: recurrence.Rule{
 			Every: time.Second, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit,
 		}}
 		if err := spec.Validate(began); err != nil {
@@ -102,7 +102,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 	fillAs := func(t *testing.T, s *Store, namespace string) error {
 		t.Helper()
 		for i := range 1000 {
-			spec := specOf(t, fmt.Sprint("fill", i), began)
+			spec := specOf(fmt.Sprint("fill", i), began)
 			spec.Namespace, spec.Request.Body, spec.Request.BodySize = namespace, make([]byte, 64<<10), 64<<10
 			replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: spec}}))
 			if err != nil {
@@ -128,7 +128,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		if free, _ := s.servers.Free(); free < 5<<20 {
 			t.Errorf("%d bytes are left to others", free)
 		}
-		spec := specOf(t, "mine", began)
+		spec := specOf("mine", began)
 		spec.Namespace = "victim"
 		if err := apply(t, s, task.Create{Spec: spec}); err != nil {
 			t.Errorf("a create of its neighbour: %v", err)

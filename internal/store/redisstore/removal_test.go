@@ -40,7 +40,7 @@ func decideOn(t *testing.T, s *Store, e settings.Edit) error {
 func makeIn(t *testing.T, s *Store, namespace, name string) error {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
-	spec := specOf(t, name, now.Add(time.Hour))
+	spec := specOf(name, now.Add(time.Hour))
 	spec.Namespace = namespace
 	replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 	if err != nil {

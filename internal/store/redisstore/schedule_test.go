@@ -15,13 +15,14 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // eachSecond returns the spec of a schedule that fires each second from began
 // on, and makes up for all missed instants.
 func eachSecond(t testing.TB, name string, overlap ...recurrence.Overlap) task.PutSchedule {
 	t.Helper()
-	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: recurrence.Rule{
+	s := task.ScheduleSpec{Spec: specOf(name, began), Rule: recurrence.Rule{
 		Every: time.Second, Anchor: began, Misfire: recurrence.FireAll, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, s.Rule.Overlap = range overlap {
@@ -99,7 +100,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 		}
 		for i := range s.Recur.Runs {
 			at := s.Recur.Anchor + 1000*task.Millis(i+1)
-			if one, err := b.Get(t.Context(), keyed(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
+			if one, err := b.Get(t.Context(), tasktest.Key(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
 				t.Errorf("%s of %d: %v", name, at, err)
 			}
 		}
@@ -123,7 +124,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	var creates, cancels []task.Change
 	for i := range 30 {
 		name := fmt.Sprint("s", i)
-		spec := specOf(t, "x", task.FloorMillis(time.Now())+3_600_000)
+		spec := specOf("x", task.FloorMillis(time.Now())+3_600_000)
 		spec.Name, spec.NotifySchedule = task.OccurrenceName(name, 1), true
 		creates, cancels = append(creates, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
 		k := task.ScheduleKey(task.DefaultNamespace, name)

@@ -111,7 +111,7 @@ func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	now, changes := s.now(), make([]task.Change, 20_000)
 	for i := range changes {
-		spec := specOf(t, fmt.Sprint("t", i), now.Add(time.Hour+time.Duration(i)*time.Second))
+		spec := specOf(fmt.Sprint("t", i), now.Add(time.Hour+time.Duration(i)*time.Second))
 		spec.Request.URL = fmt.Sprintf("https://h%d.example/", i%40)
 		if err := spec.Validate(now); err != nil { // it sets the destination
 			t.Fatal(err)

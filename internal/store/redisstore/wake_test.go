@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
@@ -140,19 +141,15 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	if all := heard.all(); len(all) != 0 {
 		t.Errorf("it hinted %d tasks that were known", len(all))
 	}
-	spec := task.DefaultSpec()
-	now := task.CeilMillis(time.Now())
-	spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: tasks[0].Due}
-	for i := range 20 {
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("a", i)}, fmt.Sprint("ida", i)
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
+	replies, err := other.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(tasktest.Creates("a", 20, tasks[0].Due, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
 		}
-		replies, err := other.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
-		if err != nil || replies[0].Err != nil {
-			t.Fatal(err, replies[0].Err)
-		}
-		tasks = append(tasks, replies[0].Task)
+		tasks = append(tasks, r.Task)
 	}
 	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
 		t.Fatal(err)

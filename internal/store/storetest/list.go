@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // listCases: a list has every matching task once, in the order of names, in
@@ -48,7 +49,7 @@ var listCases = []testCase{
 				s.Name = name // only the server makes names with an @
 				f.must(start, task.Create{Spec: s})
 			}
-			f.must(start, task.Cancel{Key: key("s@1000")})
+			f.must(start, task.Cancel{Key: tasktest.Key("s@1000")})
 			for limit := 1; limit <= 4; limit++ {
 				filter := task.Filter{Namespace: task.DefaultNamespace, Schedule: "s"}
 				f.wantNames("of s", names(f.list(filter, filter.Narrow(task.Page{Limit: limit}))), "s@1000", "s@1000.b5", "s@2000.t7")
@@ -85,10 +86,10 @@ var listCases = []testCase{
 		"bodies are loaded on demand",
 		"Without Page.Bodies a record has its BodySize and no bytes; with it, all of them.",
 		func(f *fixture) {
-			f.create("a", body("12345"))
+			f.create("a", tasktest.Text("12345"))
 			f.create("b", noBody)
-			f.create("c", body("x"))
-			f.must(start, task.Cancel{Key: key("c")})
+			f.create("c", tasktest.Text("x"))
+			f.must(start, task.Cancel{Key: tasktest.Key("c")})
 			for _, t := range f.list(ns(), task.Page{Limit: 9}) {
 				if t.Request.Body != nil {
 					f.Errorf("%s: body %q without having been asked for", t.Name, t.Request.Body)
@@ -108,7 +109,7 @@ var listCases = []testCase{
 		func(f *fixture) {
 			big := strings.Repeat("x", task.MaxBody)
 			for i := range 2*task.MaxPageBytes/task.MaxBody + 1 {
-				f.create(fmt.Sprintf("t%02d", i), body(big))
+				f.create(fmt.Sprintf("t%02d", i), tasktest.Text(big))
 			}
 			l, err := f.store.List(f.Context(), ns(), task.Page{Limit: 1000, Bodies: true})
 			if n := len(l.Tasks); err != nil || n == 0 || n > task.MaxPageBytes/task.MaxBody+1 || l.Next == "" {

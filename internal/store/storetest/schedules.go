@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scheduleCases: an instant makes its occurrence and moves its schedule on in one step.
@@ -122,7 +123,7 @@ var scheduleCases = []testCase{
 		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
-			taken := f.spec("taken", body("mine"))
+			taken := f.spec("taken", tasktest.Text("mine"))
 			taken.Name = task.OccurrenceName("nightly", start+5000)
 			f.must(start, task.Create{Spec: taken})
 			if r := f.fire(start+5000, s); r.Err != nil || r.Task.Recur.Next != start+10_000 {
@@ -159,17 +160,17 @@ var scheduleCases = []testCase{
 			if !fired(start + 25_000) {
 				f.Error("it is dead, and its death notice is no occurrence")
 			}
-			f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+25_000))})
+			f.must(start+25_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+25_000))})
 			f.must(start+25_000, task.Create{Spec: f.triggered("nightly", start+26_000)})
 			if fired(start + 30_000) {
 				f.Error("one was triggered")
 			}
-			f.must(start+30_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+26_000) + ".t1")})
+			f.must(start+30_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+26_000) + ".t1")})
 			if !fired(start + 35_000) {
 				f.Error("all have ended")
 			}
 			f.must(start+35_000, task.Revive{Key: first.Key()})
-			f.must(start+35_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+35_000))})
+			f.must(start+35_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+35_000))})
 			if fired(start + 40_000) {
 				f.Error("a dead one was revived")
 			}
@@ -263,7 +264,7 @@ var scheduleCases = []testCase{
 					f.Errorf("%s: %+v", name, r)
 				}
 				f.must(start+25_000, task.RemoveSchedule{Key: s.Key()})
-				f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName(name, start+25_000))})
+				f.must(start+25_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName(name, start+25_000))})
 			}
 		},
 	},

@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scrubCases: in a correct store, only claims that clients abandoned need
@@ -126,8 +127,8 @@ func (f *fixture) zoo() {
 	}
 	f.settle(start, f.get("delivered"), "token", task.Outcome{Verdict: task.Success})
 	f.settle(start, f.get("dead"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-	f.must(start, task.Cancel{Key: key("t3")})
-	f.must(start, task.Run{Key: key("urgent")})
+	f.must(start, task.Cancel{Key: tasktest.Key("t3")})
+	f.must(start, task.Run{Key: tasktest.Key("urgent")})
 	f.must(start, task.Create{Spec: f.spec("keyed"), Idempotency: idem("k", "r")})
 	f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true})
 }

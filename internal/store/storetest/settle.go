@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // settleCases: a claim ends once, by its token, and the effects of its end are
@@ -85,7 +86,7 @@ var settleCases = []testCase{
 			if got := f.get("a"); string(got.Request.Body) != "body of a" {
 				f.Fatalf("body %q", got.Request.Body)
 			}
-			t = f.must(start+50, task.Revive{Key: key("a")})
+			t = f.must(start+50, task.Revive{Key: tasktest.Key("a")})
 			if again := f.claim(start+50, t, "token2"); string(again.Request.Body) != "body of a" || again.ID != made.ID {
 				f.Fatalf("retried: body %q, id %s", again.Request.Body, again.ID)
 			}
@@ -140,9 +141,9 @@ var settleCases = []testCase{
 		"a replacement waits for the attempt under way",
 		"The new task is in no lane until the old attempt has settled, and then at its own time with its own body.",
 		func(f *fixture) {
-			made := f.create("a", at(start), body("old"))
+			made := f.create("a", at(start), tasktest.Text("old"))
 			f.claim(start, made, "token")
-			next := f.must(start+1, task.Replace{Spec: f.spec("a", at(start+500), queue("mail"), body("new"))})
+			next := f.must(start+1, task.Replace{Spec: f.spec("a", at(start+500), queue("mail"), tasktest.Text("new"))})
 			if next.State != task.Running {
 				f.Fatalf("%v", next.State)
 			}
@@ -167,7 +168,7 @@ var settleCases = []testCase{
 			made := f.create("a", at(start))
 			f.claim(start, made, "token")
 			mail := "mail"
-			f.must(start, task.Patch{Key: key("a"), Queue: &mail, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("new")}})
+			f.must(start, task.Patch{Key: tasktest.Key("a"), Queue: &mail, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("new")}})
 			t := f.settle(start+1, made, "token", task.Outcome{Verdict: task.Failure})
 			f.wantOnlyIn(t, []task.Lane{made.Lane(), t.Lane()})
 			if got := f.get("a"); got.Queue != "mail" || string(got.Request.Body) != "new" {
