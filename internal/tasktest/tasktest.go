@@ -33,6 +33,11 @@ func Text(body string) func(*task.Spec) {
 	}
 }
 
+// NoBody leaves a spec without a body.
+func NoBody(s *task.Spec) {
+	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.NoBody, nil, 0
+}
+
 // Made returns the record that a create at a time makes of a spec.
 func Made(s task.Spec, now task.Millis) *task.Task {
 	r, err := task.Create{Spec: s}.Apply(now, nil, task.Facts{})

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestMain(m *testing.M) {
@@ -74,22 +75,12 @@ func trust(s *Sender, server *httptest.Server) {
 // delivery returns the first attempt of a task that calls url.
 func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery {
 	t.Helper()
-	spec := task.DefaultSpec()
-	spec.Name, spec.ID = "order-42-close", "0198c0de-0000-7000-8000-000000000042"
-	spec.Request.URL = url
-	spec.When = task.When{At: 1_795_204_800_250}
-	spec.Timeout = 10 * time.Second
-	for _, edit := range edits {
-		edit(&spec)
+	const due task.Millis = 1_795_204_800_250
+	first := func(s *task.Spec) {
+		s.ID, s.Request.URL, s.Timeout = "0198c0de-0000-7000-8000-000000000042", url, 10*time.Second
 	}
-	if err := spec.Validate(spec.When.At); err != nil {
-		t.Fatalf("a task for the test: %v", err)
-	}
-	made, err := task.Create{Spec: spec}.Apply(spec.When.At, nil, task.Facts{})
-	if err != nil {
-		t.Fatalf("a task for the test: %v", err)
-	}
-	return task.Delivery{Task: made.Task, Number: 1}
+	spec := tasktest.Spec("order-42-close", due, append([]func(*task.Spec){tasktest.NoBody, first}, edits...)...)
+	return task.Delivery{Task: tasktest.Made(spec, due), Number: 1}
 }
 
 // request returns the request that s sends at now.

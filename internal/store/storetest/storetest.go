@@ -151,10 +151,6 @@ func url(u string) func(*task.Spec) { return func(s *task.Spec) { s.Request.URL 
 
 func labels(l map[string]string) func(*task.Spec) { return func(s *task.Spec) { s.Labels = l } }
 
-func noBody(s *task.Spec) {
-	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.NoBody, nil, 0
-}
-
 func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxAttempts = n } }
 
 func expireAfter(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.ExpireAfter = d } }
