@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -97,33 +95,5 @@ func TestLanesOfOtherNamespacesUseUpTheBudget(t *testing.T) {
 		if all := exact == bounds[len(bounds)-1]; err != nil || got > c.most || all != c.all || all && got != lanes {
 			t.Errorf("budget %d: %d tasks, until %d, error %v", c.budget, got, exact, err)
 		}
-	}
-}
-
-// BenchmarkDue: a count of 100,000 waiting tasks. us/count is the server's own
-// processor time.
-func BenchmarkDue(b *testing.B) {
-	for _, lanes := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
-			server := redistest.New(b)
-			s, err := Open(b.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			const n = 100_000
-			now := task.CeilMillis(time.Now())
-			fillLanes(b, s, now, n, lanes)
-			bounds := minutes(now, 26*60)
-			before := processor(b, server.Addr)
-			for b.Loop() {
-				got := 0
-				exact, err := s.Due(b.Context(), store.DueRead{Bounds: bounds[:1000], Budget: 500_000}, func(_ task.Lane, _, tasks int) { got += tasks })
-				if err != nil || exact != bounds[999] || got == 0 {
-					b.Fatal(got, exact, err)
-				}
-			}
-			b.ReportMetric((processor(b, server.Addr)-before)*1e6/float64(b.N), "us/count")
-		})
 	}
 }

@@ -198,14 +198,8 @@ var raceCases = []testCase{
 		"Bodies are stored apart. A read of both while a task is replaced returns those of one incarnation.",
 		func(f *fixture) {
 			spec := func(who, round int) task.Spec {
-				s := task.DefaultSpec()
-				s.Key, s.ID = tasktest.Key("a"), fmt.Sprintf("%d.%d", who, round)
-				s.When, s.Request.URL = task.When{At: start}, "https://receiver.example/"
-				tasktest.Text(s.ID)(&s)
-				if err := s.Validate(start); err != nil {
-					f.Errorf("the case itself is wrong: %v", err)
-				}
-				return s
+				id := fmt.Sprintf("%d.%d", who, round)
+				return tasktest.Spec("a", start, tasktest.Text(id), func(s *task.Spec) { s.ID = id })
 			}
 			f.must(start, task.Replace{Spec: spec(0, 0)})
 			f.together(func(who int) {
