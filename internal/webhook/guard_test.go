@@ -221,24 +221,6 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 	}
 }
 
-func BenchmarkVerdict(b *testing.B) {
-	guard := NewGuard(Config{
-		AllowLoopback: always, Allow: prefixes("10.0.0.0/8", "fd00::/8"),
-		Own: owning("127.0.0.1:8750"),
-	})
-	for _, a := range []string{"93.184.216.34:443", "[2606:4700:4700::1111]:443", "127.0.0.1:9000"} {
-		b.Run(a, func(b *testing.B) {
-			b.ReportAllocs()
-			addr := netip.MustParseAddrPort(a)
-			for b.Loop() {
-				if err := guard.Verdict(addr); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // FuzzNoAddressFormAvoidsTheEgressGuard checks that for each closed IPv4
 // address, each IPv6 address that stands for it is closed too, even if all of
 // IPv6 is open.

@@ -379,23 +379,3 @@ func FuzzParseSecret(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkSign(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		keys [][]byte
-		size int
-	}{
-		{"1-key-100B", [][]byte{older}, 100},
-		{"2-keys-100B", [][]byte{newer, older}, 100},
-		{"1-key-256KiB", [][]byte{older}, 256 << 10},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			body := make([]byte, c.size)
-			b.ReportAllocs()
-			for b.Loop() {
-				Sign(c.keys, "0198c0de-0000-7000-8000-000000000042", time.Unix(1_800_000_000, 0), body)
-			}
-		})
-	}
-}

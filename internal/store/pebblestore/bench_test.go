@@ -1,10 +1,8 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -246,80 +244,6 @@ func openCrashed(b *testing.B, lanes int) *Store {
 	return open(b, powerOff(disk), Config{Now: clock})
 }
 
-// million is a directory with 1,000,000 tasks, made once.
-var million = sync.OnceValues(func() (vfs.FS, error) {
-	fs := vfs.NewMem()
-	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		return nil, err
-	}
-	for first := int64(0); first < 1_000_000; first += 1000 {
-		if _, err := s.Transit(context.Background(), benchStart, store.Changes(creates(first, 1000, later))); err != nil {
-			return nil, err
-		}
-	}
-	return fs, s.Close()
-})
-
-func openMillion(b *testing.B) *Store {
-	b.Helper()
-	fs, err := million()
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// BenchmarkListPage: pages of 100 among 1,000,000 tasks.
-func BenchmarkListPage(b *testing.B) {
-	s := openMillion(b)
-	for _, c := range []struct {
-		name string
-		f    task.Filter
-	}{
-		{"any", task.Filter{Namespace: task.DefaultNamespace}},
-		{"none_of_queue", task.Filter{Namespace: task.DefaultNamespace, Queue: "other"}},
-		{"none_of_state", task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Dead}}},
-		{"none_of_label", task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"tenant": "acme"}}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var worst time.Duration
-			for b.Loop() {
-				after := newName(rand.Int64N(900_000))
-				began := time.Now()
-				if _, err := s.List(context.Background(), c.f, task.Page{After: after, Limit: 100}); err != nil {
-					b.Fatal(err)
-				}
-				worst = max(worst, time.Since(began))
-			}
-			b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
-		})
-	}
-}
-
-// BenchmarkOpen: open and close a directory with 1,000,000 tasks.
-func BenchmarkOpen(b *testing.B) {
-	fs, err := million()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		s, err := Open("data", Config{FS: fs})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkPeekAfterDeletes: the head of a lane after 1,000,000 of its entries
 // were delivered.
 func BenchmarkPeekAfterDeletes(b *testing.B) {
@@ -346,64 +270,5 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 		if err != nil || len(found[0]) != 1 {
 			b.Fatal(len(found[0]), err)
 		}
-	}
-}
-
-// BenchmarkLife: tasks are created, claimed and settled, 256 at a time.
-func BenchmarkLife(b *testing.B) {
-	s, err := Open(b.TempDir(), Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
-	b.ReportAllocs()
-	lives := 0
-	for b.Loop() {
-		mustApply(b, s, creates(int64(lives), 256, due))
-		lives += deliver(b, s, 256)
-	}
-	b.ReportMetric(float64(lives)/b.Elapsed().Seconds(), "lives/s")
-}
-
-// BenchmarkScrub: 1,000,000 tasks from start to end, in steps of 1000.
-func BenchmarkScrub(b *testing.B) {
-	s := openMillion(b)
-	var worst time.Duration
-	examined := 0
-	for b.Loop() {
-		for cursor := ""; ; {
-			began := time.Now()
-			done, err := s.Scrub(context.Background(), benchStart, cursor, 1000)
-			if err != nil || len(done.Repairs) > 0 {
-				b.Fatal(done.Repairs, err)
-			}
-			worst = max(worst, time.Since(began))
-			examined += done.Examined
-			if cursor = done.Next; cursor == "" {
-				break
-			}
-		}
-	}
-	b.ReportMetric(float64(examined)/b.Elapsed().Seconds(), "examined/s")
-	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
-}
-
-// BenchmarkBackup: back up 1,000,000 tasks, and restore them.
-func BenchmarkBackup(b *testing.B) {
-	s := openMillion(b)
-	for b.Loop() {
-		var archive bytes.Buffer
-		began := time.Now()
-		if err := s.Backup(context.Background(), &archive); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(archive.Len())/1e6/time.Since(began).Seconds(), "backup-MB/s")
-		b.ReportMetric(float64(archive.Len())/1e6, "MB")
-		began = time.Now()
-		if _, err := restoreTo(context.Background(), vfs.NewMem(), &archive, "restored", nil); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(time.Since(began).Seconds(), "restore-s")
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -400,47 +398,6 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 		r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]
 		return r.Err == nil && r.Held == 5 && r.Tokens == 6
 	})
-}
-
-// BenchmarkPermits measures the cost of an ask for the server, with many nodes
-// that all want more than both limits allow.
-func BenchmarkPermits(b *testing.B) {
-	for _, n := range []int{1, 3, 20} {
-		b.Run(fmt.Sprint(n, " nodes"), func(b *testing.B) {
-			c := redisClient(b)
-			limits := settings.QueueSettings{Concurrency: 100, Rate: 10_000, Burst: 1000}
-			var nodes []*partner
-			for i := range n {
-				nodes = append(nodes, newPartner(b, c, fmt.Sprint("n", i), time.Minute))
-			}
-			i := 0
-			for b.Loop() {
-				p := nodes[i%n]
-				for p.start(time.Now()) {
-				}
-				p.ask(limits, 100, 500, false)
-				p.said = p.said[:0]
-				i++
-			}
-			b.ReportMetric(usecPerCall(b, c), "server-µs/op")
-		})
-	}
-}
-
-func usecPerCall(b *testing.B, c rueidis.Client) float64 {
-	b.Helper()
-	text, err := c.Do(b.Context(), c.B().Info().Section("commandstats").Build()).ToString()
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(text, "cmdstat_evalsha:")
-	_, rest, _ = strings.Cut(rest, "usec_per_call=")
-	value, _, _ := strings.Cut(rest, ",")
-	usec, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return usec
 }
 
 func FuzzPermitName(f *testing.F) {
