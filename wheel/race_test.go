@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6; 2*10^5 under the race detector, else 10^5 in the short form")
@@ -88,9 +90,7 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 		}
 		w.Add(time.Hour, 0) // something to drain
 		f.all[0].Store(0)
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, w.Shutdown(t.Context()))
 		for _, v := range w.Drain() {
 			f.end(v, fateDrained)
 		}
@@ -236,9 +236,7 @@ func TestNothingIsHandedOverAfterClose(t *testing.T) {
 		}
 		for range w.Drain() {
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, w.Shutdown(t.Context()))
 		checkCounters(t, w)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -48,17 +49,13 @@ func (m *moveTest) serve() (*session, *memstore.Store) {
 func (m *moveTest) post(method, path, media, body string, headers ...string) {
 	m.Helper()
 	r, err := http.NewRequestWithContext(m.Context(), method, m.from.server+path, strings.NewReader(body))
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	r.Header.Set("Content-Type", media)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	defer resp.Body.Close()
 	if reply, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
 		m.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, reply)

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -88,13 +89,9 @@ func request(t testing.TB, s *Sender, d task.Delivery, now time.Time) *http.Requ
 	t.Helper()
 	x := &exchange{Delivery: d, ctx: t.Context(), trace: parentOf(d)}
 	target, err := parseTarget(d.Task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lines, err := s.appendRequest(nil, x, target, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(lines), bytes.NewReader(d.Task.Request.Body))))
 	if err != nil {
 		t.Fatalf("%v in the request:\n%s", err, lines)
@@ -134,9 +131,7 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 func rawServer(t testing.TB, handle func(n int, c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex // guards conns

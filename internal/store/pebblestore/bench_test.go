@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -40,9 +41,7 @@ func creates(first int64, n int, due func(i int64) task.Millis) []task.Change {
 func openDisk(b testing.TB, dir string) *Store {
 	b.Helper()
 	s, err := Open(dir, Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -51,13 +50,9 @@ func openDisk(b testing.TB, dir string) *Store {
 func mustApply(b testing.TB, s *Store, changes []task.Change) {
 	b.Helper()
 	replies, err := s.Transit(context.Background(), benchStart, store.Changes(changes))
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			b.Fatal(r.Err)
-		}
+		fatal.If(b, r.Err)
 	}
 }
 
@@ -130,16 +125,12 @@ func deliver(b testing.TB, s *Store, n int) int {
 	b.Helper()
 	ctx := context.Background()
 	heads, err := store.LaneHeads(ctx, s, benchStart)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	if len(heads) == 0 {
 		return 0
 	}
 	found, err := s.Peek(ctx, []store.LaneRead{{Lane: heads[0].Lane, Until: benchStart, Limit: n}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	claims := make([]task.Claim, len(found[0]))
 	settlements := make([]task.Settlement, len(claims))
 	for i, e := range found[0] {
@@ -156,13 +147,9 @@ func deliver(b testing.TB, s *Store, n int) int {
 
 func mustReplies(b testing.TB, replies []store.Reply, err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			b.Fatal(r.Err)
-		}
+		fatal.If(b, r.Err)
 	}
 }
 
@@ -249,9 +236,7 @@ func openCrashed(b *testing.B, lanes int) *Store {
 func BenchmarkPeekAfterDeletes(b *testing.B) {
 	fs := vfs.NewMem()
 	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	defer func() { _ = s.Close() }()
 	const n = 1_000_000
 	due := func(id int64) task.Millis { return benchStart - n - 1 + task.Millis(id) }

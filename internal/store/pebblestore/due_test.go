@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -23,9 +24,7 @@ func day() (bounds []task.Millis) {
 func countDue(b testing.TB, s *Store, budget int) (n int, exact task.Millis) {
 	b.Helper()
 	exact, err := s.Due(b.Context(), store.DueRead{Bounds: day(), Budget: budget}, func(_ task.Lane, _, tasks int) { n += tasks })
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	return n, exact
 }
 
@@ -46,9 +45,7 @@ func inLanes(first int64, n, lanes int) []task.Change {
 // One lane has most tasks, and another many early ones: the budget is for both.
 func TestABudgetIsSharedByTheLanes(t *testing.T) {
 	s, err := Open("data", Config{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	const lanes, each = 20, 500
 	for i := range lanes {

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -32,13 +33,9 @@ func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done 
 	t.Helper()
 	return crashDuring(disk, n, func(fs vfs.FS) (over func()) {
 		s, err := Open("a/data", Config{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return func() {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.Close())
 		}
 	})
 }
@@ -132,9 +129,7 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Close())
 	}
 	for name, call := range everyCall(t, s) {
 		if err := call(); !errors.Is(err, task.ErrClosed) {
@@ -212,14 +207,10 @@ func answeredStates(out string) map[string]task.State {
 func TestAStartOnAFullDiskIsRefused(t *testing.T) {
 	running, killed := t.TempDir()+"/data", t.TempDir()+"/data"
 	s, err := Open(running, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 100, later))
-	if err := os.CopyFS(killed, os.DirFS(running)); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.CopyFS(killed, os.DirFS(running)))
 	out, err := runChild(t, "full-at-open", killed)
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
 		t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
@@ -267,9 +258,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 		fmt.Println(err)
 		os.Exit(childFailed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	apply := func(word string, id int64, changes ...task.Change) {
 		if _, err := s.Transit(t.Context(), benchStart, store.Changes(changes)); err != nil {
 			<-t.Context().Done() // OnFatal ends the process
@@ -366,9 +355,7 @@ func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
 	attempt := func(s *Store) *task.Task {
 		t.Helper()
 		got, err := s.Get(t.Context(), tasktest.Key("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		now += 1000
 		if err := claimTask(t.Context(), s, got, max(now, got.Due)); err != nil {
 			t.Fatalf("the attempt after %d reclaims: %v, %+v", got.Reclaims, err, got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -31,9 +32,7 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	one := func(c task.Change) error {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{c}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return replies[0].Err
 	}
 	create := func(name string) error { return one(task.Create{Spec: newSpec(name, now)}) }
@@ -42,9 +41,7 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	deliver := func(name string) {
 		t.Helper()
 		got, err := s.Get(t.Context(), tasktest.Key(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		claims, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(got, "token", now.Add(1e9))}))
 		if err != nil || claims[0].Err != nil {
 			t.Fatal(err, claims)

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -60,9 +61,7 @@ func withSchedule(t *testing.T, s *Store) {
 func all(t *testing.T, s *Store) []*task.Task {
 	t.Helper()
 	l, err := storetest.DrainAll(t.Context(), s, task.DefaultNamespace, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return l
 }
 
@@ -72,9 +71,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	withSchedule(t, s)
 	wantHealthy(t, s)
 	wrong := appendCounts(nil, task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}})
-	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()))
 	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "map[scheduled:7]") || strings.Contains(r.Problems[0], "Queue:"+task.DefaultQueue) {
 		t.Errorf("Verify: %v, problems %q", err, r.Problems)
 	}
@@ -87,9 +84,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 
 	b := s.db.NewBatch()
 	dropIndex(s, b, "@nightly")
-	if err := s.db.Apply(b, pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.db.Apply(b, pebble.Sync))
 	if repairs, _ = scrubAll(t, s, benchStart, 100); len(repairs) != 1 || repairs[0].Key.Name != "@nightly" {
 		t.Errorf("repaired %+v", repairs)
 	}
@@ -100,9 +95,7 @@ func TestABackupCountsSchedulesSeparately(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	r, err := verify(t.Context(), disk, "data")
 	if err != nil || r.Tasks != 3 || r.Schedules != 1 || len(r.Queues) != 1 || r.Queues[0].Queue != task.DefaultQueue {
 		t.Errorf("%v: %+v", err, r.Contents)
@@ -135,9 +128,7 @@ func TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither(t *testing.T) {
 			}
 			wantExactCounts(t, s)
 			storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.Close())
 		}
 	}
 	t.Logf("%d seeds, %d crash points, %d instants", seeds(t), seeds(t)*crashes, fired)

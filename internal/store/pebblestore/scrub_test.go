@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
@@ -52,21 +53,15 @@ func scrubWorld(t *testing.T) *Store {
 	for _, name := range []string{"waits", "runs", "done", "dead", "urgent"} {
 		spec := newSpec(name, benchStart)
 		change := task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: "key of " + name, Fingerprint: "f"}}
-		if err := apply(t.Context(), s, change); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, apply(t.Context(), s, change))
 	}
 	for _, name := range []string{"runs", "dead"} {
-		if err := claimOne(t.Context(), s, name); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, claimOne(t.Context(), s, name))
 	}
 	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: tasktest.Key("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
 	mustReplies(t, replies, err)
 	for _, c := range []task.Change{task.Cancel{Key: tasktest.Key("done")}, task.Run{Key: tasktest.Key("urgent")}} {
-		if err := apply(t.Context(), s, c); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, apply(t.Context(), s, c))
 	}
 	return s
 }
@@ -176,9 +171,7 @@ func TestAScrubRepairsDamageMadeByHand(t *testing.T) {
 				s := scrubWorld(t)
 				b := s.db.NewBatch()
 				c.spoil(s, b)
-				if err := s.db.Apply(b, pebble.Sync); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, s.db.Apply(b, pebble.Sync))
 				repairs, _ := scrubAll(t, s, benchStart, limit)
 				if len(repairs) != 1 || repairs[0].Key.Name != c.who || !strings.Contains(repairs[0].Found, c.says) {
 					t.Fatalf("repaired %+v, want one of %q that says %q", repairs, c.who, c.says)
@@ -204,17 +197,11 @@ func wantHealthy(t *testing.T, s *Store) {
 func wantExactCounts(t testing.TB, s *Store) {
 	t.Helper()
 	_, want, err := inspect(t.Context(), s.db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got, err := s.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	stored, err := loadCounts(s.db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	shown := maps.Clone(want)
 	maps.DeleteFunc(shown, func(key task.QueueKey, _ task.Counts) bool { return key.OfOccurrences() })
 	if w := fmt.Sprint(want); fmt.Sprint(got) != fmt.Sprint(shown) || fmt.Sprint(stored) != w {
@@ -255,9 +242,7 @@ func TestAScrubCountsAgainWhileTasksChange(t *testing.T) {
 	stop()
 	wantHealthy(t, s)
 
-	if err := s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync))
 	again := reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })(t, s, benchStart).(*Store)
 	stop = churn(t, again)
 	repairs, _ := scrubAll(t, again, benchStart, 20)

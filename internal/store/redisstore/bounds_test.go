@@ -3,6 +3,7 @@ package redisstore
 import (
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
@@ -19,25 +20,19 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	const at = 1_800_000_000_000
 	makes := tasktest.Creates("t", 20, at, func(i int, s *task.Spec) { s.When.At += task.Millis(i%2) * 1000 })
 	replies, err := s.Transit(t.Context(), at, store.Changes(makes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lane := replies[0].Task.Lane()
 	look := func() map[task.Millis]int {
 		t.Helper()
 		if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.lanes.RaiseBounds(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 		found := map[task.Millis]int{}
 		for _, sh := range s.shards {
 			c := s.servers.Client
 			scores, err := c.Do(t.Context(), c.B().Zrange().Key(sh.Lanes).Min("0").Max("-1").Withscores().Build()).AsZScores()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			for _, z := range scores {
 				found[task.Millis(z.Score)]++
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -114,26 +115,18 @@ func everyCall(t *testing.T) []testCall {
 func account(t *testing.T, s *Store) []string {
 	t.Helper()
 	l, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	schedules, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var lines []string
 	for _, one := range append(schedules.Tasks, l.Tasks...) {
 		lines = append(lines, shownAs(t, one))
 	}
 	counts, err := s.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lines = append(lines, fmt.Sprint(counts))
 	page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for i := range page.Entries {
 		page.Entries[i].Seq = 0
 		lines = append(lines, shownAs(t, page.Entries[i]))
@@ -157,9 +150,7 @@ func errorsOf(said any) (errs []error) {
 func shownAs(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(data)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
@@ -34,9 +35,7 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 		changes = append(changes, task.Create{Spec: specOf(name, began)})
 	}
 	made, err := s.Transit(t.Context(), began, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	claimed := func(which ...int) (claims []task.Claim) {
 		for _, i := range which {
 			claims = append(claims, tasktest.Claim(made[i].Task, "1", began + 15_000))
@@ -94,9 +93,7 @@ func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 		c.CallersClock = true
 	}))
 	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("bad", began)}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: tasktest.Key("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -27,13 +28,9 @@ func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int, edits ...f
 			}
 		})
 		replies, err := s.Transit(context.Background(), now, store.Changes(changes))
-		if err != nil {
-			b.Fatal(err)
-		}
+		fatal.If(b, err)
 		for _, r := range replies {
-			if r.Err != nil {
-				b.Fatal(r.Err)
-			}
+			fatal.If(b, r.Err)
 		}
 	}
 }

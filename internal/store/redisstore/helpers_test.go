@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -33,9 +34,7 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = addrs, true, true
 	c.Shards, c.ShardLease, c.Heartbeat = 16, cmp.Or(c.ShardLease, 1500*time.Millisecond), cmp.Or(c.Heartbeat, 200*time.Millisecond)
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -51,9 +50,7 @@ func messagesAlone(name string) Config {
 func beats(t *testing.T, server *redistest.Server) int {
 	t.Helper()
 	n, err := strconv.Atoi(redis(t, server, "HGET", storeKeys.NodesID, "beats"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return n
 }
 
@@ -67,13 +64,9 @@ func eventually(t *testing.T, what string, so func() bool) time.Duration {
 func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now, edits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 	}
 }
 
@@ -103,14 +96,10 @@ func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*t
 	t.Helper()
 	now := task.CeilMillis(time.Now())
 	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(tasktest.Creates(prefix, n, now.Add(wait), nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	tasks := make([]*task.Task, n)
 	for i, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 		tasks[i] = r.Task
 	}
 	return tasks

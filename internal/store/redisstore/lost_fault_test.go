@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -50,9 +51,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 	apply := func(c task.Change) store.Reply {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{c}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return replies[0]
 	}
 	apply(task.Create{Spec: specOf("first", began)}) // the server knows the script from now on
@@ -106,9 +105,7 @@ func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	}
 	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
 	r := s.servers.Client.Do(t.Context(), s.servers.Client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
-	if err := r.Error(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Error())
 	replies, err = s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began), Idempotency: idem}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatalf("a create with a key that was abandoned: %v, %v", replies, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -71,9 +72,7 @@ func (p *partner) ask(limits settings.QueueSettings, want, tokens int, lost bool
 func (p *partner) send(r redisconn.Run) (store.PermitReply, []string) {
 	p.t.Helper()
 	reply, others, err := readPermits(permitting.Do(context.WithoutCancel(p.t.Context()), p.c, []redisconn.Run{r})[0])
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	return reply, others
 }
 
@@ -99,9 +98,7 @@ func (p *partner) start(now time.Time) bool {
 func redisClient(t testing.TB) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true, ForceSingleClient: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -316,9 +313,7 @@ func TestKeysOfLimitsExpire(t *testing.T) {
 	p.ask(limits, 5, 4, false)
 	eventually(t, "the keys are gone", func() bool {
 		n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return n == 0
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -54,9 +55,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 		put.Spec.Rule.Anchor = 0
 		names, makes = append(names, name), append(makes, put)
 	}
-	if err := apply(t, a, makes...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, makes...))
 	var mu sync.Mutex // guards made and refused
 	made, refused := map[string]int{}, 0
 	var nodes sync.WaitGroup
@@ -92,9 +91,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	}
 	for _, name := range names {
 		s, err := a.Get(t.Context(), task.ScheduleKey(task.DefaultNamespace, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if s.Recur.Runs < 2 {
 			t.Errorf("%s has %d runs", name, s.Recur.Runs)
 		}
@@ -130,13 +127,9 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 		k := task.ScheduleKey(task.DefaultNamespace, name)
 		wanted = append(wanted, &task.Task{Namespace: k.Namespace, Name: k.Name})
 	}
-	if err := apply(t, a, creates...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, creates...))
 	heard := [2]*hints{watch(a), watch(b)}
-	if err := apply(t, a, cancels...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, cancels...))
 	t.Log("within", heard[0].await(t, a, wanted), heard[1].await(t, b, wanted))
 }
 
@@ -151,17 +144,13 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	put.Spec.Rule.Anchor = 0
 	busy := order("x")
 	busy.Spec.Name, busy.Idempotency = task.OccurrenceName("skips", 1), nil
-	if err := apply(t, s, put, skips, busy); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, s, put, skips, busy))
 	fill(t, addr)
 	var got []store.Reply
 	fire := func() (errs [2]error) {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), s.now(), store.Fires(fires("nightly", "skips")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		got = replies
 		return [2]error{replies[0].Err, replies[1].Err}
 	}
@@ -173,9 +162,7 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
-	if err := s.servers.CheckMasters(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.servers.CheckMasters(t.Context()))
 	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {
 		t.Errorf("when there is room: %v, %+v", errs[0], got[0])
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -20,9 +21,7 @@ func scrubbed(t *testing.T, s *Store, limit int) (found []store.Repair) {
 	t.Helper()
 	for cursor := ""; ; {
 		step, err := s.Scrub(t.Context(), began, cursor, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if step.Examined > limit {
 			t.Fatalf("a step of %d examined %d", limit, step.Examined)
 		}
@@ -46,9 +45,7 @@ func fillStates(t *testing.T, s *Store) {
 		changes = append(changes, task.Create{Spec: specOf("m"+string(rune('a'+i%26))+strings.Repeat("x", i/26), began+task.Millis(i))})
 	}
 	replies, err := s.Transit(t.Context(), began, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies[1:4] {
 		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began + 15_000)})); err != nil {
 			t.Fatal(err)
@@ -77,9 +74,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	of := func(name string) *keyspace.Shard { return s.shard(tasktest.Key(name)) }
 	due := of("due")
 	got, err := s.Get(t.Context(), tasktest.Key("due"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lane := keyspace.LaneMember(got.Lane())
 	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
 	limits := []int{20}

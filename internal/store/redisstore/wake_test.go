@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
@@ -82,15 +83,11 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
 	heads, err := store.LaneHeads(t.Context(), s, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	read := map[string]bool{}
 	for _, h := range heads {
 		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, e := range found[0] {
 			read[e.Name] = true
 		}
@@ -131,29 +128,19 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.lanes.RaiseBounds(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 	heard := watch(s)
-	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
 	if all := heard.all(); len(all) != 0 {
 		t.Errorf("it hinted %d tasks that were known", len(all))
 	}
 	replies, err := other.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(tasktest.Creates("a", 20, tasks[0].Due, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 		tasks = append(tasks, r.Task)
 	}
-	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
 	for _, one := range tasks {
 		if !s.member.Shard(s.shard(one.Key())).Lowwater.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
@@ -179,9 +166,7 @@ func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
 func connectionsOf(t *testing.T, addr string) (mixed []string, subscribed int) {
 	t.Helper()
 	list, err := redistest.Command(t.Context(), addr, "CLIENT", "LIST")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for line := range strings.Lines(list) {
 		if strings.Contains(line, " ssub=") && !strings.Contains(line, " ssub=0 ") {
 			subscribed++

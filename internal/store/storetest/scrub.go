@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -20,9 +21,7 @@ var scrubCases = []testCase{
 		func(f *fixture) {
 			f.zoo()
 			before, err := look(f.Context(), f.store)
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			for _, limit := range []int{1, 2, 7, 1000} {
 				if found := f.scrub(start, limit); len(found) > 0 {
 					f.Errorf("in steps of %d: %+v", limit, found)
@@ -137,9 +136,7 @@ func (f *fixture) zoo() {
 func (f *fixture) scrub(now task.Millis, limit int) []store.Repair {
 	f.Helper()
 	found, err := drainScrub(f.Context(), f.store, now, limit)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	return found
 }
 
