@@ -180,9 +180,6 @@ func TestAChangedDefaultOfAQueueReachesItsSchedules(t *testing.T) {
 	}
 }
 
-// The namespace is not in the files any more, but a new queue in it is.
-// On a terminal each deletion needs an answer, and the question names the
-// server.
 // The namespace is suspended on the server and in the file.
 func TestASuspendedNamespaceGetsSchedules(t *testing.T) {
 	s := newSession(t)
