@@ -253,7 +253,7 @@ var layers = []layer{
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
-		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, ending}, tech: testTools,
+		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
 		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
@@ -266,7 +266,7 @@ var layers = []layer{
 		why:  "the choice of tests for make test: tests of all packages use it",
 	},
 	{
-		path: ending,
+		path: failing,
 		why:  "the end of a test at an error: tests of all packages use it",
 	},
 	{
@@ -575,8 +575,8 @@ const contracts = "internal/store"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest", "internal/tasktest"}
 
-// leaving and ending may be imported by the tests of all packages.
-const leaving, ending = "internal/quick", "internal/fatal"
+// leaving and failing may be imported by the tests of all packages.
+const leaving, failing = "internal/quick", "internal/fatal"
 
 // wiring lists the packages that may import stores.
 var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
@@ -586,4 +586,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", "internal/tasktest", leaving, ending}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", "internal/tasktest", leaving, failing}

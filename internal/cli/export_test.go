@@ -151,7 +151,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "dead", "delay": "0s", "expire_after": "1ms", "http": {"url": "http://example.com/"}}`)
 	for name, verdict := range map[string]task.Verdict{"a": task.Failure, "dead": task.Refusal} {
 		made := m.load(m.source, tasktest.Key(name))
-		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{tasktest.Claim(made, "token", made.Due + 1000)}))
+		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{tasktest.Claim(made, "token", made.Due+1000)}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}

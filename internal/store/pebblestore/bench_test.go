@@ -203,7 +203,7 @@ func BenchmarkAfterACrash(b *testing.B) {
 				spec := newSpec(newName(1<<32+id), benchStart+1)
 				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
 				t := taskOf(spec)
-				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{tasktest.Claim(t, "t", benchStart + 1000)}))
+				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{tasktest.Claim(t, "t", benchStart+1000)}))
 				mustReplies(b, replies, err)
 				replies, err = s.Transit(context.Background(), benchStart+1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}}))
 				mustReplies(b, replies, err)

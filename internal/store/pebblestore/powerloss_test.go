@@ -362,7 +362,7 @@ func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.C
 func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.Task) error {
 	now := max(benchStart, old.Due)
 	token := task.Token(fmt.Sprintf("%s-%d", old.Name, c.rng.Uint64()))
-	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{tasktest.Claim(old, token, now + 1000)}))
+	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{tasktest.Claim(old, token, now+1000)}))
 	if err != nil || replies[0].Err != nil {
 		return errors.Join(err, firstError(replies))
 	}

@@ -42,7 +42,7 @@ func everyCall(t *testing.T) []testCall {
 			if err != nil {
 				return nil, err
 			}
-			return s.Transit(ctx, began, store.Claims([]task.Claim{tasktest.Claim(t, token, began + 15_000)}))
+			return s.Transit(ctx, began, store.Claims([]task.Claim{tasktest.Claim(t, token, began+15_000)}))
 		}
 	}
 	settled := func(name string, token task.Token, v task.Verdict) func(context.Context, *Store) (any, error) {

@@ -38,7 +38,7 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 	fatal.If(t, err)
 	claimed := func(which ...int) (claims []task.Claim) {
 		for _, i := range which {
-			claims = append(claims, tasktest.Claim(made[i].Task, "1", began + 15_000))
+			claims = append(claims, tasktest.Claim(made[i].Task, "1", began+15_000))
 		}
 		return claims
 	}

@@ -49,7 +49,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			fatal.If(t, err)
 			ends := task.CeilMillis(time.Now())
 			for _, st := range []store.Step{
-				store.Claims([]task.Claim{tasktest.Claim(dead, "9", ends + 10_000)})[0],
+				store.Claims([]task.Claim{tasktest.Claim(dead, "9", ends+10_000)})[0],
 				store.Settlements([]task.Settlement{{Key: dead.Key(), Token: "9", Outcome: task.Outcome{Verdict: task.Refusal}}})[0],
 			} {
 				if r, err := s.Transit(t.Context(), ends, []store.Step{st}); err != nil || r[0].Err != nil {
@@ -77,7 +77,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			a, err := s.Get(t.Context(), order("a").Target())
 			fatal.If(t, err)
 			now := task.FloorMillis(time.Now())
-			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(a, "1", now + 10_000)}))
+			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(a, "1", now+10_000)}))
 			if err != nil || got[0].Err != nil {
 				t.Fatalf("claim: %v, %v", got, err)
 			}

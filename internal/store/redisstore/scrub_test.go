@@ -47,7 +47,7 @@ func fillStates(t *testing.T, s *Store) {
 	replies, err := s.Transit(t.Context(), began, store.Changes(changes))
 	fatal.If(t, err)
 	for _, r := range replies[1:4] {
-		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began + 15_000)})); err != nil {
+		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began+15_000)})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -74,7 +74,7 @@ var batchCases = []testCase{
 				if r.Err != nil || r.Effect != task.Created {
 					f.Fatalf("create %d: effect %d, error %v", i, r.Effect, r.Err)
 				}
-				claims[i] = tasktest.Claim(r.Task, task.Token(r.Task.Name), start + 1000)
+				claims[i] = tasktest.Claim(r.Task, task.Token(r.Task.Name), start+1000)
 			}
 			for i, r := range f.claims(start+7, claims...) {
 				if r.Err != nil || r.Task.Lease.Token != claims[i].Token {

@@ -17,7 +17,7 @@ var claimCases = []testCase{
 		"The reply is all that delivery needs: the record as it is now, its lease, and the body.",
 		func(f *fixture) {
 			made := f.create("a", tasktest.Text("payload"))
-			r := f.claims(made.Due, tasktest.Claim(made, "token", made.Due + 500))[0]
+			r := f.claims(made.Due, tasktest.Claim(made, "token", made.Due+500))[0]
 			if r.Err != nil || r.Effect != task.Updated {
 				f.Fatalf("effect %d, error %v", r.Effect, r.Err)
 			}
@@ -116,7 +116,7 @@ var claimCases = []testCase{
 		func(f *fixture) {
 			a, b, c := f.create("a", at(start)), f.create("b"), f.create("c", at(start))
 			claim := func(t *task.Task, token task.Token) task.Claim {
-				return tasktest.Claim(t, token, start + 100)
+				return tasktest.Claim(t, token, start+100)
 			}
 			r := f.claims(start, claim(a, "1"), claim(b, "2"), claim(c, "3"), claim(a, "4"))
 			if r[0].Err != nil || !errors.Is(r[1].Err, task.ErrNotDue) || r[2].Err != nil || !isStateError(r[3].Err) {

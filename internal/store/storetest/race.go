@@ -162,7 +162,7 @@ var raceCases = []testCase{
 				for _, i := range r.Perm(tasks) {
 					if r.IntN(3) > 0 {
 						over := cancelled[i].Load()
-						c := tasktest.Claim(made[i], task.Token(fmt.Sprint(who)), start + 60_000)
+						c := tasktest.Claim(made[i], task.Token(fmt.Sprint(who)), start+60_000)
 						replies, err := f.store.Transit(f.Context(), start, store.Claims([]task.Claim{c}))
 						if err != nil {
 							f.Errorf("Claim: %v", err)

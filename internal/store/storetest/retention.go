@@ -18,8 +18,8 @@ var retentionCases = []testCase{
 		func(f *fixture) {
 			a, b, c := f.create("a", at(start)), f.create("b", at(start)), f.create("c", at(start))
 			f.claims(start,
-				tasktest.Claim(a, "1", start + 100),
-				tasktest.Claim(b, "2", start + 101))
+				tasktest.Claim(a, "1", start+100),
+				tasktest.Claim(b, "2", start+101))
 			f.reap(start+99, 0)
 			f.reap(start+100, 1)
 			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil == 0 || string(got.Request.Body) != "body of a" {
@@ -72,7 +72,7 @@ var retentionCases = []testCase{
 		func(f *fixture) {
 			for i := range 10 {
 				made := f.create(fmt.Sprintf("t%d", i), at(start))
-				f.claims(start, tasktest.Claim(made, "token", start + 10))
+				f.claims(start, tasktest.Claim(made, "token", start+10))
 			}
 			for _, want := range []int{4, 4, 2, 0} {
 				if n, err := f.store.(store.Reaper).Reap(f.Context(), start+10, 4); err != nil || n != want {

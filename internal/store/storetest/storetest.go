@@ -230,7 +230,7 @@ func (f *fixture) read(r store.LaneRead) []task.Entry {
 // tryClaim claims t under a token for 30 s.
 func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) store.Reply {
 	f.Helper()
-	return f.claims(now, tasktest.Claim(t, token, now + 30_000))[0]
+	return f.claims(now, tasktest.Claim(t, token, now+30_000))[0]
 }
 
 func (f *fixture) claims(now task.Millis, claims ...task.Claim) []store.Reply {
