@@ -23,7 +23,7 @@ var facts = task.Facts{Policy: policy}
 
 // demand is a valid spec that is due a minute after t0.
 func demand() task.Spec {
-	return tasktest.Spec("a", t0, func(s *task.Spec) { s.When = task.When{Relative: true, Delay: time.Minute} })
+	return tasktest.Spec("a", t0, tasktest.Text("body"), func(s *task.Spec) { s.When = task.When{Relative: true, Delay: time.Minute} })
 }
 
 // apply makes a change that must succeed.

@@ -33,8 +33,8 @@ func Text(body string) func(*task.Spec) {
 	}
 }
 
-// NoBody leaves a spec without a body.
-func NoBody(s *task.Spec) {
+// Bodiless leaves the body of a spec out.
+func Bodiless(s *task.Spec) {
 	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.NoBody, nil, 0
 }
 

@@ -80,7 +80,7 @@ func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery
 	first := func(s *task.Spec) {
 		s.ID, s.Request.URL, s.Timeout = "0198c0de-0000-7000-8000-000000000042", url, 10*time.Second
 	}
-	spec := tasktest.Spec("order-42-close", due, append([]func(*task.Spec){tasktest.NoBody, first}, edits...)...)
+	spec := tasktest.Spec("order-42-close", due, append([]func(*task.Spec){tasktest.Bodiless, first}, edits...)...)
 	return task.Delivery{Task: tasktest.Made(spec, due), Number: 1}
 }
 

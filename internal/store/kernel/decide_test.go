@@ -32,7 +32,7 @@ func (m *medium) Room(n Need) error {
 }
 
 func spec(namespace string) task.Spec {
-	return tasktest.Spec("a", 1, tasktest.NoBody, func(s *task.Spec) { s.Namespace = namespace })
+	return tasktest.Spec("a", 1, tasktest.Bodiless, func(s *task.Spec) { s.Namespace = namespace })
 }
 
 // A step that several checks would refuse gets the error of the first one, in all

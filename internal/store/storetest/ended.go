@@ -128,7 +128,7 @@ func (f *fixture) endMany(first task.Millis, n int) {
 		var creates, cancels []task.Change
 		for k := i; k < min(n, i+task.MaxBatch); k++ {
 			name := fmt.Sprintf("t%06d", k)
-			creates = append(creates, task.Create{Spec: f.spec(name, tasktest.NoBody)})
+			creates = append(creates, task.Create{Spec: f.spec(name, tasktest.Bodiless)})
 			cancels = append(cancels, task.Cancel{Key: tasktest.Key(name)})
 		}
 		f.batch(first, creates...)

@@ -87,7 +87,7 @@ var listCases = []testCase{
 		"Without Page.Bodies a record has its BodySize and no bytes; with it, all of them.",
 		func(f *fixture) {
 			f.create("a", tasktest.Text("12345"))
-			f.create("b", tasktest.NoBody)
+			f.create("b", tasktest.Bodiless)
 			f.create("c", tasktest.Text("x"))
 			f.must(start, task.Cancel{Key: tasktest.Key("c")})
 			for _, t := range f.list(ns(), task.Page{Limit: 9}) {

@@ -71,7 +71,7 @@ var quotaCases = []testCase{
 			f.wantFull(task.Patch{Key: tasktest.Key("b"), Labels: map[string]*string{"x": &long}}, task.QuotaBytes)
 			f.wantFull(task.Patch{Key: tasktest.Key("b"), Headers: map[string]*string{"x-more": &long}}, task.QuotaBytes)
 			f.must(start, task.Cancel{Key: tasktest.Key("a")}) // its body is removed, its record stays
-			f.wantFull(task.Create{Spec: f.spec("c", tasktest.NoBody)}, task.QuotaBytes)
+			f.wantFull(task.Create{Spec: f.spec("c", tasktest.Bodiless)}, task.QuotaBytes)
 			limit(3*n - 10)
 			f.create("d", tasktest.Text("9876543210"))
 		},

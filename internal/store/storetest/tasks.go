@@ -143,7 +143,7 @@ var taskCases = []testCase{
 			if got.ID == old.ID || string(got.Request.Body) != "new" || len(got.Labels) != 0 {
 				f.Fatalf("id %s, body %q, labels %v", got.ID, got.Request.Body, got.Labels)
 			}
-			f.must(start+6, task.Replace{Spec: f.spec("a", tasktest.NoBody)})
+			f.must(start+6, task.Replace{Spec: f.spec("a", tasktest.Bodiless)})
 			if got := f.get("a"); len(got.Request.Body) != 0 || got.Request.BodySize != 0 {
 				f.Fatalf("a replace without a body left %q", got.Request.Body)
 			}
