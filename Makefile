@@ -191,7 +191,7 @@ bench: ## measure Foliot next to other timers, into docs/benchmarks.md (15 minut
 	@exec bin/foliot-bench $(ARGS)
 
 .PHONY: bench-idle
-bench-idle: ## measure package idle next to others, with real and virtual connections, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
+bench-idle: ## measure package idle next to others, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
 	@exec bin/foliot-bench-idle $(ARGS)
 

@@ -257,7 +257,7 @@ var layers = []layer{
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
-		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", leaving}, tech: testTools,
+		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
 		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
@@ -268,6 +268,14 @@ var layers = []layer{
 	{
 		path: leaving,
 		why:  "the choice of tests for make test: tests of all packages use it",
+	},
+	{
+		path: failing,
+		why:  "the end of a test at an error: tests of all packages use it",
+	},
+	{
+		path: "internal/tasktest", may: []string{"internal/task"},
+		why: "tests of all packages make their tasks with it, so it knows only tasks",
 	},
 	{
 		path: "internal/redistest", may: []string{leaving},
@@ -555,10 +563,10 @@ const stores = "internal/store/"
 // this package does not allow the packages below it.
 const contracts = "internal/store"
 
-var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest", "internal/tasktest"}
 
-// leaving may be imported by the tests of all packages.
-const leaving = "internal/quick"
+// leaving and failing may be imported by the tests of all packages.
+const leaving, failing = "internal/quick", "internal/fatal"
 
 // wiring lists the packages that may import stores.
 var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess"}
@@ -568,4 +576,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", leaving}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "internal/tasktest", leaving, failing}

@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -28,9 +29,7 @@ import (
 func all[T any](t *testing.T, seq iter.Seq2[*T, error]) (items []*T) {
 	t.Helper()
 	for v, err := range seq {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		items = append(items, v)
 	}
 	return items
@@ -263,13 +262,9 @@ func TestLiveDataIsRead(t *testing.T) {
 func again[T any](t *testing.T, v *T) {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got := new(T)
-	if err := json.Unmarshal(data, got); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(data, got))
 	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
 		t.Errorf("%T, written and read (-want +got):\n%s\n%s", v, diff, data)
 	}

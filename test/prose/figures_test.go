@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 const root = "../.."
@@ -13,9 +15,7 @@ const root = "../.."
 // With -v it prints the figure of each kind of text.
 func TestProseIsPlainEnglish(t *testing.T) {
 	texts, err := Read(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, wrong := range Check(Measure(texts)) {
 		t.Error(wrong)
 	}
@@ -42,9 +42,7 @@ func TestAPlaceAboveTheLimitIsNamed(t *testing.T) {
 		".cache/x.go":           file("package broken {"),
 		"a/node_modules/x.md":   file("what"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var got []string
 	for _, wrong := range Check(Measure(texts)) {
 		place, findings, _ := strings.Cut(wrong, ": ")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestCountFindsTheDialect: sentences and the dialect in them.
@@ -76,16 +78,12 @@ func TestGoFindsCommentsAndMessages(t *testing.T) {
 		"strings 08 who", "strings 09 told", "strings 13 what", "strings 13 of which", "strings 15 what", "strings 16 nobody",
 	}
 	texts, err := Go("a/x.go", goFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if got := found(texts); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	inTest, err := Go("a/x_test.go", goFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if got := found(inTest); !slices.Equal(got, want[:6]) {
 		t.Errorf("a test's strings are not for users: got %q, want %q", got, want[:6])
 	}

@@ -1,8 +1,6 @@
 package idle
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -58,59 +56,4 @@ func heapInUse() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-func BenchmarkTrackUntrack(b *testing.B) {
-	for _, others := range []int{0, 1, 100_000} {
-		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
-			g := New(Config{ReadIdle: time.Minute}, func(*tiny, Reason) Verdict { return Close })
-			all := make([]tiny, others+1)
-			for i := range others {
-				track(b, g, &all[i], &all[i].Entry)
-			}
-			c := &all[others]
-			b.ReportAllocs()
-			for b.Loop() {
-				if g.Track(c, &c.Entry) != nil || !g.Untrack(&c.Entry) {
-					b.Fatal("not tracked")
-				}
-			}
-			g.Close()
-		})
-	}
-}
-
-// BenchmarkCheck measures one check in a sweep over a million connections in
-// use. They come due in an order unrelated to their place in memory.
-func BenchmarkCheck(b *testing.B) {
-	const n, timeout = 1_000_000, time.Hour
-	g := New(Config{ReadIdle: timeout, AllIdle: 2 * timeout}, func(*tiny, Reason) Verdict { return Close })
-	all := make([]*tiny, n)
-	for i := range all {
-		all[i] = new(tiny)
-	}
-	rand.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
-	for _, c := range all {
-		track(b, g, c, &c.Entry)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	done := 0
-	for done < b.N {
-		b.StopTimer()
-		steps := g.policy.read
-		for _, c := range all { // due at some time in the coming hour, and in use then
-			g.core.Reset(g.slots.slot(c.slot).timer, g.grid.now+1+rand.Uint64N(steps))
-			c.read.Store(uint32(g.grid.now + steps))
-		}
-		b.StartTimer()
-		for range steps {
-			g.grid.now++
-			for more := true; more; done += len(g.fired) {
-				more = g.sweepLocked()
-			}
-		}
-	}
-	g.driver.Stop()
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(done), "ns/look")
 }
