@@ -9,7 +9,6 @@ import (
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/server"
-	"github.com/foliot/foliot/bench/idle/virtual"
 	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/record"
 )
@@ -22,7 +21,7 @@ var self = program.Program{
 	Took:       "10 minutes",
 	Sources:    []string{"wheel", "idle", "bench/idle"},
 	Contenders: record.Contenders(guard.All),
-	Parts:      []string{partSockets, partUse, partCrowd, partHerd},
+	Parts:      []string{partSockets, partUse},
 	Measure:    measureAll,
 	Template:   template,
 	Columns:    columns,
@@ -33,8 +32,6 @@ var self = program.Program{
 const (
 	partSockets = "sockets"
 	partUse     = "use"
-	partCrowd   = "crowd"
-	partHerd    = "herd"
 )
 
 func main() {
@@ -44,5 +41,5 @@ func main() {
 
 // serve has a part of the load in a child process.
 func serve() {
-	child.Main(map[string]any{"server": new(server.Server), "client": new(client.Client), "meter": new(activity.Meter), "virtual": new(virtual.Load)})
+	child.Main(map[string]any{"server": new(server.Server), "client": new(client.Client), "meter": new(activity.Meter)})
 }

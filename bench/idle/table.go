@@ -8,7 +8,6 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/verdict"
-	"github.com/foliot/foliot/bench/idle/virtual"
 	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
 )
@@ -62,21 +61,9 @@ func noise(r *record.Run) float64 {
 	return max(0, most-least)
 }
 
-// extra has the costs of virtual connections: those of a group without the
-// touches, and the delay of other ticks by a herd.
+// extra has the difference between the runs without timeouts.
 func extra(r *record.Run) map[string]string {
-	crowd := func(watch, value string) float64 {
-		return r.Median(record.Job{Part: partCrowd, Contender: watch}, value)
-	}
-	group, window := crowd(virtual.Near, record.CPUMs)-crowd(virtual.Far, record.CPUMs), math.NaN()
-	for _, x := range r.Like(record.Job{Part: partCrowd}) {
-		window = float64(x.Over.Milliseconds())
-	}
-	latest := func(name string) float64 { return r.Median(record.Job{Part: partHerd, Contender: name}, record.MaxMs) }
 	return map[string]string{
 		"noise": page.Figure(100*noise(r)/r.Median(record.Job{Part: partSockets, Contender: guard.None}, load.MessageNanos)) + " %",
-		"group": page.Figure(100 * group / window),
-		"bytes": page.Figure(crowd(virtual.Near, record.Bytes)),
-		"shift": page.Figure(max(0, latest(herd)-latest(calm))),
 	}
 }

@@ -19,13 +19,13 @@ type meter struct {
 }
 
 func startMeter() meter {
-	return meter{mallocs: usage.Mallocs(), cpu: usage.Now().CPU, wall: time.Now()}
+	return meter{mallocs: usage.Mallocs(), cpu: usage.CPU(), wall: time.Now()}
 }
 
 // perOperation returns the cost since the start, divided by the number of
 // operations.
 func (m meter) perOperation(ops int) record.Values {
-	wall, cpu := time.Since(m.wall), usage.Now().CPU-m.cpu
+	wall, cpu := time.Since(m.wall), usage.CPU()-m.cpu
 	allocs := usage.Mallocs() - m.mallocs
 	return record.Values{
 		record.WallNanos: float64(wall) / float64(ops),

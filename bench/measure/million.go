@@ -30,24 +30,24 @@ func million[H any](j record.Job, open opener[H]) (record.Values, error) {
 	lead := warmUp + 250*time.Millisecond + time.Duration(j.N)*allowance(timers)
 	start := account.Now() + lead
 	r := random(1)
-	before := usage.Now()
+	before := usage.CPU()
 	for i := range j.N {
 		due := start + time.Duration(r.below(int(burst)))
 		account.Expect(i, due)
 		timers.Set(max(1, due-account.Now()), i)
 	}
-	added := usage.Now()
+	added := usage.CPU()
 	if account.Now() > start-warmUp {
 		return nil, fmt.Errorf("setting %d timers took longer than %v", j.N, lead)
 	}
 
 	time.Sleep(start - warmUp - account.Now())
-	idle := usage.Now()
+	idle := usage.CPU()
 	lost := account.Wait(burst + warmUp + patience)
-	fired := usage.Now()
+	fired := usage.CPU()
 	values := lateness(account)
-	values[record.AddMs] = millis(added.CPU - before.CPU)
-	values[record.FireMs] = millis(fired.CPU - idle.CPU)
+	values[record.AddMs] = millis(added - before)
+	values[record.FireMs] = millis(fired - idle)
 	values[record.Lost] = float64(lost)
 	if lost == j.N {
 		return nil, fmt.Errorf("none of %d timers fired", j.N)

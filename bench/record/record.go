@@ -76,8 +76,7 @@ const (
 	Undead              = "undead"  // timers that fired after they were removed
 	Fired               = "fired"   // timers that fired
 
-	CPUMs    = "cpu_ms"
-	Switches = "switches" // context switches, voluntary or not
+	CPUMs = "cpu_ms"
 )
 
 // Outcome is what a job measures.

@@ -212,7 +212,7 @@ func (b *bench) spent(ctx context.Context, running *contender.Running) (spent, e
 	if err != nil {
 		return spent{}, err
 	}
-	return spent{micros(u.CPU), micros(server.Processor(running.PID)), micros(usage.Now().CPU)}, nil
+	return spent{micros(u.CPU), micros(server.Processor(running.PID)), micros(usage.CPU())}, nil
 }
 
 // since returns the time spent since before, divided by n.

@@ -7,19 +7,13 @@ import (
 	"time"
 )
 
-// Usage is the use of resources since the start of the process.
-type Usage struct {
-	CPU      time.Duration
-	Switches int64 // context switches, voluntary or not
-}
-
-// Now returns the usage so far.
-func Now() Usage {
+// CPU returns the processor time that the process has used.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // cannot fail with these arguments
 	}
-	return Usage{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), Switches: u.Nvcsw + u.Nivcsw}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Mallocs returns the number of allocations so far.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
@@ -78,9 +79,7 @@ func TestASettingIsShownAsItWasPut(t *testing.T) {
 			asked[f.JSON] = sample(f.StructField)
 		}
 		body, err := json.Marshal(asked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		s.do("PUT", target, string(body)).want(201, &shown)
 		for name, want := range asked {
 			if diff := cmp.Diff(want, shown[name]); diff != "" {

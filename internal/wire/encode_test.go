@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -21,9 +22,7 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			buf := bytes.NewBufferString("earlier,")
-			if err := wire.Encode(buf, v); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, wire.Encode(buf, v))
 			got, kept := strings.CutPrefix(buf.String(), "earlier,")
 			key := `"body":`
 			if strings.Contains(name, "kind") {

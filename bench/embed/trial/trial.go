@@ -188,7 +188,7 @@ func millis(t time.Time) time.Time { return t.Add(time.Millisecond - 1).Truncate
 // spent has the processor times of the program and of the server.
 type spent struct{ own, server time.Duration }
 
-func (t *trial) spent() spent { return spent{usage.Now().CPU, server.Processor(t.Stores.PID)} }
+func (t *trial) spent() spent { return spent{usage.CPU(), server.Processor(t.Stores.PID)} }
 
 // costs stores the processor time since before, per task.
 func (t *trial) costs(before spent, n int) {

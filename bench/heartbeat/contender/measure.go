@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/virtual"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/usage"
 )
@@ -14,7 +13,7 @@ import (
 type Child struct {
 	server
 	timeouts Timeouts
-	load     virtual.Rounds
+	load     rounds
 	values   record.Values
 	none     bool
 }
@@ -40,58 +39,58 @@ func (c *Config) Took() time.Duration { return c.opening() + c.Timeout + c.Timeo
 
 // Beat opens the connections, and lets them send heartbeats. It measures their
 // cost for the timeout. No connection may end.
-func (x *Child) Beat(c Config, out *record.Values) error {
-	info, err := record.Find(All, c.Contender)
+func (c *Child) Beat(cfg Config, out *record.Values) error {
+	info, err := record.Find(All, cfg.Contender)
 	if err != nil {
 		return err
 	}
-	x.none = c.Contender == None
-	x.server = server{c.Timeout, make([]conn, c.Connections)}
+	c.none = cfg.Contender == None
+	c.server = server{cfg.Timeout, make([]conn, cfg.Connections)}
 	before := usage.Live()
-	x.timeouts = info.open(&x.server)
-	x.load = virtual.Rounds{N: c.Connections, Every: c.every(), Nap: 5 * time.Millisecond, Start: time.Now()}
-	_ = x.load.Until(c.every(), visit(x.timeouts.Open))
-	_ = x.load.Until(c.opening(), x.heartbeat)
-	start, done := usage.Now(), x.load.Done
-	_ = x.load.Until(c.opening()+c.Timeout, x.heartbeat)
-	x.values = record.Values{
-		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.Done-done),
-		record.Bytes:    float64(usage.Live()-before) / float64(c.Connections),
+	c.timeouts = info.open(&c.server)
+	c.load = rounds{n: cfg.Connections, every: cfg.every(), nap: 5 * time.Millisecond, start: time.Now()}
+	_ = c.load.until(cfg.every(), visit(c.timeouts.Open))
+	_ = c.load.until(cfg.opening(), c.heartbeat)
+	start, done := usage.CPU(), c.load.done
+	_ = c.load.until(cfg.opening()+cfg.Timeout, c.heartbeat)
+	c.values = record.Values{
+		record.CPUNanos: float64(usage.CPU()-start) / float64(c.load.done-done),
+		record.Bytes:    float64(usage.Live()-before) / float64(cfg.Connections),
 	}
-	*out = x.values
-	return x.noneEnded()
+	*out = c.values
+	return c.noneEnded()
 }
 
 // Calls measures n heartbeats that come one right after the other.
-func (x *Child) Calls(n int, out *record.Values) error {
-	start := usage.Now()
-	_ = x.load.Visits(n, x.heartbeat)
-	x.values[CallNanos] = float64(usage.Now().CPU-start.CPU) / float64(n)
-	*out = x.values
-	return x.noneEnded()
+func (c *Child) Calls(n int, out *record.Values) error {
+	start := usage.CPU()
+	_ = c.load.visits(n, c.heartbeat)
+	c.values[CallNanos] = float64(usage.CPU()-start) / float64(n)
+	*out = c.values
+	return c.noneEnded()
 }
 
 // Silence waits until each connection has ended for its silence, once.
-func (x *Child) Silence(patience time.Duration, out *record.Values) error {
-	*out = x.values
-	defer x.timeouts.Close()
-	if x.none {
+func (c *Child) Silence(patience time.Duration, out *record.Values) error {
+	*out = c.values
+	defer c.timeouts.Close()
+	if c.none {
 		return nil
 	}
-	for begin := time.Now(); x.ended() < len(x.conns); time.Sleep(x.timeout / 10) {
+	for begin := time.Now(); c.ended() < len(c.conns); time.Sleep(c.timeout / 10) {
 		if time.Since(begin) > patience {
-			return fmt.Errorf("%d of %d silent connections ended", x.ended(), len(x.conns))
+			return fmt.Errorf("%d of %d silent connections ended", c.ended(), len(c.conns))
 		}
 	}
-	for i := range x.conns {
-		if n := x.conns[i].ended.Load(); n != 1 {
+	for i := range c.conns {
+		if n := c.conns[i].ended.Load(); n != 1 {
 			return fmt.Errorf("connection %d ended %d times", i, n)
 		}
 	}
 	return nil
 }
 
-func (x *Child) heartbeat(i int) error { return visit(x.timeouts.Heartbeat)(i) }
+func (c *Child) heartbeat(i int) error { return visit(c.timeouts.Heartbeat)(i) }
 
 func visit(f func(uint32)) func(int) error {
 	return func(i int) error {
@@ -100,17 +99,17 @@ func visit(f func(uint32)) func(int) error {
 	}
 }
 
-func (x *Child) noneEnded() error {
-	if n := x.ended(); n > 0 {
+func (c *Child) noneEnded() error {
+	if n := c.ended(); n > 0 {
 		return fmt.Errorf("%d connections ended in spite of their heartbeats", n)
 	}
 	return nil
 }
 
 // ended returns the number of connections that have ended.
-func (x *Child) ended() (n int) {
-	for i := range x.conns {
-		if x.conns[i].ended.Load() > 0 {
+func (c *Child) ended() (n int) {
+	for i := range c.conns {
+		if c.conns[i].ended.Load() > 0 {
 			n++
 		}
 	}

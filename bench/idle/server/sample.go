@@ -26,7 +26,7 @@ func (s *Server) Sample(collected bool, out *Sample) error {
 	out.Goroutines = runtime.NumGoroutine()
 	out.Stalls = s.guard.Stalls()
 	out.Messages = s.messages.Load()
-	out.CPU = usage.Now().CPU
+	out.CPU = usage.CPU()
 	return nil
 }
 

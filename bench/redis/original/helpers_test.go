@@ -1,7 +1,6 @@
 package original
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,12 +14,7 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
-	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/redisstore"
-	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/webhook"
 )
 
 func TestMain(m *testing.M) {
@@ -29,12 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 // instant is a whole second in the middle of a minute. The original takes the
-// time as an argument, and so do the stores of these tests, so no test waits.
+// time as an argument, so no test waits.
 var instant = time.Date(2026, 11, 22, 3, 4, 30, 0, time.UTC)
-
-// after is the due time of the task that ends a test of Foliot. A task that is
-// due at instant was called before it, because its lane has an order.
-var after = instant.Add(time.Millisecond)
 
 // saw logs the result of a test, and compares it with that on the page. It is
 // the last statement of each test.
@@ -45,7 +35,7 @@ func saw(t *testing.T, got, page string) {
 	}
 }
 
-// receiver is a server that is called by the original and by Foliot.
+// receiver is a server that the original calls.
 type receiver struct {
 	url   string
 	http  *http.Client
@@ -54,7 +44,6 @@ type receiver struct {
 	mu    sync.Mutex
 	now   time.Time // as the test passed it
 	calls []called
-	more  chan struct{} // has a value after a call
 }
 
 type called struct {
@@ -64,7 +53,7 @@ type called struct {
 }
 
 func receive(t *testing.T) *receiver {
-	r := &receiver{more: make(chan struct{}, 1)}
+	r := new(receiver)
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url, r.http = server.URL+"/", server.Client()
@@ -81,10 +70,6 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	if r.calls = append(r.calls, one); one.failed {
 		w.WriteHeader(http.StatusInternalServerError)
-	}
-	select {
-	case r.more <- struct{}{}:
-	default:
 	}
 }
 
@@ -139,14 +124,6 @@ func (r *receiver) task(key string, body ...any) Task {
 	return one
 }
 
-// spec returns a task of Foliot that calls r.
-func (r *receiver) spec(name string, due time.Time, body ...byte) task.Spec {
-	s := task.DefaultSpec()
-	s.Name, s.ID, s.When = name, "id-"+name, task.When{At: task.CeilMillis(due)}
-	s.Request.URL, s.Request.Body = r.url+name, body
-	return s
-}
-
 // runs makes the scans of a node in the seconds from first to last.
 func (r *receiver) runs(t *testing.T, w *Wheel, first, last time.Time) {
 	t.Helper()
@@ -156,48 +133,10 @@ func (r *receiver) runs(t *testing.T, w *Wheel, first, last time.Time) {
 	}
 }
 
-// dispatches runs Foliot's dispatcher at the time now until last was called.
-func (r *receiver) dispatches(t *testing.T, s *redisstore.Store, now time.Time, last string) {
-	t.Helper()
-	r.setNow(now)
-	clock := func() time.Time { return now }
-	sender := webhook.New(webhook.Config{Now: clock, AllowLoopback: func() bool { return true }})
-	defer sender.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-	defer stop()
-	d := dispatch.New(dispatch.Config{Slots: 1, Now: clock}, s, sender.Deliver)
-	var one sync.WaitGroup
-	defer one.Wait()
-	defer stop() // the attempt under way has time to end
-	one.Go(func() {
-		if err := d.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	for !r.called(last, now) {
-		select {
-		case <-r.more:
-		case <-ctx.Done():
-			t.Errorf("%s was not called at %v, only: %v", last, now, r)
-			return
-		}
-	}
-}
-
-func (r *receiver) called(what string, at time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.calls, func(c called) bool { return c.what == what && c.at.Equal(at) })
-}
-
-func options(addrs ...string) rueidis.ClientOption {
-	return rueidis.ClientOption{InitAddress: addrs, DisableCache: true}
-}
-
 // wheel returns a node of the original on the Redis at addrs.
 func wheel(t *testing.T, r *receiver, addrs ...string) *Wheel {
 	t.Helper()
-	client, err := rueidis.NewClient(options(addrs...))
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,67 +158,6 @@ func cancel(t *testing.T, w *Wheel, key string, due time.Time) {
 	}
 }
 
-// openStore returns a Foliot node that uses the time of its callers.
-func openStore(t *testing.T, addrs ...string) *redisstore.Store {
-	t.Helper()
-	s, err := redisstore.Open(t.Context(), redisstore.Config{Client: options(addrs...), CallersClock: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// create creates tasks long before they are due.
-func create(t *testing.T, s *redisstore.Store, specs ...task.Spec) {
-	t.Helper()
-	changes := make([]task.Change, len(specs))
-	for i, one := range specs {
-		changes[i] = task.Create{Spec: one}
-	}
-	apply(t, s, specs[0].When.At.Time().Add(-time.Hour), changes...)
-}
-
-func apply(t *testing.T, s *redisstore.Store, now time.Time, changes ...task.Change) {
-	t.Helper()
-	replies, err := s.Transit(t.Context(), task.CeilMillis(now), store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range replies {
-		if r.Err != nil {
-			t.Fatalf("%s: %v", changes[i].Target().Name, r.Err)
-		}
-	}
-}
-
-// refused returns the error of a change.
-func refused(t *testing.T, s *redisstore.Store, now time.Time, c task.Change) error {
-	t.Helper()
-	replies, err := s.Transit(t.Context(), task.CeilMillis(now), store.Changes([]task.Change{c}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return replies[0].Err
-}
-
-func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
-
-// claim claims a task for the node with this name.
-func claim(t *testing.T, s *redisstore.Store, now time.Time, name, node string) store.Reply {
-	t.Helper()
-	one, err := s.Get(t.Context(), key(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := task.Claim{Key: one.Key(), Lane: one.Lane(), Token: task.Token(node), Until: task.FloorMillis(now.Add(15 * time.Second))}
-	replies, err := s.Transit(t.Context(), task.FloorMillis(now), store.Claims([]task.Claim{c}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return replies[0]
-}
-
 // command sends a command to a server.
 func command(t *testing.T, addr string, words ...string) string {
 	t.Helper()
@@ -288,13 +166,4 @@ func command(t *testing.T, addr string, words ...string) string {
 		t.Fatalf("%v: %s, %v", words, reply, err)
 	}
 	return reply
-}
-
-// names returns n names.
-func names(n int) []string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprintf("task-%03d", i)
-	}
-	return list
 }

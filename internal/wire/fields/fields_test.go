@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
 
@@ -59,9 +60,7 @@ func TestFieldsOfTheSameNameAreCopied(t *testing.T) {
 		},
 	} {
 		var got shown
-		if err := p.Copy(reflect.ValueOf(&got).Elem(), reflect.ValueOf(from).Elem()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, p.Copy(reflect.ValueOf(&got).Elem(), reflect.ValueOf(from).Elem()))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
