@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -46,11 +47,10 @@ func encoderOf(t reflect.Type) encoder {
 }
 
 func newEncoder(t reflect.Type) encoder {
-	switch marshaler := reflect.TypeFor[json.Marshaler](); {
-	case t == reflect.TypeFor[json.RawMessage]():
-		return appendRaw
-	case t.Implements(marshaler), reflect.PointerTo(t).Implements(marshaler):
-		return appendAny
+	for _, own := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
+		if reflect.PointerTo(t).Implements(own) && t != rawMessage {
+			return appendAny
+		}
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -62,17 +62,30 @@ func newEncoder(t reflect.Type) encoder {
 	case reflect.Uint32, reflect.Uint64:
 		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendUint(b, v.Uint(), 10), nil }
 	case reflect.Pointer:
-		return encodePointer(t)
+		e := encoderOf(t.Elem())
+		return orNull(func(b []byte, v reflect.Value) ([]byte, error) { return e(b, v.Elem()) })
 	case reflect.Interface:
-		return encodeInterface
+		return orNull(func(b []byte, v reflect.Value) ([]byte, error) { return encoderOf(v.Elem().Type())(b, v.Elem()) })
 	case reflect.Slice:
-		return encodeSlice(t)
+		return orNull(encodeSlice(t))
 	case reflect.Map:
-		return encodeMap(t)
+		return orNull(encodeMap(t))
 	case reflect.Struct:
 		return encodeStruct(t)
 	}
 	return appendAny
+}
+
+var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// orNull returns the encoder of a type with nil.
+func orNull(e encoder) encoder {
+	return func(b []byte, v reflect.Value) ([]byte, error) {
+		if v.IsNil() {
+			return append(b, "null"...), nil
+		}
+		return e(b, v)
+	}
 }
 
 // appendAny appends a value with encoding/json.
@@ -86,13 +99,6 @@ func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 	return buf.Bytes()[:buf.Len()-len("\n")], nil
 }
 
-func appendRaw(b []byte, v reflect.Value) ([]byte, error) {
-	if v.IsNil() {
-		return append(b, "null"...), nil
-	}
-	return append(b, v.Bytes()...), nil
-}
-
 // appendText appends s as a JSON string.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
@@ -104,23 +110,6 @@ func appendText(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-func encodePointer(t reflect.Type) encoder {
-	e := encoderOf(t.Elem())
-	return func(b []byte, v reflect.Value) ([]byte, error) {
-		if v.IsNil() {
-			return append(b, "null"...), nil
-		}
-		return e(b, v.Elem())
-	}
-}
-
-func encodeInterface(b []byte, v reflect.Value) ([]byte, error) {
-	if v.IsNil() {
-		return append(b, "null"...), nil
-	}
-	return encoderOf(v.Elem().Type())(b, v.Elem())
-}
-
 // encodeMap returns the encoder of a map, which sorts the keys.
 func encodeMap(t reflect.Type) encoder {
 	if t.Key() != reflect.TypeFor[string]() {
@@ -128,9 +117,6 @@ func encodeMap(t reflect.Type) encoder {
 	}
 	e := encoderOf(t.Elem())
 	return func(b []byte, v reflect.Value) (_ []byte, err error) {
-		if v.IsNil() {
-			return append(b, "null"...), nil
-		}
 		var room [8]string // for the keys of most maps
 		keys := room[:0]
 		texts, _ := v.Interface().(map[string]string)
@@ -160,14 +146,14 @@ func encodeMap(t reflect.Type) encoder {
 }
 
 func encodeSlice(t reflect.Type) encoder {
-	if t.Elem().Kind() == reflect.Uint8 { // base64
+	switch {
+	case t == rawMessage: // byte for byte
+		return func(b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil }
+	case t.Elem().Kind() == reflect.Uint8: // base64
 		return appendAny
 	}
 	e := encoderOf(t.Elem())
 	return func(b []byte, v reflect.Value) (_ []byte, err error) {
-		if v.IsNil() {
-			return append(b, "null"...), nil
-		}
 		b = append(b, '[')
 		for i := range v.Len() {
 			if i > 0 {
@@ -183,9 +169,9 @@ func encodeSlice(t reflect.Type) encoder {
 
 // member is a field of a struct.
 type member struct {
-	kind   reflect.Kind
 	key    string                   // with the comma before it, the quotes and the colon
-	empty  bool                     // a text that is absent if it is empty
+	text   bool                     // a string
+	empty  bool                     // a string that is absent if it is empty
 	absent func(reflect.Value) bool // the condition of any other field that can be absent
 	encode encoder
 	inner  []member // the members of an embedded struct, which has nothing else
@@ -222,11 +208,11 @@ func membersOf(t reflect.Type) (all []member, ok bool) {
 		if name == "" || name == "-" || option != "" && !strings.HasPrefix(option, "omit") {
 			return nil, false
 		}
-		m := member{kind: f.Type.Kind(), key: "," + string(appendText(nil, name)) + ":", encode: encoderOf(f.Type)}
+		m := member{text: f.Type == reflect.TypeFor[string](), key: "," + string(appendText(nil, name)) + ":", encode: encoderOf(f.Type)}
 		switch {
 		case option == "omitzero":
 			m.absent = isZero
-		case option == "omitempty" && m.kind == reflect.String:
+		case option == "omitempty" && m.text:
 			m.empty = true
 		case option == "omitempty":
 			m.absent = isEmpty
@@ -253,7 +239,7 @@ func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []
 			key = key[len(","):]
 		}
 		switch {
-		case m.kind == reflect.String:
+		case m.text:
 			if text := value.String(); text != "" || !m.empty {
 				b = appendText(append(b, key...), text)
 			}
