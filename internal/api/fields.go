@@ -193,19 +193,13 @@ func bound[N int | int64 | float64](r *reader, read func(*reader) (N, error), st
 }
 
 // showing returns a function that sets the fields of W, a type of package wire, that
-// D, a type of the domain, has too. The fields in own have rules of their own.
+// D, a type of the domain, has too and that are not zero. The fields in own have rules
+// of their own.
 func showing[W, D any](own ...string) func(*W, *D) {
-	plan := fields.New(reflect.TypeFor[W](), reflect.TypeFor[D](), asShown, own...)
+	plan := fields.New(reflect.TypeFor[W](), reflect.TypeFor[D](), asText, own...)
 	return func(w *W, d *D) {
-		_ = plan.Copy(reflect.ValueOf(w).Elem(), reflect.ValueOf(d).Elem()) // no conversion can fail
+		_ = plan.Merge(reflect.ValueOf(w).Elem(), reflect.ValueOf(d).Elem()) // no conversion can fail
 	}
-}
-
-func asShown(to reflect.StructField, from reflect.Type) fields.Copy {
-	if fields.Required(to) && from == reflect.TypeFor[task.Millis]() {
-		return fields.Convert(showTime).Copy
-	}
-	return asText(to, from)
 }
 
 var asText = fields.Rules(
@@ -217,10 +211,5 @@ var asText = fields.Rules(
 		}
 		return d.String()
 	}),
-	fields.Convert(func(text string) *string {
-		if text == "" {
-			return nil
-		}
-		return &text
-	}),
+	fields.Convert(func(text string) *string { return &text }),
 )
