@@ -184,7 +184,7 @@ var layers = []layer{
 		why: "the server reports metrics through plain functions: no other package needs to know Prometheus",
 	},
 	{
-		path: "internal/telemetry/tracing", may: []string{"internal/task", "internal/sparselog"},
+		path: "internal/telemetry/tracing", may: []string{"internal/task", "internal/sparselog", "internal/usage"},
 		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto", "golang.org/x/net/http/httpguts"},
 		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
 	},
@@ -351,7 +351,7 @@ var layers = []layer{
 		path: "internal/server/config",
 		may: []string{
 			"internal/api", "internal/dispatch", "internal/engine", "internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl",
-			"internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/usage", "internal/webhook",
+			"internal/store", "internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
 		why:  "a configuration is checked without opening a file or store, and holds the Config of each part: the package above makes a server of it",

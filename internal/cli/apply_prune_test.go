@@ -190,7 +190,7 @@ func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
 	m.from.must("", "queue set mail --rate 3")
 	m.from.must("", "queue pause mail")
 	m.from.must("", "cron set s --every 2h")
-	m.from.must("", "cron pause s")
+	m.from.must("", "cron set s --paused")
 	m.from.must("", "namespace set acme --max-pending 10")
 	m.move()
 	for _, c := range []struct {

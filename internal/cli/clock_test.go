@@ -31,7 +31,7 @@ func clockTasks(p *process, url string) {
 // wantClockTasks checks that none of clockTasks has ended.
 func wantClockTasks(p *process) {
 	p.t.Helper()
-	p.foliot("run", "retried") // refused if the retry is due at the new time, and is running
+	p.foliot("move", "retried", "--now") // refused if the retry is due at the new time, and is running
 	servertest.Eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
 	if got := p.task("retried"); got.State != "scheduled" {
 		p.t.Errorf("a task that is tried again is %s (%s)", got.State, got.Reason)
@@ -55,7 +55,7 @@ func TestNothingEndsOrIsSentTwiceWhenTheClockOfRedisGoesAhead(t *testing.T) {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
 			clock := redistest.NewClock(t)
 			r := clock.New()
-			clockGoesAhead(t, "redis://"+r.Addr, "5s", func() { clock.Set(ahead) })
+			clockGoesAhead(t, "redis://"+r.Addr, "2s", func() { clock.Set(ahead) })
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T)
 			clock.Set(ahead)
 			s := clock.NewSentinels()
 			url := "redis+sentinel://" + s.Sentinels[0].Addr + "," + s.Sentinels[1].Addr + "/" + redistest.MasterName
-			clockGoesAhead(t, url, "30s", func() { s.Servers[0].Kill() })
+			clockGoesAhead(t, url, "6s", func() { s.Servers[0].Kill() })
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T)
 // server starts during this time. Another server has just died, and its
 // attempts are taken back by the old time, which proves that leases are
 // checked.
-func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
+func clockGoesAhead(t *testing.T, url, shardLease string, goAhead func()) {
 	const attempts = 8
 	hook := servertest.NewReceiver(t)
 	seen := map[string]int{}
@@ -90,9 +90,9 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 			seen[hook.Next(t)]++
 		}
 	}
-	dies := serveProcess(t, "--listen", anyPort, "--store", url, "--node", "dies", "--lease", "5s")
+	dies := serveProcess(t, "--listen", anyPort, "--store", url, "--node", "dies", "--shard-lease", shardLease)
 	add(dies, "lost")
-	nodes := []*process{redisNode(t, url, "--node", "a", "--lease", lease), redisNode(t, url, "--node", "b", "--lease", lease)}
+	nodes := []*process{redisNode(t, url, "--node", "a", "--shard-lease", shardLease), redisNode(t, url, "--node", "b", "--shard-lease", shardLease)}
 	a := nodes[0]
 	a.must("cluster", "drain", "dies")
 	servertest.Eventually(t, "the drained server has no shards", func() bool { return !strings.Contains(a.must("cluster", "shards"), "dies") })
@@ -106,7 +106,7 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	for _, p := range nodes {
 		p.await("the clock went ahead")
 	}
-	late := redisNode(t, url, "--node", "late", "--lease", lease)
+	late := redisNode(t, url, "--node", "late", "--shard-lease", shardLease)
 	for range attempts {
 		seen[hook.Next(t)]++
 	}

@@ -37,7 +37,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"completion z":                         "words: zsh",
 		"completion zsh ":                      "words: ",
 		"serve --tls-c":                        "words: --tls-cert --tls-client-ca",
-		"serve --no-":                          "words: --no-ui",
+		"queue set a --no-":                    "words: --no-keep-bodies",
 		"serve --tls-cert ":                    "files: ",
 		"serve --tls-cert=x":                   "files: ",
 		"serve --data ":                        "directories: ",

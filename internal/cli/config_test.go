@@ -98,8 +98,7 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"body-limit: 256 KiB\n", `foliot.yaml:1: body-limit: "256 KiB" is not a number of bytes`},
 		{"concurrency: 1.5\n", `foliot.yaml:1: concurrency: "1.5" is not a whole number`},
 		{"body-limit: 99999999999999999999\n", "foliot.yaml:1: body-limit: the number 99999999999999999999 is too large"},
-		{"ui: maybe\n", `foliot.yaml:1: ui: "maybe" is neither true nor false`},
-		{"trace-sample: half\n", `foliot.yaml:1: trace-sample: "half" is not a number, such as 0.5`},
+		{"log-changes: maybe\n", `foliot.yaml:1: log-changes: "maybe" is neither true nor false`},
 		{"log-level: loud\n", `foliot.yaml:1: log-level: "loud" is not one of debug, info, warn, error`},
 		{"- listen\n", "foliot.yaml:1: a configuration is a list of lines"},
 		{"listen\n", "foliot.yaml:1: a configuration is a list of lines"},
@@ -108,8 +107,6 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"\tgrace: 1s\n", "foliot.yaml: "},
 		{"grace: -1s\n", "--grace: -1s is negative (file foliot.yaml:1)"},
 		{"concurrency: 0\n", "--concurrency: 0 is not between 1 and 1000000 (file foliot.yaml:1)"},
-		{"trace-sample: .nan\n", "foliot.yaml:1: trace-sample: "},
-		{"trace-sample: NaN\n", "--trace-sample: NaN is not between 0 and 1 (file foliot.yaml:1)"},
 		{"egress-deny: [10.0.0.0/33]\n", `--egress-deny: "10.0.0.0/33" is not a CIDR, such as 10.0.0.0/8 (file foliot.yaml:1)`},
 		{"receiver-ca: /dev/null/none\n", "--receiver-ca: open /dev/null/none: not a directory (file foliot.yaml:1)"},
 		{"receiver-ca: config_test.go\n", "--receiver-ca: config_test.go contains no PEM certificate (file foliot.yaml:1)"},
@@ -133,7 +130,7 @@ func TestAnEmptyConfigurationIsTheDefaults(t *testing.T) {
 
 func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 	args := []string{
-		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s", "--no-ui", "--trace-sample", "0.25",
+		"--listen", "9000", "--host", "a,b", "--egress-allow", "10.0.0.0/8,::1", "--grace", "1h30m5s",
 		"--data", "C:\\odd: # 'dir' \"x\"\nnew\tline", "--insecure-listen", "--keep-dead", "1ms1h", "--log-level", "debug",
 	}
 	printed, errs, code := newSession(t).runBare(append([]string{"config"}, args...)...)
@@ -148,10 +145,10 @@ func TestTheOutputOfConfigIsAConfigurationFile(t *testing.T) {
 }
 
 func TestNoSecretIsPrinted(t *testing.T) {
-	t.Setenv("FOLIOT_OTLP_ENDPOINT", "https://user:hunter2@collector.example/?key=hunter2")
+	t.Setenv("FOLIOT_STORE", "redis://user:hunter2@127.0.0.1")
 	out, _, code := newSession(t).runBare("config")
-	if code != exit.OK || keyLine(out, "otlp-endpoint") != "# otlp-endpoint: set, not shown  # environment FOLIOT_OTLP_ENDPOINT" {
-		t.Errorf("exit code %d: %q", code, keyLine(out, "otlp-endpoint"))
+	if code != exit.OK || keyLine(out, "store") != "# store: set, not shown  # environment FOLIOT_STORE" {
+		t.Errorf("exit code %d: %q", code, keyLine(out, "store"))
 	}
 	asJSON, _, _ := newSession(t).runBare("config", "-o", "json")
 	refused, errs, _ := newSession(t).runBare("config", "--store", "redis://:hunter2@127.0.0.1")
@@ -163,7 +160,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 
 func TestConfigPrintsJSON(t *testing.T) {
 	t.Setenv("FOLIOT_GRACE", "2s")
-	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--no-ui")
+	out, errs, code := configure(t, "host: [a]\nconcurrency: 7", "-o", "json", "--log-changes")
 	var got map[string]setting
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exit.OK || strings.Count(out, "\n") != 1 {
 		t.Fatalf("%v: %s%s", err, out, errs)
@@ -172,7 +169,7 @@ func TestConfigPrintsJSON(t *testing.T) {
 		"host":        {Value: []any{"a"}, Origin: "file", Name: "foliot.yaml:1"},
 		"concurrency": {Value: 7.0, Origin: "file", Name: "foliot.yaml:2"},
 		"grace":       {Value: "2s", Origin: "environment", Name: "FOLIOT_GRACE"},
-		"ui":          {Value: false, Origin: "flag"},
+		"log-changes": {Value: true, Origin: "flag"},
 		"listen":      {Value: "127.0.0.1:8750", Origin: "default"},
 	} {
 		if diff := cmp.Diff(want, got[key]); diff != "" {

@@ -36,7 +36,7 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	}
 	t.Setenv("FOLIOT_LOGLEVEL", "debug")
 	s := newSession(t)
-	for _, line := range []string{"ls", "config", "version"} {
+	for _, line := range []string{"ls", "config", "token generate"} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
 			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
 		}

@@ -21,8 +21,7 @@ func TestAnInvalidValueHasTheSameErrorEverywhere(t *testing.T) {
 		{"shards", "0", "0 is not between 1 and 4096"},
 		{"shards", "4097", "4097 is not between 1 and 4096"},
 		{"shards", "some", `"some" is not a whole number, such as 1000`},
-		{"trace-sample", "half", `"half" is not a number, such as 0.5`},
-		{"ui", "maybe", `"maybe" is neither true nor false`},
+		{"log-changes", "maybe", `"maybe" is neither true nor false`},
 		{"log-level", "loud", `"loud" is not one of debug, info, warn, error`},
 	} {
 		check := func(where, place string, errs string, code int) {

@@ -18,14 +18,14 @@ import (
 // API of the other node, and the collector.
 func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	quick.Leave(t, "starts many servers")
-	t.Parallel()
 	r := redistest.New(t)
 	replica := redistest.NewReplica(t, r.Addr)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	hook := servertest.NewReceiver(t)
 	hook.Release()
-	args := []string{"--egress-allow", "0.0.0.0/0", "--egress-allow", "::/0", "--otlp-endpoint", collector.URL}
+	args := []string{"--egress-allow", "0.0.0.0/0", "--egress-allow", "::/0"}
 	a := redisNode(t, "redis://"+r.Addr, args...)
 	b := redisNode(t, "redis://"+strings.Replace(r.Addr, "127.0.0.1", "localhost", 1), args...)
 	until := time.Now().Add(servertest.Patience)

@@ -45,9 +45,8 @@ type cli struct {
 	Ls       tasks.Ls        `cmd:"" group:"tasks" aliases:"list" help:"List tasks."`
 	Upcoming tasks.Upcoming  `cmd:"" group:"tasks" help:"List what is due next: tasks, and instants of schedules."`
 	Cancel   tasks.Cancel    `cmd:"" group:"tasks" aliases:"delete,rm" help:"Cancel tasks."`
-	Move     tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks."`
+	Move     tasks.Move      `cmd:"" group:"tasks" help:"Change the due time of tasks, or make them due now."`
 	Touch    tasks.Touch     `cmd:"" group:"tasks" help:"Restart the delay of tasks, as the heartbeat of a watchdog."`
-	Run      tasks.Run       `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
 	Retry    tasks.Retry     `cmd:"" group:"tasks" help:"Run dead or finished tasks again."`
 	Import   transfer.Import `cmd:"" group:"tasks" help:"Create tasks and schedules from a file of JSON lines."`
 	Export   transfer.Export `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that foliot import reads."`
@@ -71,8 +70,6 @@ type cli struct {
 	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
 	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
-
-	VersionCommand versionCmd `cmd:"" name:"version" group:"other" help:"Print the version."`
 
 	Completion completion.Script  `cmd:"" group:"other" help:"Print a completion script for a shell."`
 	Complete   completion.Command `cmd:"" hidden:"" group:"other" help:"List the completions of a command line."`
@@ -206,7 +203,7 @@ func newParser(line *cli, file *config.Values) *kong.Kong {
 			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),
 		kong.Bind(file),
-		kong.Vars{"version": thisVersion().String()},
+		kong.Vars{"version": version()},
 	}, flags.Readers...)...)
 	parser.Model.HelpFlag.Group = &globalFlags
 	return parser

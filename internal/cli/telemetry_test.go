@@ -161,7 +161,9 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	t.Cleanup(receiver.Close)
 
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=k")
-	p := serveHere(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--otlp-endpoint", collector.URL, "--trace-sample", "0")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
+	p := serveHere(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"))
 	create(t, p.url, receiver.URL, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	sent := <-arrived
 	p.signal(terminate)

@@ -31,7 +31,7 @@ func (r *report) add(check string, ok bool, format string, args ...any) {
 func Judge(x *redisstore.Examination, c redisstore.Config, clock string) []wire.Finding {
 	r := report{clock: clock}
 	for i := range x.Masters {
-		r.master(&x.Masters[i], c.Durability, c.Replicas)
+		r.master(&x.Masters[i], c.Durability)
 	}
 	r.clocks(x.Masters)
 	if x.Layout.Store != nil {
@@ -42,7 +42,7 @@ func Judge(x *redisstore.Examination, c redisstore.Config, clock string) []wire.
 }
 
 // master reports the state of one master.
-func (r *report) master(m *redisstore.Examined, level redisstore.Durability, expected int) {
+func (r *report) master(m *redisstore.Examined, level redisstore.Durability) {
 	if m.Failed != nil {
 		r.add("server", false, "%s: %v", m.Addr, m.Failed)
 		return
@@ -68,7 +68,7 @@ func (r *report) master(m *redisstore.Examined, level redisstore.Durability, exp
 	for _, risk := range m.Risks {
 		r.add("risk", false, "%s: %s", m.Addr, risk)
 	}
-	r.replicas(m, level, expected)
+	r.replicas(m, level)
 }
 
 func persistence(m *redisstore.Examined) string {
@@ -85,19 +85,12 @@ func persistence(m *redisstore.Examined) string {
 // remark.
 const cutOffBound = 3 * time.Second
 
-// replicas reports the state of a master's replicas. expected is how many of
-// them must confirm a write with durability strict.
-func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability, expected int) {
-	fit := 0
+// replicas reports the state of a master's replicas.
+func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability) {
 	for _, follower := range m.Replicas {
-		if follower.Fit {
-			fit++
-		}
 		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, last contact %v ago", cmp.Or(follower.Addr, "one"), m.Addr, follower.State, follower.Behind, follower.Silent)
 	}
 	switch {
-	case level == redisstore.Strict && fit < expected:
-		r.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), but only %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
 	case len(m.Replicas) == 0:
 		r.add("replicas", true, "%s has no replica: if it is lost, all tasks that are not in its file are lost", m.Addr)
 	case level == redisstore.Strict && m.MinReplicas == 0:

@@ -30,9 +30,7 @@ func (s *Server) connect(ctx context.Context) {
 	c.Observe, c.Metrics, c.Trace = s.metrics.Request, s.metrics.Handler(), tracing.Parent
 	c.Engine, c.Now, c.Trusted = apiEngine{s.Node, s}, s.Node.Latest, s.Node.Trusted
 	c.Version, c.Log = buildinfo.Version(), s.log
-	if s.cfg.UI {
-		c.Page = page.Handler()
-	}
+	c.Page = page.Handler()
 	s.API = api.New(c, s.Node.Store)
 	s.Node.OnChange(s.API.Notify)
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -109,18 +108,10 @@ func diskUsage(dir string) (metrics.Disk, error) {
 	return d, nil
 }
 
-// otlpHeaders is OpenTelemetry's own variable for the headers that a collector
-// requires, such as a key. It is not a flag, so that no list of processes and
-// no printed configuration contains it.
-const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
-
 // newTracer returns a tracer, or nil if c names no collector.
-func newTracer(c tracing.Config, log *slog.Logger) (_ *tracing.Tracer, err error) {
+func newTracer(c tracing.Config, log *slog.Logger) (*tracing.Tracer, error) {
 	if c.Endpoint == "" {
 		return nil, nil
-	}
-	if c.Headers, err = tracing.ParseHeaders(os.Getenv(otlpHeaders)); err != nil {
-		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
 	}
 	c.Version, c.Logger = buildinfo.Version(), log
 	return tracing.New(c)

@@ -36,7 +36,6 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.IntVar(&opts.Schedules, "schedules", 20_000, "schedules: how many")
 	flags.DurationVar(&opts.Watched, "watched", 20*time.Second, "schedules: how long those are watched that fire over an hour")
 	flags.DurationVar(&opts.ShardLease, "shard-lease", time.Second, "redis: how long a silent node keeps its shards")
-	flags.DurationVar(&opts.TaskLease, "lease", 2*time.Second, "redis: how long a silent node keeps its attempts")
 	flags.IntVar(&opts.Deaths, "deaths", 12, "nodes, ticks-nodes: how often")
 	flags.IntVar(&opts.Zombies, "zombies", 6, "zombie: how often")
 	flags.IntVar(&opts.Deploys, "deploys", 2, "deploy: how often each node is restarted")
@@ -117,7 +116,7 @@ func list(w io.Writer, all []scenario) {
 
 // fullSizes are the values that -full sets.
 var fullSizes = map[string]string{
-	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
+	"shard-lease": "6s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
 	"kills": "10000", "fills": "200", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000", "lives": "200000",
 }

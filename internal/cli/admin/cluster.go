@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -79,90 +77,35 @@ func nodeState(n *client.Node) string {
 	return "ready"
 }
 
-type clusterShardsCmd struct {
-	All bool `short:"a" help:"Show each shard, instead of a line for each server."`
-}
+type clusterShardsCmd struct{}
 
 // Help shows examples below the usage line.
 func (clusterShardsCmd) Help() string {
 	return `The tasks of a shared store are divided into shards. At any time, one server delivers the tasks of a shard. The command shows for
-each server: the number of its shards, the number of their running tasks, their earliest due time, and the first end of a lease
-that is not renewed. A dash stands for shards without an owner; a live server takes them within seconds.
-
-With --all, the command shows for each shard: its number, owner, number of running tasks, next due time, end of its lease, and
-how often a server has taken it. This needs an operator's token.
+each shard: its number, owner, number of running tasks, next due time, end of its lease, and how often a server has taken it. A
+dash stands for no owner; a live server takes such a shard within seconds. foliot cluster nodes shows the number of shards of
+each server. This needs an operator's token.
 
 Examples:
 
     foliot cluster shards
-    foliot cluster shards --all -o json | jq 'select(.owner == null)'`
+    foliot cluster shards -o json | jq 'select(.owner == null)'`
 }
 
 // Run prints the shards.
-func (c *clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
+func (clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	shards, err := api.Admin.Shards(ctx)
 	if err != nil {
 		return err
 	}
-	if c.All {
-		return eachRow(con, []string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"}, shards, func(s *client.Shard) []string {
-			return []string{
-				strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10),
-			}
-		})
-	}
-	return eachRow(con, []string{"OWNER", "SHARDS", "RUNNING", "NEXT DUE", "FIRST LEASE ENDS"}, sharesOf(shards), func(s *share) []string {
-		return []string{cmp.Or(s.Owner, "-"), strconv.Itoa(s.Shards), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-")}
-	})
-}
-
-// share sums up the shards of one node.
-type share struct {
-	Owner   string    `json:"owner,omitempty"`
-	Shards  int       `json:"shards"`
-	Running int       `json:"running"`
-	NextDue time.Time `json:"next_due,omitzero"`
-	Until   time.Time `json:"until,omitzero"` // when the first lease ends
-}
-
-// sharesOf sums up the shards by owner, in the order of the names. Shards
-// without an owner come first.
-func sharesOf(shards []*client.Shard) []*share {
-	by := map[string]*share{}
+	out := con.Table([]string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"})
 	for _, s := range shards {
-		of := by[s.Owner]
-		if of == nil {
-			of = &share{Owner: s.Owner}
-			by[s.Owner] = of
+		err := out.Item(s, strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10))
+		if err != nil {
+			return err
 		}
-		of.Shards++
-		of.Running += s.Running
-		of.NextDue, of.Until = earlier(of.NextDue, s.NextDue), earlier(of.Until, s.Until)
 	}
-	list := make([]*share, 0, len(by))
-	for _, owner := range slices.Sorted(maps.Keys(by)) {
-		list = append(list, by[owner])
-	}
-	return list
-}
-
-// earlier returns the earlier of two times. A zero time means no time.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// eachRow prints a complete list.
-func eachRow[T any](con *console.Console, heading []string, list []*T, row func(*T) []string) error {
-	return console.List(con, heading, func(yield func(*T, error) bool) {
-		for _, item := range list {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}, row)
+	return out.End()
 }
 
 type clusterDrainCmd struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/foliot/foliot/internal/cli/connect"
@@ -21,7 +20,6 @@ type Context struct {
 	Add contextAddCmd `cmd:"" aliases:"create" help:"Add a context: a server, and how to call it."`
 	Use contextUseCmd `cmd:"" help:"Make a context the current one."`
 	Ls  contextLsCmd  `cmd:"" aliases:"list" help:"List the contexts."`
-	Rm  contextRmCmd  `cmd:"" aliases:"delete" help:"Remove contexts."`
 }
 
 // Help describes contexts below the usage line of foliot context.
@@ -31,7 +29,8 @@ the current context. --context or FOLIOT_CONTEXT chooses another one for a call,
 --server, override the context. Variables, such as FOLIOT_SERVER, override it too, but next to --context they are an error. A context
 is used only for its own server, and so is its token.
 
-The contexts are in foliot/contexts.yaml in your configuration directory. The file contains no token.`
+The contexts are in foliot/contexts.yaml in your configuration directory. The file contains no token.
+To remove a context, delete its lines.`
 }
 
 type contextAddCmd struct {
@@ -143,7 +142,7 @@ func (c *contextUseCmd) Run(con *console.Console) error {
 	err := contexts.Update(func(file *contexts.File) error {
 		var known bool
 		if chosen, known = file.Contexts[c.Name]; !known && c.Name != contexts.None {
-			return noContext("use", c.Name, file)
+			return exit.With(exit.NotFound, fmt.Errorf("context use %s: there is no such context%s; `foliot context ls` lists the existing ones", c.Name, usage.DidYouMean(c.Name, file.Names())))
 		}
 		file.Current = c.Name
 		if c.Name == contexts.None {
@@ -160,10 +159,6 @@ func (c *contextUseCmd) Run(con *console.Console) error {
 		}
 	}
 	return con.Resultf(contextReply{c.Name, true, chosen}, "commands now use context %s", c.Name)
-}
-
-func noContext(verb, name string, file *contexts.File) error {
-	return exit.With(exit.NotFound, fmt.Errorf("context %s %s: there is no such context%s; `foliot context ls` lists the existing ones", verb, name, usage.DidYouMean(name, file.Names())))
 }
 
 type contextLsCmd struct{}
@@ -198,49 +193,4 @@ func (contextLsCmd) Run(con *console.Console) error {
 		}
 	}
 	return out.End()
-}
-
-type contextRmCmd struct {
-	Names []string `arg:"" name:"name" help:"The names of the contexts."`
-}
-
-// Help shows examples below the usage line.
-func (contextRmCmd) Help() string {
-	return `Removes contexts. The files of their tokens stay. If the current context is removed, there is none any more.
-
-Examples:
-
-    foliot context rm prod`
-}
-
-// Run removes the contexts, or none of them.
-func (c *contextRmCmd) Run(con *console.Console) error {
-	removed := make([]contextReply, 0, len(c.Names))
-	wasCurrent := false
-	err := contexts.Update(func(file *contexts.File) error {
-		for _, name := range c.Names {
-			of, known := file.Contexts[name]
-			if !known {
-				return noContext("rm", name, file)
-			}
-			removed = append(removed, contextReply{Name: name, Context: of})
-			delete(file.Contexts, name)
-		}
-		if wasCurrent = slices.Contains(c.Names, file.Current); wasCurrent {
-			file.Current = ""
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if wasCurrent {
-		con.Notef("there is no current context any more: commands call %s", connect.DefaultServer)
-	}
-	for _, r := range removed {
-		if err := con.Resultf(r, "removed %s", r.Name); err != nil {
-			return err
-		}
-	}
-	return nil
 }

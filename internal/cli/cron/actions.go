@@ -15,52 +15,6 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-type pauseCmd struct {
-	Names []string `arg:"" name:"name" help:"The schedules' names."`
-}
-
-// Help shows examples below the usage line.
-func (pauseCmd) Help() string {
-	return `A paused schedule creates no tasks. The tasks that it has created are not affected. A pause survives a restart and ends with foliot
-cron resume. Then the schedule continues with its next instant. To create the tasks of the skipped instants, use foliot cron
-backfill.
-
-Examples:
-
-    foliot cron pause nightly
-    foliot cron pause nightly hourly`
-}
-
-// Run pauses the schedules.
-func (c *pauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return eachSchedule(ctx, con, c.Names, api.Schedules.Pause, func(s *client.Schedule) string {
-		return s.Name + " is paused"
-	})
-}
-
-type resumeCmd struct {
-	Names []string `arg:"" name:"name" help:"The schedules' names."`
-}
-
-// Help shows examples below the usage line.
-func (resumeCmd) Help() string {
-	return `Resumes paused schedules. They continue with their next instant.
-
-Examples:
-
-    foliot cron resume nightly`
-}
-
-// Run resumes the schedules.
-func (c *resumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return eachSchedule(ctx, con, c.Names, api.Schedules.Resume, func(s *client.Schedule) string {
-		if s.NextAt.IsZero() {
-			return fmt.Sprintf("%s is %s", s.Name, scheduleState(s))
-		}
-		return fmt.Sprintf("%s is resumed, next %s", s.Name, wording.Instant(s.NextAt))
-	})
-}
-
 type rmCmd struct {
 	Names []string `arg:"" name:"name" help:"The schedules' names."`
 }
@@ -76,26 +30,15 @@ Examples:
 
 // Run removes the schedules.
 func (c *rmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return eachSchedule(ctx, con, c.Names, api.Schedules.Delete, func(s *client.Schedule) string {
-		return "removed " + s.Name
-	})
-}
-
-// scheduleAct is a method of the client that changes a schedule.
-type scheduleAct func(ctx context.Context, name string, conds ...client.Condition) (*client.Schedule, error)
-
-// eachSchedule calls act with each name, as Console.Each does, and prints the
-// changed schedule or the sentence that says returns.
-func eachSchedule(ctx context.Context, con *console.Console, names []string, act scheduleAct, says func(*client.Schedule) string) error {
-	if err := checkSchedules(names...); err != nil {
+	if err := checkSchedules(c.Names...); err != nil {
 		return err
 	}
-	return con.ForEachName(ctx, names, func(name string) error {
-		s, err := act(ctx, name)
+	return con.ForEachName(ctx, c.Names, func(name string) error {
+		s, err := api.Schedules.Delete(ctx, name)
 		if err != nil {
 			return err
 		}
-		return con.Resultf(s, "%s", says(s))
+		return con.Resultf(s, "removed %s", s.Name)
 	})
 }
 

@@ -24,7 +24,7 @@ type addCmd struct {
 	ruleFlags
 	flags.Task
 
-	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron resume (default: keep its state)."`
+	Paused  bool `help:"Create the schedule paused: it creates no tasks until foliot cron set --no-paused (default: keep its state)."`
 	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
 }
 

@@ -15,12 +15,10 @@ import (
 // Commands has the commands of foliot cron.
 type Commands struct {
 	Add      addCmd      `cmd:"" aliases:"create" help:"Create a schedule: call a URL repeatedly."`
-	Set      setCmd      `cmd:"" help:"Change single fields of a schedule."`
+	Set      setCmd      `cmd:"" help:"Change single fields of a schedule, or pause it."`
 	Ls       lsCmd       `cmd:"" aliases:"list" help:"List schedules with their next instants and URLs."`
 	Get      getCmd      `cmd:"" aliases:"show" help:"Show one schedule and its last runs."`
 	Preview  previewCmd  `cmd:"" help:"Show when a schedule or an expression fires."`
-	Pause    pauseCmd    `cmd:"" help:"Pause schedules: create no tasks."`
-	Resume   resumeCmd   `cmd:"" help:"Resume paused schedules."`
 	Trigger  triggerCmd  `cmd:"" help:"Create a task of a schedule now."`
 	Backfill backfillCmd `cmd:"" help:"Create the tasks of a past time range."`
 	Rm       rmCmd       `cmd:"" aliases:"delete" help:"Remove schedules. Their tasks stay."`

@@ -28,6 +28,8 @@ type setCmd struct {
 	Cron string `placeholder:"EXPRESSION" help:"The expression, in quotes, as in foliot cron add. It replaces --every."`
 	URL  string `name:"url" placeholder:"URL" help:"The URL to call. It replaces --kind."`
 
+	Paused *bool `negatable:"" help:"Pause the schedule: it creates no tasks until --no-paused, and then continues with its next instant."`
+
 	ruleFlags
 	flags.Task
 }
@@ -35,16 +37,18 @@ type setCmd struct {
 // Help shows examples below the usage line.
 func (setCmd) Help() string {
 	return `Changes the given fields of a schedule and keeps the others. An empty value resets a field to its default. --header and --label
-change headers and labels with the same name, and keep the others. The schedule keeps its number of runs and its pause. Instants
-that have fired do not fire again, and existing tasks do not change. The command prints when the schedule fires, as foliot cron
-add does.
+change headers and labels with the same name, and keep the others. The schedule keeps its number of runs. Instants that have
+fired do not fire again, and existing tasks do not change. The command prints when the schedule fires, as foliot cron add does.
+
+A pause survives a restart. Its instants create no tasks; foliot cron backfill creates them later.
 
 Examples:
 
     foliot cron set nightly --cron '0 22 * * MON-FRI'
     foliot cron set nightly --timeout 10m --overlap skip
     foliot cron set nightly --url https://shop.example/report --end ''
-    foliot cron set cleanup --args '{"days": 7}'`
+    foliot cron set cleanup --args '{"days": 7}'
+    foliot cron set cleanup --paused`
 }
 
 // Run reads the schedule, changes it and writes it, unless another client has
@@ -94,12 +98,12 @@ func (c *setCmd) given(parsed *kong.Context) (given []string) {
 // change returns the schedule with the given fields changed.
 func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
 	spec = transfer.LineOf(old).Spec
-	spec.Paused = nil // keep the state
+	spec.Paused = c.Paused // nil keeps the state
 	flags := c.ruleFlags
 	if flags.Start != "" || flags.End != "" { // a date means midnight in the schedule's zone
 		flags.Timezone = cmp.Or(flags.Timezone, spec.TimeZone)
 	}
-	var changes client.ScheduleSpec
+	changes := client.ScheduleSpec{Paused: c.Paused}
 	if err := setCron(&changes, "--cron", c.Cron); err != nil {
 		return spec, err
 	}

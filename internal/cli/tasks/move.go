@@ -17,13 +17,14 @@ type Move struct {
 	manyFlags
 	flags.When
 
-	By string `placeholder:"DURATION" help:"With a filter: add this to the due time of each task, such as 2h or -30m."`
+	Now bool   `help:"Instead of --in and --at: make the tasks due now, and start them even if their queue is paused."`
+	By  string `placeholder:"DURATION" help:"With a filter: add this to the due time of each task, such as 2h or -30m."`
 }
 
 // Help shows examples below the usage line.
 func (Move) Help() string {
 	return `Changes the due time of tasks, by name, or of all scheduled tasks that a filter selects. A dead task stays dead until it is
-retried. Running and finished tasks do not move.
+retried. Running and finished tasks do not move. --now refuses dead tasks: use foliot retry.
 
 With a filter, or with --all, the command counts the tasks and asks for confirmation. Without a terminal it needs --yes. If a
 command with --by is interrupted, a repeat moves tasks again that still match, so use --due-before or --due-after.
@@ -32,6 +33,7 @@ Examples:
 
     foliot move order-42-close --in 30m
     foliot move order-42-close --at 2030-11-20T21:00:00Z
+    foliot move order-42-close --now
     foliot move --queue mail --due-before 1h --by 2h --dry-run`
 }
 
@@ -40,6 +42,9 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 	filtered, err := c.byFilter()
 	if err != nil {
 		return err
+	}
+	if c.Now {
+		return c.now(ctx, con, api, filtered)
 	}
 	to, err := c.newDue(filtered)
 	if err != nil {
@@ -64,6 +69,23 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 			return con.Resultf(t, "moved %s, due %s; it stays dead: foliot retry %[1]s sends it now", t.Name, wording.Instant(t.DueAt))
 		}
 		return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
+	})
+}
+
+// now makes the named tasks due now.
+func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client, filtered bool) error {
+	switch {
+	case c.In != "" || c.At != "" || c.By != "":
+		return usage.Errorf("--now", "pass only one of --in, --at, --by and --now")
+	case filtered:
+		return usage.Errorf("--now", "it needs names: with a filter, pass --in 0s")
+	}
+	return eachTaskName(ctx, con, c.Names, func(name string) error {
+		t, err := api.Tasks.Run(ctx, name)
+		if err != nil {
+			return err
+		}
+		return con.Resultf(t, "%s is due now", t.Name)
 	})
 }
 

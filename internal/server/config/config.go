@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -32,7 +33,6 @@ type Config struct {
 	Proxies        []netip.Prefix // trusted to name the client of a request
 	BootstrapToken string         // the file with the first token, or ""
 	Insecure       bool           // the operator accepts to listen without tokens or TLS
-	UI             bool
 
 	Dir    string            // empty means that the tasks are not in a directory
 	Redis  *redisurl.URL     // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
@@ -53,11 +53,10 @@ const MaxConcurrency = 1_000_000
 func (f *Flags) Resolve() (cfg Config, err error) {
 	cfg = Config{
 		TLS:            httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
-		BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen, UI: f.UI,
+		BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
 		Store:    engine.StoreConfig{Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep},
 		API:      api.Config{BodyLimit: f.BodyLimit, AllowedHosts: f.Host, LogChanges: f.LogChanges},
-		Dispatch: dispatch.Config{Slots: f.Concurrency, LeaseFor: f.Lease, Grace: unlessZero(f.Grace), BreakerFailures: unlessZero(f.BreakerFailures)},
-		Tracing:  tracing.Config{Endpoint: f.OTLPEndpoint, Ratio: f.TraceSample},
+		Dispatch: dispatch.Config{Slots: f.Concurrency, Grace: f.Grace},
 	}
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
@@ -91,21 +90,18 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 	if err := f.checkListening(cfg.Proxies); err != nil {
 		return cfg, err
 	}
-	for _, check := range []func() error{f.checkDurations, f.checkNumbers, f.checkTracing} {
+	for _, check := range []func() error{f.checkDurations, f.checkNumbers} {
 		if err := check(); err != nil {
 			return cfg, err
 		}
 	}
-	return cfg, nil
-}
-
-// unlessZero returns v, or -1 if v is zero. Zero means none in a flag. In
-// dispatch.Config, -1 means none.
-func unlessZero[T int | time.Duration](v T) T {
-	if v == 0 {
-		return -1
+	if f.Grace == 0 {
+		cfg.Dispatch.Grace = -1 // zero means the default there
 	}
-	return v
+	// Servers that share a Redis assume that no claim holds longer than ClaimFor.
+	cfg.Dispatch.LeaseFor = min(f.ShardLease*5/2, store.ClaimFor)
+	cfg.Tracing, err = tracing.FromEnvironment()
+	return cfg, err
 }
 
 // directory returns the directory of the tasks, or "" for memory.
@@ -190,7 +186,6 @@ func (f *Flags) checkDurations() error {
 		{"--keep-finished", f.KeepFinished, time.Second, task.MaxDuration},
 		{"--keep-dead", f.KeepDead, time.Second, task.MaxDuration},
 		{"--audit-keep", f.AuditKeep, time.Second, task.MaxDuration},
-		{"--lease", f.Lease, time.Second, time.Hour},
 	} {
 		if d.value < d.least || d.value > d.most {
 			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, d.least, d.most)
@@ -210,25 +205,10 @@ func (f *Flags) checkNumbers() error {
 	}{
 		{"--body-limit", f.BodyLimit, 1, task.MaxBody},
 		{"--concurrency", f.Concurrency, 1, MaxConcurrency},
-		{"--breaker-failures", f.BreakerFailures, 0, 1_000_000},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return usage.Errorf(n.flag, "%d is not between %d and %d", n.value, n.least, n.most)
 		}
-	}
-	return nil
-}
-
-func (f *Flags) checkTracing() error {
-	if !(f.TraceSample >= 0 && f.TraceSample <= 1) { // NaN is neither
-		return usage.Errorf("--trace-sample", "%v is not between 0 and 1", f.TraceSample)
-	}
-	if f.OTLPEndpoint == "" {
-		return nil
-	}
-	u, err := url.Parse(f.OTLPEndpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage.Errorf("--otlp-endpoint", "%q is not the URL of a collector, such as http://127.0.0.1:4318", redact.Text(f.OTLPEndpoint))
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ const (
 	MaxShards     = 4096 // each shard costs commands every second
 	minShardLease = 500 * time.Millisecond
 	maxShardLease = 10 * time.Minute // a minute without a heartbeat is already long
-	maxReplicas   = 100
 )
 
 // nodeName matches valid names of servers. They need no quotes in keys, URLs
@@ -35,7 +34,6 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 func (f *Flags) redisStore() (*redisurl.URL, redisstore.Config, error) {
 	c := redisstore.Config{
 		Node: f.Node, Shards: int(f.Shards), ShardLease: f.ShardLease, Durability: redisstore.Durability(f.Durability), Unsafe: f.RedisUnsafe,
-		Replicas: f.RedisReplicas,
 	}
 	u, err := redisurl.Parse(f.Store)
 	if err != nil {
@@ -52,16 +50,6 @@ func (f *Flags) redisStore() (*redisurl.URL, redisstore.Config, error) {
 		return nil, c, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", c.Node)
 	case c.ShardLease < minShardLease || c.ShardLease > maxShardLease:
 		return nil, c, usage.Errorf("--shard-lease", "%v is not between %v and %v", c.ShardLease, minShardLease, maxShardLease)
-	case c.Replicas < -1 || c.Replicas > maxReplicas:
-		return nil, c, usage.Errorf("--redis-replicas", "%d is not between -1 and %d", c.Replicas, maxReplicas)
-	case c.Replicas > 0 && c.Durability != redisstore.Strict:
-		return nil, c, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
-	}
-	switch c.Replicas { // in redisstore.Config, 0 means the default, and -1 none
-	case 0:
-		c.Replicas = -1
-	case -1:
-		c.Replicas = 0
 	}
 	if c.Node == "" {
 		c.Node = inventNode()
@@ -97,7 +85,6 @@ func (f *Flags) checkNoRedis() error {
 		{"--shards", f.Shards != 0},
 		{"--shard-lease", f.ShardLease != 6*time.Second},
 		{"--durability", f.Durability != string(redisstore.Default)},
-		{"--redis-replicas", f.RedisReplicas != -1},
 		{"--redis-unsafe", f.RedisUnsafe},
 	} {
 		if flag.said {

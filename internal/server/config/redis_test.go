@@ -16,23 +16,18 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 	f := Flags{
 		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisUnsafe: true,
 	}
-	for said, heard := range map[int]int{-1: 0, 0: -1, 2: 2} {
-		f.RedisReplicas = said
-		_, got, err := f.redisStore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := redisstore.Config{
-			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Unsafe: true,
-		}
-		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-			t.Errorf("--redis-replicas %d is %+v", said, got)
-		}
+	_, got, err := f.redisStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := redisstore.Config{Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Unsafe: true}
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("%+v", got)
 	}
 }
 
 func TestTheURLCanHaveTheDurability(t *testing.T) {
-	f := Flags{Store: "redis://127.0.0.1?durability=strict", ShardLease: time.Second, Durability: "default", RedisReplicas: 1}
+	f := Flags{Store: "redis://127.0.0.1?durability=strict", ShardLease: time.Second, Durability: "default"}
 	if _, c, err := f.redisStore(); err != nil || c.Durability != redisstore.Strict {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -76,13 +71,27 @@ func TestTheCollectorsAddressIsOwn(t *testing.T) {
 	}
 }
 
-func TestZeroMeansNoGraceAndNoBreakers(t *testing.T) {
+func TestTheDispatcherGetsTheFlags(t *testing.T) {
 	f := Flags{
-		Listen: "127.0.0.1:0", Store: "memory:", ShardLease: 6 * time.Second, Durability: "default", RedisReplicas: -1,
-		BodyLimit: 1, KeepFinished: time.Hour, KeepDead: time.Hour, AuditKeep: time.Hour, Concurrency: 1, Lease: time.Second,
+		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Durability: "default",
+		BodyLimit: 1, KeepFinished: time.Hour, KeepDead: time.Hour, AuditKeep: time.Hour, Concurrency: 1,
 	}
-	cfg, err := f.Resolve()
-	if d := cfg.Dispatch; err != nil || d.Grace >= 0 || d.BreakerFailures >= 0 { // zero would mean the default
-		t.Errorf("%+v, %v", d, err)
+	for shards, claims := range map[time.Duration]time.Duration{6 * time.Second: 15 * time.Second, time.Second: 2500 * time.Millisecond, time.Minute: 15 * time.Second} {
+		f.ShardLease = shards
+		cfg, err := f.Resolve()
+		if d := cfg.Dispatch; err != nil || d.Grace >= 0 || d.LeaseFor != claims { // a grace of zero would mean the default
+			t.Errorf("--shard-lease %v: %+v, %v", shards, d, err)
+		}
+	}
+}
+
+func TestARemovedSettingNamesItsRemedy(t *testing.T) {
+	for _, name := range []string{"no-ui", "UI", "REDIS_UNSAFE_EVICTION", "trace-sample"} {
+		if Removed(name) == "" {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	if got := Removed("listen"); got != "" {
+		t.Error(got)
 	}
 }

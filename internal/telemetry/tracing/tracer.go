@@ -86,10 +86,10 @@ func New(config Config) (*Tracer, error) {
 func tracesURL(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("trace: the collector's address must be a URL such as http://127.0.0.1:4318")
+		return "", fmt.Errorf("the collector's address must be a URL such as http://127.0.0.1:4318")
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("trace: the collector's URL must not have a user, query or fragment: pass credentials in headers")
+		return "", fmt.Errorf("the collector's URL must not have a user, query or fragment: pass credentials in headers")
 	}
 	if !strings.HasSuffix(u.Path, tracesPath) {
 		u = u.JoinPath(tracesPath)

@@ -44,7 +44,7 @@ func (t *Run) StartNodes(ctx context.Context, sub string, count int) *Environmen
 // logs below sub. The options set the leases. No process runs yet.
 func (t *Run) PrepareNodes(sub string, count int, url string, flags ...string) *Environment {
 	st := t.OpenLogs(sub)
-	st.defaults = Phases{Drain: time.Minute, Quiet: t.Options.TaskLease + 2*time.Second, Stop: 25 * time.Second}
+	st.defaults = Phases{Drain: time.Minute, Quiet: t.Options.TaskLease() + 2*time.Second, Stop: 25 * time.Second}
 	st.Endpoints = &Endpoints{}
 	st.machine = system.WatchJitter(context.Background()) // close ends it
 	for i := range count {
@@ -52,7 +52,7 @@ func (t *Run) PrepareNodes(sub string, count int, url string, flags ...string) *
 		dir := filepath.Join(st.Dir, name)
 		Check(os.Mkdir(dir, 0o700))
 		s := OK(NewServer(t.Options.Binary, dir, append([]string{
-			"--store", url, "--node", name, "--shard-lease", t.Options.ShardLease.String(), "--lease", t.Options.TaskLease.String(),
+			"--store", url, "--node", name, "--shard-lease", t.Options.ShardLease.String(),
 		}, flags...)...))
 		st.Servers = append(st.Servers, s)
 		st.Endpoints.List = append(st.Endpoints.List, newEndpoint(s.URL()))

@@ -29,7 +29,7 @@ type Options struct {
 	Schedules int           // schedules
 	Watched   time.Duration // schedules
 
-	ShardLease, TaskLease time.Duration // of nodes
+	ShardLease time.Duration // of nodes
 
 	Fills    int           // full-disk
 	Deaths   int           // nodes
@@ -47,3 +47,6 @@ type Options struct {
 	Keep    bool
 	Profile bool
 }
+
+// TaskLease is how long a silent node keeps its attempts.
+func (o *Options) TaskLease() time.Duration { return min(o.ShardLease*5/2, 15*time.Second) }

@@ -14,7 +14,7 @@ import { Note, ProblemNote } from './notice'
 const verbs = {
   retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'], about: 'Each task is due now and keeps its id. Its attempts are counted from 0 again.' },
   cancelDead: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'], about: 'No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies.' },
-  run: { call: runTask, word: 'Run', past: 'due now', command: ['run'], about: runNow('Each task') },
+  run: { call: runTask, word: 'Run', past: 'due now', command: ['move', '--now'], about: runNow('Each task') },
   cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
 

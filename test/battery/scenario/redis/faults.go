@@ -30,13 +30,13 @@ func underFaults(ctx context.Context, t *harness.Run, sub, url string, fault fun
 // evidenceOf runs two nodes on the store at url with their logs below sub, and
 // creates tasks at both, due up to ahead from then, during fault.
 func evidenceOf(ctx context.Context, t *harness.Run, sub, url string, ahead time.Duration, fault func(n *harness.Environment), flags ...string) (verify.Evidence, *harness.Load) {
-	n := t.PrepareNodes(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
+	n := t.PrepareNodes(sub, 2, url, append([]string{"--shard-lease", "1s"}, flags...)...)
 	n.StartAll(ctx)
 	load := &harness.Load{Environment: n, Target: n.Endpoints, Rate: faultRate, DueWithin: ahead, CancelShare: faultShare}
 	n.Carry(ctx, harness.Phases{
 		Load: load, WarmUp: time.Second, // the nodes share the shards by then
 		Attack: func() { fault(n) },
-		Drain:  15 * time.Second, Quiet: 4 * time.Second,
+		Drain:  15 * time.Second, Quiet: 4500 * time.Millisecond,
 	})
 	return n.Evidence(), load
 }
@@ -54,7 +54,7 @@ func mustKeep(t *harness.Run, v verify.Verdict) {
 func mustDelays(n *harness.Environment) {
 	d := n.Evidence().Delays()
 	mustArriveWithin(n.Run, "untouched by a fault", d.Untouched, n.Run.Options.ShardLease+time.Second)
-	mustArriveWithin(n.Run, "that were due at a fault, after it", d.Touched, n.Run.Options.TaskLease+time.Second)
+	mustArriveWithin(n.Run, "that were due at a fault, after it", d.Touched, n.Run.Options.TaskLease()+time.Second)
 }
 
 // mustArriveWithin prints how late some tasks were, and compares the latest

@@ -83,7 +83,7 @@ func (z *zombies) round(ctx context.Context, i int) {
 	timing.Pause(ctx, verify.WireDelay)
 	harness.Check(other.PauseQueue(ctx, zombieQueue, ""))
 	claimed, others := z.outstanding(ctx, other, tasks)
-	harness.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease)+zombieShort+time.Second)
+	harness.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease())+zombieShort+time.Second)
 	z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ })
 	z.cancelHalf(ctx, other, others, func(int) {})
 	wake()

@@ -31,7 +31,7 @@ export function DestinationList() {
   ]
   return (
     <>
-      <Head title="Destinations" about="A destination is the host and port that receives requests. If it fails ten times in a row (--breaker-failures), its breaker opens: its tasks wait, and use no attempts." />
+      <Head title="Destinations" about="A destination is the host and port that receives requests. If it fails ten times in a row, its breaker opens: its tasks wait, and use no attempts." />
       <OneServer node={data.node} />
       {!data.complete && <Note>The page examines {count(most)} dead tasks here. There are more, so the numbers below Dead may be larger.</Note>}
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>

@@ -22,10 +22,10 @@ export function ScheduleActions({ of: s, done }: { of: Schedule; done: () => voi
         {s.overlap !== 'allow' && <p>Until this task ends, instants {s.overlap === 'skip' ? 'create no tasks' : 'wait'}, because overlap is <code>{s.overlap}</code>.</p>}
       </Action>
       {s.paused
-        ? <Action label="Resume" call={resumeSchedule} command={foliot('cron', 'resume', s.name)} done={done} run={async () => ((await resumeSchedule({ name: s.name })), `${s.name} is active`)}>
+        ? <Action label="Resume" call={resumeSchedule} command={foliot('cron', 'set', s.name, '--no-paused')} done={done} run={async () => ((await resumeSchedule({ name: s.name })), `${s.name} is active`)}>
             <p>The schedule continues with its next instant. The instants of the pause create no tasks: use Backfill for those.</p>
           </Action>
-        : <Action label="Pause" call={pauseSchedule} command={foliot('cron', 'pause', s.name)} done={done} run={async () => ((await pauseSchedule({ name: s.name })), `${s.name} is paused`)}>
+        : <Action label="Pause" call={pauseSchedule} command={foliot('cron', 'set', s.name, '--paused')} done={done} run={async () => ((await pauseSchedule({ name: s.name })), `${s.name} is paused`)}>
             <p>The schedule creates no tasks until you resume it. Its existing tasks are still sent.{s.waiting_at ? ' The instant that waits is discarded.' : ''}</p>
           </Action>}
       <BackfillAction of={s} done={done} />

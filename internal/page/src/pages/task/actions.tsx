@@ -46,7 +46,7 @@ function notWaiting(t: Task): string {
 export function Actions({ task: t, queue, done }: Props) {
   return (
     <>
-      <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('run', t.name)} done={done}
+      <Action label="Run now" call={runTask} off={notWaiting(t)} command={foliot('move', t.name, '--now')} done={done}
         run={async () => (await changeSeenVersion(t, runTask), 'The task is due now.')}>
         <p>{runNow('The task')}</p>
       </Action>

@@ -127,7 +127,7 @@ const columns: Column<UpcomingItem>[] = [
 function ItemActions({ of: u }: { of: UpcomingItem }) {
   return (
     <div class="actions tight">
-      <Action quiet label="Run now" call={runTask} command={foliot('run', u.name)} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p><b>{u.name}</b>: {runNow('The task')}</p></Action>
+      <Action quiet label="Run now" call={runTask} command={foliot('move', u.name, '--now')} run={async () => (await runTask({ name: u.name }), `${u.name} is due now`)}><p><b>{u.name}</b>: {runNow('The task')}</p></Action>
       <Action quiet danger label="Cancel" call={cancelTask} command={foliot('cancel', u.name)} run={async () => ((await cancelTask({ name: u.name })).under_way ? 'One attempt is running. It is the last one.' : `${u.name} is cancelled`)}><p>No attempt of task <b>{u.name}</b> starts any more. If one is running, it is the last one.</p></Action>
     </div>
   )
