@@ -83,7 +83,7 @@ expect "the configuration" "640 root:foliot" "$(state /etc/foliot/foliot.yaml)"
 expect "the program" "755 root:root" "$(state /usr/bin/foliot)"
 expect "the unit" "644 root:root" "$(state /usr/lib/systemd/system/foliot.service)"
 [ -L "$root/etc/systemd/system/multi-user.target.wants/foliot.service" ] || fail "the unit is not enabled"
-expect "the version" "v0.0.1" "$(in_root foliot version | cut -d' ' -f2)"
+expect "the version" "v0.0.1" "$(in_root foliot --version | cut -d' ' -f2)"
 in_root dpkg --verify foliot
 
 step "the server delivers a callback as its user"
@@ -137,7 +137,7 @@ in_root dpkg -i --force-confdef /new.deb
 called daemon-reload
 called 'try-restart foliot.service'
 not_called ' start foliot.service'
-expect "the version" "v0.0.2" "$(in_root foliot version | cut -d' ' -f2)"
+expect "the version" "v0.0.2" "$(in_root foliot --version | cut -d' ' -f2)"
 expect "a changed mode" "600 root:foliot" "$(state /etc/foliot/foliot.yaml)"
 grep -q '^log-format: json' "$root/etc/foliot/foliot.yaml" || fail "the upgrade replaced the configuration"
 chmod 640 "$root/etc/foliot/foliot.yaml"
@@ -204,7 +204,7 @@ stop_server
 echo 'log-format: json' >>"$root/etc/foliot/foliot.yaml"
 rpm_in_root -U "$new.rpm"
 called 'try-restart foliot.service'
-expect "the version" "v0.0.2" "$(in_root foliot version | cut -d' ' -f2)"
+expect "the version" "v0.0.2" "$(in_root foliot --version | cut -d' ' -f2)"
 grep -q '^log-format: json' "$root/etc/foliot/foliot.yaml" || fail "the upgrade replaced the configuration"
 rpm_in_root -e foliot
 called 'stop foliot.service'

@@ -57,7 +57,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"import ":                              "files: ",
 		"import a --batch 1 ":                  "words: ",
 		"add -- --":                            "words: ",
-		"cron p":                               "words: preview pause",
+		"cron p":                               "words: preview",
 		"cron import ":                         "files: ",
 		"cron import f --overlap ":             "words: allow skip buffer_one",
 		"cron add a b c --misfire ":            "words: fire_once skip fire_all",

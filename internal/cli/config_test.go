@@ -47,7 +47,6 @@ func TestAFlagOverridesItsVariableTheFileAndTheDefault(t *testing.T) {
 		"body-limit: 111  # file foliot.yaml:3",
 		"host: [a.example, b.example]  # file foliot.yaml:4",
 		"keep-finished: 24h  # default",
-		"ui: true  # default",
 		"insecure-listen: false  # default",
 		"# store: not set  # default",
 	} {
@@ -213,7 +212,7 @@ func TestTheExampleHasTheDefaults(t *testing.T) {
 func FuzzParseConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "listen: 9000\nhost: [a, b]\n", "grace: 1s\ngrace: 2s\n", "a: &a [*a]\n", "? {}\n: x\n", "host:\n- a\n- &b c\n- *b\n",
-		"<<: {grace: 1s}\n", "grace: !!binary YQ==\n", "---\n---\n", "\xff\xfe", "trace-sample: .inf\n",
+		"<<: {grace: 1s}\n", "grace: !!binary YQ==\n", "---\n---\n", "\xff\xfe",
 	} {
 		f.Add([]byte(seed))
 	}

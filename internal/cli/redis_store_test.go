@@ -200,18 +200,6 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	}
 }
 
-func TestAStartReportsMissingReplicasForStrict(t *testing.T) {
-	t.Parallel()
-	r := redistest.New(t, "--appendfsync", "always")
-	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
-	const says = "too few replicas follow the master"
-	p.await(says)
-	p.signal(terminate)
-	if _, log := p.exit(); strings.Count(log, says) != 1 || !strings.Contains(log, "server="+r.Addr+" follow=0 needed=2") {
-		t.Error(log)
-	}
-}
-
 func TestAServerIsNamedOnceInAnError(t *testing.T) {
 	t.Parallel()
 	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {

@@ -34,11 +34,11 @@ func newPair(t *testing.T, args ...string) pair {
 }
 
 // openLevel opens a store at a durability level. It uses the servers' clocks.
-func openLevel(t *testing.T, level redisconn.Durability, replicas int, addrs ...string) *Store {
+func openLevel(t *testing.T, level redisconn.Durability, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
-		Shards: 8, Alone: true, Durability: level, Replicas: replicas,
+		Shards: 8, Alone: true, Durability: level,
 	})
 	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
@@ -89,7 +89,7 @@ func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 	}{{redisconn.Async, false}, {redisconn.Default, true}, {redisconn.Strict, true}} {
 		t.Run(string(c.level), func(t *testing.T) {
 			p := newPair(t, "--appendfsync", "always")
-			s := openLevel(t, c.level, 0, p.master.Addr)
+			s := openLevel(t, c.level, p.master.Addr)
 			if s.Standing().Durability != string(c.level) {
 				t.Error(s.Standing().Durability)
 			}
@@ -117,7 +117,7 @@ func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 
 func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
-	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Strict, p.master.Addr)
 	fatal.If(t, apply(t, s, order("before")))
 	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	p.between.Freeze()
@@ -151,7 +151,7 @@ func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	s := openLevel(t, redisconn.Default, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Default, p.master.Addr)
 	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	expect := func(when string, want redisconn.Durability, changes ...task.Change) {
 		t.Helper()
@@ -202,7 +202,7 @@ func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, quota full %v", level, full), func(t *testing.T) {
 				t.Parallel()
 				p := newPair(t, "--appendfsync", "always")
-				one, other := openLevel(t, level, 0, p.master.Addr), openLevel(t, level, 0, p.master.Addr)
+				one, other := openLevel(t, level, p.master.Addr), openLevel(t, level, p.master.Addr)
 				if full {
 					if _, err := other.Configure(t.Context(), began, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}}); err != nil {
 						t.Fatal(err)
@@ -241,7 +241,7 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t, "--appendfsync", "always").Addr
 	for level, want := range map[redisconn.Durability]redisconn.Durability{redisconn.Async: redisconn.Async, redisconn.Default: redisconn.Async, redisconn.Strict: redisconn.Strict} {
-		s := openLevel(t, level, 0, addr)
+		s := openLevel(t, level, addr)
 		if got := levelOf(t, s, order("at "+string(level))); got != string(want) {
 			t.Errorf("%s: %s", level, got)
 		}
@@ -249,9 +249,11 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 	}
 }
 
-func TestStrictReportsAMissingExpectedReplica(t *testing.T) {
+func TestStrictReportsAMissingReplica(t *testing.T) {
 	t.Parallel()
-	s := openLevel(t, redisconn.Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
+	p := newPair(t, "--appendfsync", "always")
+	s := openLevel(t, redisconn.Strict, p.master.Addr)
+	p.replica.Kill()
 	s.servers.ReplicaTimeout = 50 * time.Millisecond
 	var short *task.ShortError
 	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.ReplicaTimeout}) {
@@ -261,7 +263,7 @@ func TestStrictReportsAMissingExpectedReplica(t *testing.T) {
 
 func TestABatchIsSentAgainIfTheServerForgotItsScripts(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
-	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Strict, p.master.Addr)
 	for range 3 {
 		if reply, err := redistest.Command(t.Context(), p.master.Addr, "SCRIPT", "FLUSH"); reply != "+OK" {
 			t.Fatal(reply, err)

@@ -36,7 +36,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 	for _, polled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("known before: %v", polled), func(t *testing.T) {
 			addr := redistest.New(t, "--maxmemory", "20mb").Addr
-			s := openLevel(t, Default, 0, addr)
+			s := openLevel(t, Default, addr)
 			soon := func(name string) task.Create {
 				c := order(name)
 				c.Spec.When.Delay = 0

@@ -155,7 +155,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 // its own.
 func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 	p := newPair(t)
-	s := openLevel(t, redisconn.Default, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Default, p.master.Addr)
 	redis(t, p.master, "FLUSHALL")
 	if err := apply(t, s, order("one")); !errors.Is(err, task.ErrStoreReplaced) {
 		t.Errorf("a create: %v, want %v", err, task.ErrStoreReplaced)
@@ -171,7 +171,7 @@ func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 // Each kind of write that waits for a replica must name the hash with its own
 // identity.
 func TestEachWriteThatWaitsForAReplicaNamesItsIdentity(t *testing.T) {
-	s := openLevel(t, Default, 0, newPair(t).master.Addr)
+	s := openLevel(t, Default, newPair(t).master.Addr)
 	if err := apply(t, s, order("one")); err != nil {
 		t.Error("a create:", err)
 	}
@@ -350,7 +350,7 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	replica := redistest.NewReplica(t, r.Addr)
 	replica.Pause() // so that it confirms nothing
 	defer replica.Resume()
-	k := knownNode(t, Config{Node: "k", Replicas: -1}, r.Addr)
+	k := knownNode(t, Config{Node: "k", Durability: redisconn.Async}, r.Addr)
 	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", storeKeys.Meta, "whole") != ":0" {
 		t.Fatal("the replica confirmed the identity")
 	}

@@ -102,7 +102,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		return nil
 	}
 	t.Run("beside others", func(t *testing.T) {
-		s := openLevel(t, redisconn.Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		s := openLevel(t, redisconn.Default, redistest.New(t, "--maxmemory", "20mb").Addr)
 		edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "victim"}})
 		var quota *task.QuotaError
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.As(err, &quota) || quota.Quota != task.QuotaBytes {
@@ -118,7 +118,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		}
 	})
 	t.Run("alone", func(t *testing.T) {
-		s := openLevel(t, redisconn.Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		s := openLevel(t, redisconn.Default, redistest.New(t, "--maxmemory", "20mb").Addr)
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.Is(err, task.ErrFull) {
 			t.Errorf("the only namespace: %v, want it to have the whole server", err)
 		}

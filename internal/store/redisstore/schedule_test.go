@@ -138,7 +138,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
-	s := openLevel(t, redisconn.Default, 0, addr)
+	s := openLevel(t, redisconn.Default, addr)
 	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", recurrence.SkipOverlap)
 	put.Spec.Rule.Start, skips.Spec.Rule.Anchor = task.FloorMillis(time.Now())+200, task.FloorMillis(time.Now())-800
 	put.Spec.Rule.Anchor = 0

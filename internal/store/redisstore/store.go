@@ -48,11 +48,6 @@ type Config struct {
 	// Default.
 	Durability redisconn.Durability
 
-	// Replicas is how many replicas must confirm a write at the level Strict. Zero
-	// means all that follow, and at least one once a master has had one. A negative
-	// number means that none must confirm, at any level.
-	Replicas int
-
 	// Unsafe accepts servers that lose tasks: they delete keys when memory is
 	// full, keep no append-only file, or do not sync it as Durability needs.
 	Unsafe bool
@@ -138,7 +133,7 @@ func (c Config) check() error {
 // conn returns the configuration of the servers.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
-		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability, Replicas: c.Replicas,
+		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability,
 		Unsafe: c.Unsafe, Embedded: c.Embedded, Subscribe: !c.Alone, Logger: c.Logger,
 	}
 }

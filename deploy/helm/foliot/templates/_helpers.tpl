@@ -70,9 +70,6 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{- fail "metrics.clientSecret is missing: config.tls-client-ca requires a certificate of Prometheus too" -}}
 {{- end -}}
 {{- end -}}
-{{- if contains "@" (index .Values.config "otlp-endpoint" | default "") -}}
-{{- fail "config.otlp-endpoint has a password, which all readers of the ConfigMap would see: set OTEL_EXPORTER_OTLP_HEADERS in env, from a Secret" -}}
-{{- end -}}
 {{- $grace := index .Values.config "grace" | default "20s" -}}
 {{- $epoch := toDate "2006-01-02" "2000-01-01" -}}
 {{- $seconds := sub (mustDateModify $grace $epoch | unixEpoch) (unixEpoch $epoch) -}}

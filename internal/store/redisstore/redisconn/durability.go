@@ -23,9 +23,9 @@ const (
 	Default Durability = "default"
 
 	// Strict: the master's file has the write, synced (appendfsync always).
-	// Config.Replicas replicas have the write too. If that number is zero, all
-	// replicas that follow have it. Otherwise the error is task.ErrNotDurable,
-	// and repeating is safe.
+	// All replicas that follow have the write too, and at least one if a master
+	// has had one. Otherwise the error is task.ErrNotDurable, and repeating is
+	// safe.
 	Strict Durability = "strict"
 )
 
@@ -45,17 +45,13 @@ func (d Durability) Check() error {
 }
 
 // wants returns how many replicas of a master must confirm a write. has is how
-// many follow now, had is true if any master had a replica since the store was
-// opened, and expected is Config.Replicas.
-func (d Durability) wants(expected, has int, had bool) int {
+// many follow now, and had is true if any master had a replica since the store
+// was opened.
+func (d Durability) wants(has int, had bool) int {
 	switch {
-	case d == Async || expected < 0:
-		return 0
 	case d == Default:
 		return min(has, 1)
-	case expected > 0:
-		return expected
-	case had:
+	case d == Strict && had:
 		return max(has, 1) // all that follow: each of them can become the next master
 	}
 	return 0

@@ -131,9 +131,6 @@ func (s *Servers) fit(ctx context.Context) error {
 	}
 	var all []error
 	for addr, how := range s.Masters.Load().how {
-		if needed := s.Wants(addr); s.level == Strict && how.replicas < needed {
-			s.logger.Warn("too few replicas follow the master: all changes are refused until more replicas follow (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
-		}
 		if how.facts.fsync == "" {
 			s.logger.Warn("appendfsync is unknown, because the user may not run CONFIG GET (ACL: +config|get): a crash of Redis may lose tasks", "server", addr)
 		}

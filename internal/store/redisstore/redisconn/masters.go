@@ -268,7 +268,7 @@ func slotServer(m rueidis.RedisMessage) (string, error) {
 
 // Wants returns how many replicas of the master at addr must confirm a write.
 func (s *Servers) Wants(addr string) int {
-	return s.level.wants(s.replicas, s.Masters.Load().how[addr].replicas, s.replicated.Load())
+	return s.level.wants(s.Masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
 // watch checks the masters until the servers are closed.

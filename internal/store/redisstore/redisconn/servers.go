@@ -24,7 +24,6 @@ type Config struct {
 	Client     rueidis.ClientOption
 	Prefix     string // the first word of all keys and channels; empty means keyspace.DefaultPrefix
 	Durability Durability
-	Replicas   int // replicas that must confirm a write at the level Strict; see Durability
 
 	Unsafe bool // accept servers that delete keys, or do not sync a file
 
@@ -44,7 +43,6 @@ type Servers struct {
 	Cluster        bool           // a call can touch only one slot
 	level          Durability
 	ReplicaTimeout time.Duration // the longest wait for replicas to confirm
-	replicas       int           // Config.Replicas
 	logger         *slog.Logger
 	Failures       *FailureLog
 	opened         time.Time // the base of periodic calls; see Await
@@ -88,7 +86,7 @@ func newServers(c Config) (*Servers, error) {
 	return &Servers{
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
+		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), Counters: newCounters(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
