@@ -432,7 +432,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/console",
 		may:  []string{"internal/bytesize", "client", "internal/cli/exit", "internal/cli/wording", "internal/usage", "internal/wire"},
-		tech: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"},
+		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
 		why:  "streams are read and written for any command",
 	},
 	{

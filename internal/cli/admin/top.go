@@ -14,19 +14,18 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/usage"
 )
 
 // Top is the command foliot top.
 type Top struct {
-	Every time.Duration `default:"1s" placeholder:"DURATION" help:"The refresh interval (default: 1s). The server has new data about once a second."`
-	Once  bool          `help:"Print the data once and exit."`
+	Once bool `help:"Print the data once and exit."`
 }
 
 // Help shows examples below the usage line.
 func (Top) Help() string {
 	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
-fail. On a terminal it redraws until you press Ctrl-C. Other outputs get a block of text for each refresh, or an object with -o json.
+fail. It shows new data once a second: a terminal redraws until you press Ctrl-C. Other outputs get a block of text each time, or an
+object with -o json.
 
 LIMITED BY is the reason why the overdue tasks of a queue wait; foliot get of one of them explains it. BREAKER open means that the
 destination has failed repeatedly and gets no requests for a while. Its tasks use no attempts during that time.
@@ -37,18 +36,12 @@ Examples:
     foliot top --once -o json | jq '.queues[] | select(.overdue > 0)'`
 }
 
-const (
-	minEvery = 100 * time.Millisecond
-	// sampleEvery is about the time between two samples of a server.
-	sampleEvery = time.Second
-)
+// reconnectAfter is the pause after a stream of samples ends.
+const reconnectAfter = time.Second
 
 // Run shows live data until ctx ends. On a terminal it shows errors and goes
 // on.
 func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if c.Every < minEvery {
-		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
-	}
 	v := &topView{con: con, screen: con.OutTerm && !con.JSON && !c.Once}
 	if c.Once {
 		live, err := api.Admin.Live(ctx)
@@ -66,13 +59,13 @@ func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client)
 				return err
 			case err != nil:
 				v.draw(con.ErrorText(err) + "\n\n")
-			case time.Since(v.shown) > c.Every-sampleEvery/2:
+			default:
 				if err := v.show(live); err != nil {
 					return err
 				}
 			}
 		}
-		if !console.Pause(ctx, c.Every) {
+		if !console.Pause(ctx, reconnectAfter) {
 			return nil
 		}
 	}
@@ -84,12 +77,11 @@ type topView struct {
 	con    *console.Console
 	screen bool
 
-	live, before *client.Live // the last two samples that were shown; nil: none
-	shown        time.Time    // when live was shown
+	live, before *client.Live // the last two samples; nil: none
 }
 
 func (v *topView) show(live *client.Live) error {
-	v.before, v.live, v.shown = v.live, live, time.Now()
+	v.before, v.live = v.live, live
 	switch {
 	case v.screen:
 		v.draw("")

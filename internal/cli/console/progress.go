@@ -3,26 +3,25 @@ package console
 import (
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-// Progress shows how far long work has come: a bar on a terminal, and a line
-// from time to time elsewhere. It may be used by many goroutines.
+// Progress shows how far long work has come: a line that a terminal redraws, and
+// a new line from time to time elsewhere. It may be used by many goroutines.
 type Progress struct {
-	con   *Console
-	verb  string // "imported", "copied"
-	every time.Duration
+	con     *Console
+	verb    string // "imported", "copied"
+	size    int64  // -1: unknown
+	redraws bool
+	every   time.Duration
 
-	mu      sync.Mutex               // guards everything below
-	bar     *progressbar.ProgressBar // nil if the output is not a terminal
+	mu      sync.Mutex // guards everything below
 	tasks   int
 	bytes   int64
 	began   time.Time
@@ -32,23 +31,16 @@ type Progress struct {
 // NewProgress begins work of a size, or -1 if the size is unknown. Without a
 // terminal it prints a line every 5 s.
 func NewProgress(con *Console, verb string, size int64) *Progress {
-	p := &Progress{con: con, verb: verb, every: 5 * time.Second, began: time.Now(), printed: time.Now()}
-	if con.errTerm {
-		p.bar = progressbar.NewOptions64(size,
-			progressbar.OptionSetWriter(con.Err),
-			progressbar.OptionSetDescription(verb),
-			progressbar.OptionSetWidth(30),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSpinnerType(14),
-		)
+	p := &Progress{con: con, verb: verb, size: size, redraws: con.errTerm && os.Getenv("TERM") != "dumb", every: 5 * time.Second, began: time.Now(), printed: time.Now()}
+	if p.redraws {
+		p.every = 100 * time.Millisecond
 	}
 	return p
 }
 
-// EverySecond makes p print a line each second.
+// EverySecond makes p print a line at least each second.
 func (p *Progress) EverySecond() *Progress {
-	p.every = time.Second
+	p.every = min(p.every, time.Second)
 	return p
 }
 
@@ -88,44 +80,53 @@ func (p *Progress) Show(line string, done int) {
 	p.showLocked(line)
 }
 
+// clearLine is the escape sequence that clears a line of a terminal.
+const clearLine = "\r\x1b[2K"
+
 func (p *Progress) showLocked(line string) {
-	if p.bar != nil {
-		p.bar.Describe(p.con.beside(line))
-		_ = p.bar.Set64(p.bytes) // an error of the bar must not stop the work
+	now := time.Now()
+	if now.Sub(p.printed) < p.every {
 		return
 	}
-	if now := time.Now(); now.Sub(p.printed) >= p.every {
-		p.printed = now
+	p.printed = now
+	if !p.redraws {
 		p.con.Notef("%s", line)
+		return
 	}
+	if p.size > 0 {
+		line = fmt.Sprintf("%d%%  %s", 100*p.bytes/p.size, line)
+	}
+	fmt.Fprint(p.con.Err, clearLine, p.con.cut(line))
 }
 
-// Notef prints a line above the bar.
+// Notef prints a line above the progress.
 func (p *Progress) Notef(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
+	p.clearLocked()
 	p.con.Notef(format, args...)
 }
 
-// beside cuts a line so that a short bar with its figures fits beside it. A bar
-// that wraps cannot be redrawn.
-func (c *Console) beside(line string) string {
+// cut cuts a line to the width of the terminal. A line that wraps cannot be
+// redrawn.
+func (c *Console) cut(line string) string {
 	if f, ok := c.Err.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && len(line) > max(0, columns-40) {
-			return strings.ToValidUTF8(line[:max(0, columns-40)], "") + "…"
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return wording.ShortenTo(line, max(0, columns-5))
 		}
 	}
 	return line
 }
 
-// Done removes the bar, so that the next output begins on a line of its own.
+// Done removes the line, so that the next output begins on a line of its own.
 func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Finish()
+	p.clearLocked()
+}
+
+func (p *Progress) clearLocked() {
+	if p.redraws {
+		fmt.Fprint(p.con.Err, clearLine)
 	}
 }

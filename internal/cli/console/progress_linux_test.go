@@ -37,7 +37,7 @@ func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 	return master, slave
 }
 
-func TestABarAndItsLineFitIntoOneLineOfATerminal(t *testing.T) {
+func TestProgressFitsIntoOneLineOfATerminal(t *testing.T) {
 	for _, columns := range []uint16{80, 120} {
 		master, slave := terminal(t, columns)
 		synctest.Test(t, func(*testing.T) {
@@ -58,7 +58,7 @@ func TestABarAndItsLineFitIntoOneLineOfATerminal(t *testing.T) {
 				t.Errorf("%d of %d columns: %q", n, columns, part)
 			}
 		}
-		if text := string(shown); !strings.Contains(text, "20%") || !strings.HasSuffix(text, "\ra note\r\n") {
+		if text := string(shown); !strings.Contains(text, "20%") || !strings.HasSuffix(text, clearLine+"a note\r\n") {
 			t.Errorf("%q", text)
 		}
 		fatal.If(t, master.Close())

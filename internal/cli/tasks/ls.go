@@ -120,23 +120,11 @@ func lastError(t *client.Task) string {
 // the largest number of calls. It returns the number of calls, and whether more
 // tasks follow.
 func EachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
-	query.PageSize = pageSize
-	if limit > 0 {
-		query.PageSize = min(pageSize, limit+1) // one more than limit shows whether more follow
+	if limit == 0 {
+		limit = math.MaxInt - 1
 	}
-	for t, err := range api.Tasks.List(ctx, query) {
-		if err != nil {
-			return n, false, err
-		}
-		if limit > 0 && n == limit {
-			return n, true, nil
-		}
-		if err := visit(t); err != nil {
-			return n, false, err
-		}
-		n++
-	}
-	return n, false, nil
+	n, complete, err := readTasks(ctx, api, query, limit, math.MaxInt, visit)
+	return n, err == nil && !complete, err
 }
 
 // maxRequests bounds the requests that search for tasks before others are
@@ -160,7 +148,7 @@ func (c *Ls) pendingFirst(ctx context.Context, con *console.Console, api *client
 		if len(ended) == 0 {
 			pass.requests = math.MaxInt // no other tasks wait for the end of the search
 		}
-		shown, all, err := readTasks(ctx, api, filter, left, pass.requests, list.add)
+		shown, all, err := readTasks(ctx, api, client.Query{Filter: filter}, left, pass.requests, list.add)
 		if err != nil {
 			return errors.Join(err, list.End()) // the tasks that were read before an error are printed
 		}
@@ -202,8 +190,8 @@ func byPending(filter client.Filter) (pending, ended []client.State) {
 
 // readTasks calls visit with at most limit tasks, and sends at most requests
 // requests. It returns the number of calls, and whether no other tasks match.
-func readTasks(ctx context.Context, api *client.Client, filter client.Filter, limit, requests int, visit func(*client.Task) error) (n int, complete bool, err error) {
-	query := client.Query{Filter: filter, PageSize: min(pageSize, limit+1)} // one more than limit shows whether more follow
+func readTasks(ctx context.Context, api *client.Client, query client.Query, limit, requests int, visit func(*client.Task) error) (n int, complete bool, err error) {
+	query.PageSize = min(pageSize, limit+1) // one more than limit shows whether more follow
 	for cursor := ""; requests > 0; requests-- {
 		page, err := api.Tasks.Page(ctx, query, cursor)
 		if err != nil {
