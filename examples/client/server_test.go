@@ -1,6 +1,4 @@
-// Package foliot runs a server for the tests of the examples: the real binary,
-// built from this tree.
-package foliot
+package main
 
 import (
 	"encoding/json"
@@ -10,9 +8,9 @@ import (
 	"testing"
 )
 
-// Start runs `foliot serve` on loopback, without tokens, until the test ends,
-// and returns its URL.
-func Start(t *testing.T) string {
+// startFoliot runs `foliot serve`, built from this tree, on loopback and without
+// tokens until the test ends. It returns the URL.
+func startFoliot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "foliot")

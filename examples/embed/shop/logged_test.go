@@ -1,5 +1,4 @@
-// Package logged collects the lines that an example logs during a test.
-package logged
+package main
 
 import (
 	"bytes"
@@ -9,15 +8,15 @@ import (
 	"testing"
 )
 
-// Lines is the text that package log has written since Collect.
-type Lines struct {
+// lines is the text that package log has written since collect.
+type lines struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
 }
 
-// Collect collects until the test ends.
-func Collect(t *testing.T) *Lines {
-	l := new(Lines)
+// collect collects until the test ends.
+func collect(t *testing.T) *lines {
+	l := new(lines)
 	flags := log.Flags()
 	log.SetFlags(0)
 	log.SetOutput(l)
@@ -29,14 +28,14 @@ func Collect(t *testing.T) *Lines {
 }
 
 // Write implements io.Writer.
-func (l *Lines) Write(b []byte) (int, error) {
+func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
 // String returns the lines.
-func (l *Lines) String() string {
+func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
