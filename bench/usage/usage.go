@@ -7,26 +7,13 @@ import (
 	"time"
 )
 
-// Usage is the use of resources since the start of the process.
-type Usage struct {
-	CPU      time.Duration
-	Switches int64 // context switches, voluntary or not
-}
-
-// Now returns the usage so far.
-func Now() Usage {
+// CPU returns the processor time since the start of the process.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // cannot fail with these arguments
 	}
-	return Usage{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), Switches: u.Nvcsw + u.Nivcsw}
-}
-
-// Mallocs returns the number of allocations so far.
-func Mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Live returns the number of heap bytes in use, after a garbage collection.

@@ -1,83 +1,70 @@
 package contender
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"testing"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/virtual"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 	"github.com/foliot/foliot/bench/usage"
 )
 
-// Child is a child process. Its methods are those of package rpc. They are
-// called in their order, and each returns the values so far.
-type Child struct {
+// trial is a contender with its connections.
+type trial struct {
 	server
 	timeouts Timeouts
-	load     virtual.Rounds
-	values   record.Values
-	none     bool
+	load     rounds
 }
 
-// Config describes a measurement.
-type Config struct {
-	Contender   string
-	Connections int
-	Timeout     time.Duration // each connection sends a heartbeat every half of it, on average
+// begin returns a trial whose connections are not open yet. Each sends a heartbeat
+// every half of the timeout, on average.
+func (i *Info) begin(connections int, timeout time.Duration) *trial {
+	x := &trial{server: server{timeout, make([]conn, connections)}}
+	x.timeouts = i.open(&x.server)
+	x.load = rounds{n: connections, every: timeout / 2, start: time.Now()}
+	return x
 }
 
-// CallNanos names the CPU time of a heartbeat that comes right after another.
-const CallNanos = "call_ns"
-
-func (c *Config) every() time.Duration { return c.Timeout / 2 }
-
-// opening is the time before the measurement: connections open for as long as
-// lies between two heartbeats, and send heartbeats for the timeout.
-func (c *Config) opening() time.Duration { return c.every() + c.Timeout }
-
-// Took returns the approximate duration of a measurement.
-func (c *Config) Took() time.Duration { return c.opening() + c.Timeout + c.Timeout + 5*time.Second }
-
-// Beat opens the connections, and lets them send heartbeats. It measures their
-// cost for the timeout. No connection may end.
-func (x *Child) Beat(c Config, out *record.Values) error {
-	info, err := record.Find(All, c.Contender)
-	if err != nil {
-		return err
-	}
-	x.none = c.Contender == None
-	x.server = server{c.Timeout, make([]conn, c.Connections)}
+// Heartbeats lets connections send heartbeats at their true speed, and measures
+// their cost for the time of a timeout. No connection may end before it falls
+// silent, and then each must end once.
+func (i *Info) Heartbeats(connections int, timeout time.Duration) (metric.Values, error) {
 	before := usage.Live()
-	x.timeouts = info.open(&x.server)
-	x.load = virtual.Rounds{N: c.Connections, Every: c.every(), Nap: 5 * time.Millisecond, Start: time.Now()}
-	_ = x.load.Until(c.every(), visit(x.timeouts.Open))
-	_ = x.load.Until(c.opening(), x.heartbeat)
-	start, done := usage.Now(), x.load.Done
-	_ = x.load.Until(c.opening()+c.Timeout, x.heartbeat)
-	x.values = record.Values{
-		record.CPUNanos: float64(usage.Now().CPU-start.CPU) / float64(x.load.Done-done),
-		record.Bytes:    float64(usage.Live()-before) / float64(c.Connections),
-	}
-	*out = x.values
-	return x.noneEnded()
-}
-
-// Calls measures n heartbeats that come one right after the other.
-func (x *Child) Calls(n int, out *record.Values) error {
-	start := usage.Now()
-	_ = x.load.Visits(n, x.heartbeat)
-	x.values[CallNanos] = float64(usage.Now().CPU-start.CPU) / float64(n)
-	*out = x.values
-	return x.noneEnded()
-}
-
-// Silence waits until each connection has ended for its silence, once.
-func (x *Child) Silence(patience time.Duration, out *record.Values) error {
-	*out = x.values
+	x := i.begin(connections, timeout)
 	defer x.timeouts.Close()
-	if x.none {
-		return nil
+	opening := timeout/2 + timeout // connections open for the time between two heartbeats
+	x.load.until(timeout/2, x.timeouts.Open)
+	x.load.until(opening, x.timeouts.Heartbeat)
+	start, done := usage.CPU(), x.load.done
+	x.load.until(opening+timeout, x.timeouts.Heartbeat)
+	v := metric.Values{
+		metric.CPUNanos: float64(usage.CPU()-start) / float64(x.load.done-done),
+		metric.Bytes:    float64(usage.Live()-before) / float64(connections),
 	}
+	err := x.noneEnded()
+	if i.Name != None {
+		err = errors.Join(err, x.silence(2*timeout))
+	}
+	return v, err
+}
+
+// Call measures heartbeats that come one right after the other.
+func (i *Info) Call(b *testing.B, connections int) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	x := i.begin(connections, time.Minute)
+	defer x.timeouts.Close()
+	x.load.visit(connections, x.timeouts.Open)
+	heartbeat := x.timeouts.Heartbeat
+	for b.Loop() {
+		x.load.visit(1, heartbeat)
+	}
+	return x.noneEnded()
+}
+
+// silence waits until each connection has ended for its silence, once.
+func (x *trial) silence(patience time.Duration) error {
 	for begin := time.Now(); x.ended() < len(x.conns); time.Sleep(x.timeout / 10) {
 		if time.Since(begin) > patience {
 			return fmt.Errorf("%d of %d silent connections ended", x.ended(), len(x.conns))
@@ -91,16 +78,7 @@ func (x *Child) Silence(patience time.Duration, out *record.Values) error {
 	return nil
 }
 
-func (x *Child) heartbeat(i int) error { return visit(x.timeouts.Heartbeat)(i) }
-
-func visit(f func(uint32)) func(int) error {
-	return func(i int) error {
-		f(uint32(i))
-		return nil
-	}
-}
-
-func (x *Child) noneEnded() error {
+func (x *trial) noneEnded() error {
 	if n := x.ended(); n > 0 {
 		return fmt.Errorf("%d connections ended in spite of their heartbeats", n)
 	}
@@ -108,7 +86,7 @@ func (x *Child) noneEnded() error {
 }
 
 // ended returns the number of connections that have ended.
-func (x *Child) ended() (n int) {
+func (x *trial) ended() (n int) {
 	for i := range x.conns {
 		if x.conns[i].ended.Load() > 0 {
 			n++
