@@ -74,7 +74,11 @@ func run(root, out, version, repository string) error {
 		}
 		fmt.Println("written:", archive)
 	}
-	if _, err := layout.Write(dir, list); err != nil {
+	path, err := layout.Write(dir, empty.Index)
+	if err == nil {
+		err = path.AppendIndex(list) // one entry, which skopeo copies
+	}
+	if err != nil {
 		return err
 	}
 	digest, err := list.Digest()
