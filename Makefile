@@ -57,7 +57,7 @@ AT_ONCE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # make test leaves out test/, which drives the binary from outside, and tests that
 # call quick.Leave.
 .PHONY: test
-test: PACKAGES = $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/))
+test: PACKAGES = $(or $(PKG:./...=),$$($(GO) list ./... | grep -v /foliot/test/) ./test/prose)
 test: checked ## gofmt, vet, build, and the tests of all packages in their short form (minutes; make check runs more)
 	@$(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 10m -run '$(RUN)' $(PACKAGES) | \
 	while IFS= read -r line; do case $$line in *'[no test files]') ;; *) printf '%s\n' "$$line"; esac; done # awk would read ahead
@@ -67,7 +67,7 @@ test: checked ## gofmt, vet, build, and the tests of all packages in their short
 # prose have no goroutines, and are a part of make test.
 .PHONY: check
 check: FLAGS = $(RACE)
-check: PACKAGES = $(or $(PKG:./...=),./wheel ./internal/cli ./internal/store/pebblestore $$($(GO) list ./... | grep -v /internal/prose))
+check: PACKAGES = $(or $(PKG:./...=),./wheel ./internal/cli ./internal/store/pebblestore $$($(GO) list ./... | grep -v /test/prose))
 check: checked tooled ## everything that CI runs: all tests with the race detector, 10^7 operations on the engine, generated files, the web page in chromium (20 minutes)
 	@CGO_ENABLED=1 $(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 15m -run '$(RUN)' $(PACKAGES)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000

@@ -19,30 +19,30 @@ type layer struct {
 var layers = []layer{
 	{
 		path: ".", may: []string{
-			"client", "internal/cron", "internal/dispatch", "internal/medium", "internal/node", "internal/outgoing",
+			"client", "internal/cron", "internal/dispatch", "internal/engine", "internal/outgoing",
 			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence", "internal/webhook",
 		},
 		tests: []string{"dir", "foliottest"}, shipped: true,
 		why: "a program embeds the timers: it links the pure packages, and only the store that it names",
 	},
 	{
-		path: "dir", may: []string{".", "internal/medium/directory"}, shipped: true,
+		path: "dir", may: []string{".", "internal/engine/directory"}, shipped: true,
 		why: "a program that keeps its timers in a directory links neither a Redis client nor the API",
 	},
 	{
-		path: "redis", may: []string{".", "internal/medium", "internal/medium/redis", "internal/server/redisurl"}, shipped: true,
+		path: "redis", may: []string{".", "internal/engine", "internal/engine/redis", "internal/server/redisurl"}, shipped: true,
 		tests: []string{"internal/redistest"},
 		why:   "a program that keeps its timers in a Redis links neither a database nor the API",
 	},
 	{
 		path: "admin", may: []string{
-			".", "internal/api", "internal/buildinfo", "internal/node", "internal/page", "internal/settings",
+			".", "internal/api", "internal/buildinfo", "internal/engine", "internal/page", "internal/settings",
 		},
 		tests: []string{"client", "foliottest", "internal/task", "internal/webhook"}, shipped: true,
 		why: "only a program that serves the API links it",
 	},
 	{
-		path: "foliottest", may: []string{".", "internal/medium/memory"},
+		path: "foliottest", may: []string{".", "internal/engine/memory"},
 		why: "tests of users link it, and programs do not",
 	},
 	{
@@ -61,7 +61,7 @@ var layers = []layer{
 	},
 	{
 		path: "client", may: []string{"internal/wire"}, shipped: true,
-		tests: []string{"internal/activity", "internal/api", "internal/task", "internal/store", "internal/store/memstore"}, // against the server as it is
+		tests: []string{"internal/activity", "internal/api", "internal/servertest", "internal/task", "internal/store", "internal/store/memstore"}, // against the server as it is
 		why:   "the client is a library: it uses the wire format, and knows no other part of the server",
 		size:  "users import one package: a file for each noun of the API, and its types",
 	},
@@ -137,7 +137,7 @@ var layers = []layer{
 		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
 		tests: []string{"internal/dispatch/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
-		size:  "each pick reads lanes, queues, destinations, slots and limits, and each end of an attempt changes all of them: a cut would export all their fields",
+		size:  "its three cores (choose, window, limits) have no pointer to each other, but share lanes, queues and destinations: a cut would export all their fields",
 	},
 	{
 		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},
@@ -167,7 +167,11 @@ var layers = []layer{
 		why: "slots are arithmetic: stores count, and the API shows the result",
 	},
 	{
-		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api/admission", may: []string{"internal/settings", "internal/tokenbucket"}, tech: []string{"golang.org/x/sync"},
+		why: "one file says who may use how much of a server",
+	},
+	{
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -253,17 +257,25 @@ var layers = []layer{
 		size: "a step reads, applies, puts and learns in one loop, with the quotas, the fences and the settings of its moment, and they lock each other",
 	},
 	{
-		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", leaving}, tech: testTools,
+		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
 		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
 	{
-		path: "internal/prose",
+		path: "test/prose",
 		why:  "the checks of the English read files: a check that imported a package could not judge all packages alike",
 	},
 	{
 		path: leaving,
 		why:  "the choice of tests for make test: tests of all packages use it",
+	},
+	{
+		path: failing,
+		why:  "the end of a test at an error: tests of all packages use it",
+	},
+	{
+		path: "internal/tasktest", may: []string{"internal/task"},
+		why: "tests of all packages make their tasks with it, so it knows only tasks",
 	},
 	{
 		path: "internal/redistest", may: []string{leaving},
@@ -278,7 +290,7 @@ var layers = []layer{
 		why: "a URL and its errors: the use of the Redis is decided above",
 	},
 	{
-		path: "internal/servertest", may: []string{"internal/redact"},
+		path: "internal/servertest", may: []string{"internal/activity", "internal/redact", "internal/task", "internal/wire"},
 		why: "the shared parts of server tests know no server, so that each package can use them",
 	},
 	{
@@ -298,46 +310,31 @@ var layers = []layer{
 		why: "attempts are counted and kept here, with the time as an argument: this package does not know its readers",
 	},
 	{
-		path: "internal/medium", may: []string{"internal/store", "internal/task", "internal/wire"},
-		why: "a node opens its store here without knowing which one it is",
+		path: "internal/engine",
+		may: []string{
+			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
+			"internal/trustedclock", "internal/wire",
+		},
+		tests: []string{"internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/redistest", "internal/store/redisstore"},
+		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
 	},
 	{
-		path: "internal/medium/directory", may: []string{"internal/medium", "internal/store/pebblestore", "internal/task", "internal/wire"},
+		path: "internal/engine/directory", may: []string{"internal/engine", "internal/store/pebblestore", "internal/task", "internal/wire"},
 		why: "a program that uses only a directory links no other store",
 	},
 	{
-		path: "internal/medium/memory", may: []string{"internal/medium", "internal/store/memstore"},
+		path: "internal/engine/memory", may: []string{"internal/engine", "internal/store/memstore"},
 		why: "a program that uses only memory links no other store",
 	},
 	{
-		path: "internal/medium/redis", may: []string{"internal/buildinfo", "internal/medium", "internal/redischeck", "internal/store/redisstore", "internal/wire"},
+		path: "internal/engine/redis", may: []string{"internal/buildinfo", "internal/engine", "internal/redischeck", "internal/store/redisstore", "internal/wire"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a program that uses only a Redis links no other store",
 	},
 	{
-		path: "internal/node",
-		may: []string{
-			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/medium", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
-			"internal/trustedclock", "internal/wire",
-		},
-		tests: []string{"internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/redistest", "internal/store/redisstore"},
-		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
-	},
-	{
-		path: "internal/outgoing", may: []string{"internal/node", "internal/task", "internal/webhook"},
+		path: "internal/outgoing", may: []string{"internal/engine", "internal/task", "internal/webhook"},
 		tests: []string{"internal/settings", "internal/store/memstore"},
 		why:   "the server and programs send with the same secrets and the same closed addresses: neither the API nor a store is known here",
-	},
-	{
-		path: "internal/service",
-		may: []string{
-			"internal/store/redisstore",
-			"internal/store/pebblestore",
-			"internal/settings",
-			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/medium", "internal/node", "internal/store", "internal/task",
-			"internal/telemetry", "internal/maintenance", "internal/outgoing", "internal/sparselog", "internal/webhook", "internal/wire",
-		},
-		why: "what the server adds to a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},
 	{
 		path:  "internal/server/httpserver",
@@ -349,19 +346,20 @@ var layers = []layer{
 	{
 		path: "internal/server/config",
 		may: []string{
-			"internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl", "internal/store/redisstore",
-			"internal/task", "internal/usage",
+			"internal/api", "internal/dispatch", "internal/engine", "internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl",
+			"internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/usage", "internal/webhook",
 		},
 		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
-		why:  "a configuration is checked without opening a file or store: the package above makes a server of it",
+		why:  "a configuration is checked without opening a file or store, and holds the Config of each part: the package above makes a server of it",
 	},
 	{
 		path: "internal/server",
 		may: []string{
-			"internal/buildinfo", "internal/fileaccess", "internal/service", "internal/page", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
-			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
+			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/engine", "internal/fileaccess", "internal/outgoing", "internal/page", "internal/server",
+			"internal/settings", "internal/sparselog", "internal/store", "internal/store/pebblestore", "internal/store/redisstore", "internal/task", "internal/telemetry",
+			"internal/usage", "internal/webhook", "internal/wire",
 		},
-		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/settings", "internal/wire", "internal/store/pebblestore"},
+		tests: []string{"internal/redact"},
 		why:   "a server is a node behind a listener: commands and their output belong to the command line",
 	},
 	{
@@ -565,17 +563,17 @@ const stores = "internal/store/"
 // this package does not allow the packages below it.
 const contracts = "internal/store"
 
-var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest", "internal/tasktest"}
 
-// leaving may be imported by the tests of all packages.
-const leaving = "internal/quick"
+// leaving and failing may be imported by the tests of all packages.
+const leaving, failing = "internal/quick", "internal/fatal"
 
 // wiring lists the packages that may import stores.
-var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/medium/directory", "internal/medium/memory", "internal/medium/redis", "internal/service", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/prose", leaving}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "internal/tasktest", leaving, failing}

@@ -15,6 +15,7 @@ import (
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestACallbackThatBlocksDelaysNoLease(t *testing.T) {
@@ -156,9 +157,7 @@ func TestRunEndsEvenIfACallbackBlocksAndItsErrorNamesTheCallback(t *testing.T) {
 		n, err := foliot.Open(t.Context(), foliottest.Store(), dying(), foliot.Options{
 			Logger: slog.New(slog.DiscardHandler), Died: func(foliot.Info) { died++; <-release },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer n.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -225,18 +224,14 @@ func TestTheProgramIsNotifiedOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *
 			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
 				Grace: -1, Logger: slog.New(slog.DiscardHandler), Died: func(i foliot.Info) { died = append(died, i.Name+": "+i.Reason) },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			if process == 0 {
 				mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
 			}
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			_ = n.Run(ctx) // its handler still runs, and keeps the task until the next process
 			stop()
-			if err := n.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, n.Close())
 		}
 		if want := []string{"a: reclaims_exhausted"}; !slices.Equal(died, want) {
 			t.Errorf("after %d attempts: %q", c.len(), died)
@@ -266,9 +261,7 @@ func TestHandlersCallbacksAndTheLogGetTheNamespaceOfATask(t *testing.T) {
 				Namespace: namespace, AllNamespaces: true, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
 				Died: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			if namespace == "a" {
 				mustIn(t, n, "x", 0, foliot.MaxAttempts(1))
 			} else {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -11,9 +12,7 @@ import (
 func StoredSchedule(t *testing.T, n *Node, name string) *task.Task {
 	t.Helper()
 	got, err := n.core.Store.Get(t.Context(), task.ScheduleKey(n.options.Namespace, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return got
 }
 
@@ -21,9 +20,7 @@ func StoredSchedule(t *testing.T, n *Node, name string) *task.Task {
 func StoredRequest(t *testing.T, n *Node, name string) task.Request {
 	t.Helper()
 	got, err := n.core.Store.Get(t.Context(), n.key(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return got.Request
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // order holds the arguments of the kinds in these tests.
@@ -86,9 +87,7 @@ func mustIn(t *testing.T, s foliot.Scheduler, name string, d time.Duration, o ..
 func get(t *testing.T, s foliot.Scheduler, name string) foliot.Info {
 	t.Helper()
 	i, err := s.Get(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return i
 }
 
@@ -196,9 +195,7 @@ func TestErrorsNameTheFailure(t *testing.T) {
 
 func TestANodeWithoutAMuxRunsNothing(t *testing.T) {
 	n, err := foliot.Open(t.Context(), foliottest.Store(), nil, foliot.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer n.Close()
 	if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "without a Mux") {
 		t.Error(err)
@@ -211,9 +208,7 @@ func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) 
 	late, stop := context.WithTimeout(t.Context(), 0)
 	defer stop()
 	c, err := client.New("http://127.0.0.1:1", client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer c.Close()
 	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
 		for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
@@ -232,9 +227,7 @@ func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) 
 
 func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
 	c, err := client.New("http://127.0.0.1:1", client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer c.Close()
 	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
 		for field, rule := range map[string]foliot.Rule{"Rule.Missed": {Every: time.Hour, Missed: 77}, "Rule.Overlap": {Every: time.Hour, Overlap: 77}} {

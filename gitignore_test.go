@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // written matches the files that commands of the pages write into the present
@@ -16,15 +18,11 @@ var written = regexp.MustCompile(`(?:>|-out|-keyout|\bexport|\bbackup) *([A-Za-z
 // A reader runs the commands in a clone, and then commits with git add.
 func TestGitIgnoresTheSecretsThatThePagesCreateInAClone(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	files := map[string]string{}
 	for _, page := range append(pages, "README.md", "deploy/helm/foliot/README.md") {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for i, block := range strings.Split(string(text), "```") {
 			if i%2 == 0 || !strings.HasPrefix(block, "sh") && !strings.HasPrefix(block, "\n") {
 				continue

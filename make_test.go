@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestMakeBuildSharesItsCacheWithGoRun: with a flag that changes how packages
@@ -17,9 +19,7 @@ func TestMakeBuildSharesItsCacheWithGoRun(t *testing.T) {
 		t.Skip("make is not installed")
 	}
 	out, err := exec.CommandContext(t.Context(), "make", "-n", "build", "GO=go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	builds := 0
 	for line := range strings.Lines(string(out)) {
 		flags, isBuild := strings.CutPrefix(line, "go build ")
@@ -43,24 +43,18 @@ var namedTests = regexp.MustCompile(`-run '\^(\(?Test[^'$]*)(\$*)' .*?(\./\S+)`)
 // matches no test.
 func TestTheMakefileRunsExistingTests(t *testing.T) {
 	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	runs := namedTests.FindAllStringSubmatch(string(text), -1)
 	if len(runs) < 5 {
 		t.Errorf("the Makefile names the tests of %d runs", len(runs))
 	}
 	for _, run := range runs {
 		files, err := filepath.Glob(filepath.Join(run[3], "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		var code []byte
 		for _, name := range files {
 			source, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			code = append(code, source...)
 		}
 		for pattern := range strings.SplitSeq(strings.Trim(run[1], "()"), "|") {

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/medium"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -86,10 +85,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Store is a place where tasks are kept. Packages foliot/dir, foliot/redis and
+// foliot/foliottest return one for Open.
+type Store interface{ engine.Medium }
+
 // Node is an open store with the handlers of this process. It is a Scheduler.
 // Several goroutines can use it at the same time.
 type Node struct {
-	core      *node.Node
+	core      *engine.Node
 	options   Options
 	handlers  map[string]handler // nil: the Node has no Mux
 	sender    requestSender      // nil: tasks with a URL wait for another process
@@ -102,7 +105,7 @@ type Node struct {
 var _ Scheduler = (*Node)(nil)
 
 func init() {
-	node.Of = func(embedded any) *node.Node { return embedded.(*Node).core }
+	engine.Of = func(embedded any) *engine.Node { return embedded.(*Node).core }
 }
 
 // Open opens a store. The handlers of m run only while Run does: before Run,
@@ -128,8 +131,8 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if limited > dispatch.MaxLimitedKinds {
 		return nil, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds)
 	}
-	core, err := node.Open(ctx, st, medium.Config{
-		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}.WithDefaults(), AuditKeep: store.DefaultAuditKeep, Logger: o.Logger, OnReap: n.reaped,
+	core, err := engine.Open(ctx, st, engine.StoreConfig{
+		Keep: task.Policy{KeepFinished: o.KeepEnded, KeepDead: o.KeepDead}, Logger: o.Logger, OnReap: n.reaped,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the store of foliot: %w", err)
@@ -146,13 +149,10 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.AllNamespaces {
 		of = ""
 	}
-	core.Connect(node.Config{
-		Dispatch: dispatch.Config{
-			Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
-			LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
-		},
-		Deliver: n.deliver,
-	})
+	core.Connect(dispatch.Config{
+		Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
+		LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
+	}, n.deliver, nil)
 	return n, nil
 }
 
@@ -232,14 +232,11 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		<-ended
 		return fmt.Errorf("foliot: the store failed: %w", err)
 	case err := <-ended:
-		return n.core.Failure(err)
+		return err
 	}
 	stop()
 	n.core.Release()
-	if err := <-ended; err != nil {
-		return n.core.Failure(err)
-	}
-	return nil
+	return <-ended
 }
 
 // Close closes the store. It must not be called before Run has returned.

@@ -67,27 +67,27 @@ func orForever(d time.Duration) client.Duration {
 	return client.Duration(d)
 }
 
-func (s *remote) create(ctx context.Context, r *request, replace bool) (Info, error) {
-	if err := r.when.valid(r.name); err != nil {
+func (r *remote) create(ctx context.Context, q *request, replace bool) (Info, error) {
+	if err := q.when.valid(q.name); err != nil {
 		return Info{}, err
 	}
 	now := task.CeilMillis(time.Now())
-	spec := r.localSpec(now)
+	spec := q.localSpec(now)
 	if err := spec.Validate(now); err != nil {
-		return Info{}, translate(r.name, err)
+		return Info{}, translate(q.name, err)
 	}
-	create := s.client.Tasks.Create
+	create := r.client.Tasks.Create
 	if replace {
 		create = func(ctx context.Context, spec client.Spec) (*client.Task, error) {
-			return s.client.Tasks.Put(ctx, spec)
+			return r.client.Tasks.Put(ctx, spec)
 		}
 	}
-	t, err := create(ctx, r.clientSpec())
-	return remoteInfo(r.name, t, err)
+	t, err := create(ctx, q.clientSpec())
+	return remoteInfo(q.name, t, err)
 }
 
 // Move implements Scheduler.
-func (s *remote) Move(ctx context.Context, name string, w When) (Info, error) {
+func (r *remote) Move(ctx context.Context, name string, w When) (Info, error) {
 	if err := w.valid(name); err != nil {
 		return Info{}, err
 	}
@@ -101,8 +101,8 @@ func (s *remote) Move(ctx context.Context, name string, w When) (Info, error) {
 		}
 		return nil
 	}
-	i, err := s.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
-		return s.client.Tasks.Patch(ctx, name, p, same)
+	i, err := r.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
+		return r.client.Tasks.Patch(ctx, name, p, same)
 	})
 	if err == nil && i.State == StateDead { // an attempt failed after the read
 		return Info{}, dead(name)
@@ -117,9 +117,9 @@ const maxConflicts = 10
 // inState changes a task unless refused returns an error for its state. The API
 // has no condition on the state, so inState reads the task, and the change
 // requires that no client changed it since.
-func (s *remote) inState(ctx context.Context, name string, refused func(State) error, change func(client.Condition) (*client.Task, error)) (Info, error) {
+func (r *remote) inState(ctx context.Context, name string, refused func(State) error, change func(client.Condition) (*client.Task, error)) (Info, error) {
 	for tries := 1; ; tries++ {
-		t, err := s.task(ctx, name)
+		t, err := r.task(ctx, name)
 		if err != nil {
 			return Info{}, err
 		}
@@ -135,42 +135,42 @@ func (s *remote) inState(ctx context.Context, name string, refused func(State) e
 }
 
 // Retry implements Scheduler.
-func (s *remote) Retry(ctx context.Context, name string) (Info, error) {
+func (r *remote) Retry(ctx context.Context, name string) (Info, error) {
 	refused := func(st State) error {
 		if st != StateDead {
 			return notDead(name)
 		}
 		return nil
 	}
-	return s.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
-		return s.client.Tasks.Retry(ctx, name, same)
+	return r.inState(ctx, name, refused, func(same client.Condition) (*client.Task, error) {
+		return r.client.Tasks.Retry(ctx, name, same)
 	})
 }
 
 // Unschedule implements Scheduler.
-func (s *remote) Unschedule(ctx context.Context, name string) error {
+func (r *remote) Unschedule(ctx context.Context, name string) error {
 	if task.ValidateName("name", name) != nil {
 		return translate(name, task.ErrNotFound)
 	}
-	_, err := s.client.Schedules.Delete(ctx, name)
+	_, err := r.client.Schedules.Delete(ctx, name)
 	return remoteError(name, err)
 }
 
 // Touch implements Scheduler.
-func (s *remote) Touch(ctx context.Context, name string) (Info, error) {
+func (r *remote) Touch(ctx context.Context, name string) (Info, error) {
 	if err := unknown(name); err != nil {
 		return Info{}, err
 	}
-	t, err := s.client.Tasks.Touch(ctx, name)
+	t, err := r.client.Tasks.Touch(ctx, name)
 	return remoteInfo(name, t, err)
 }
 
 // Cancel implements Scheduler.
-func (s *remote) Cancel(ctx context.Context, name string) (pending bool, err error) {
+func (r *remote) Cancel(ctx context.Context, name string) (pending bool, err error) {
 	if err := unknown(name); err != nil {
 		return false, err
 	}
-	_, running, err := s.client.Tasks.Cancel(ctx, name)
+	_, running, err := r.client.Tasks.Cancel(ctx, name)
 	if err != nil {
 		return false, remoteError(name, err)
 	}
@@ -178,8 +178,8 @@ func (s *remote) Cancel(ctx context.Context, name string) (pending bool, err err
 }
 
 // Get implements Scheduler.
-func (s *remote) Get(ctx context.Context, name string) (Info, error) {
-	t, err := s.task(ctx, name)
+func (r *remote) Get(ctx context.Context, name string) (Info, error) {
+	t, err := r.task(ctx, name)
 	if err != nil {
 		return Info{}, err
 	}
@@ -187,11 +187,11 @@ func (s *remote) Get(ctx context.Context, name string) (Info, error) {
 }
 
 // task returns a task. Its error is an *Error.
-func (s *remote) task(ctx context.Context, name string) (*client.Task, error) {
+func (r *remote) task(ctx context.Context, name string) (*client.Task, error) {
 	if err := unknown(name); err != nil {
 		return nil, err
 	}
-	t, err := s.client.Tasks.Get(ctx, name)
+	t, err := r.client.Tasks.Get(ctx, name)
 	return t, remoteError(name, err)
 }
 
@@ -204,13 +204,13 @@ func unknown(name string) error {
 	return nil
 }
 
-func (s *remote) schedule(ctx context.Context, r *request, rule recurrence.Rule) error {
+func (r *remote) schedule(ctx context.Context, q *request, rule recurrence.Rule) error {
 	now := task.CeilMillis(time.Now())
-	local := task.ScheduleSpec{Spec: r.localSpec(now), Rule: rule}
+	local := task.ScheduleSpec{Spec: q.localSpec(now), Rule: rule}
 	if err := local.Validate(now); err != nil {
-		return translate(r.name, err)
+		return translate(q.name, err)
 	}
-	tasks := r.clientSpec()
+	tasks := q.clientSpec()
 	tasks.Name, tasks.Delay = "", 0
 	spec := client.ScheduleSpec{
 		Cron: rule.Cron, TimeZone: rule.Zone, Every: rule.Every, Start: bound(rule.Start), End: bound(rule.End), MaxRuns: rule.MaxRuns, Jitter: rule.Jitter,
@@ -220,8 +220,8 @@ func (s *remote) schedule(ctx context.Context, r *request, rule recurrence.Rule)
 	if rule.Cron != "" { // the API refuses fields that Every ignores
 		spec.DSTGap, spec.DSTOverlap = rule.Gap.String(), rule.Fold.String()
 	}
-	_, err := s.client.Schedules.Put(ctx, r.name, spec)
-	return remoteError(r.name, err)
+	_, err := r.client.Schedules.Put(ctx, q.name, spec)
+	return remoteError(q.name, err)
 }
 
 // bound returns the first or last possible instant of a rule for the API. Zero

@@ -8,14 +8,13 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		for range 3 { // three starts of the program
-			if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 1}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 1}))
 			pass(time.Hour)
 		}
 		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "hourly@") {
@@ -24,9 +23,7 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 		if v := foliot.StoredSchedule(t, n, "hourly").Version; v != 1 {
 			t.Errorf("it was written %d times", v)
 		}
-		if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 2}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 2}))
 		pass(time.Hour)
 		if c.list[3].Args.Cents != 2 {
 			t.Errorf("%+v", c.list[3])
@@ -36,9 +33,7 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 
 func TestAScheduleIsNoTask(t *testing.T) {
 	n := foliottest.Start(t, new(foliot.Mux))
-	if err := closeOrder.Schedule(t.Context(), n, "nightly", foliot.Every(time.Hour), order{}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, closeOrder.Schedule(t.Context(), n, "nightly", foliot.Every(time.Hour), order{}))
 	_, get := n.Get(t.Context(), "@nightly")
 	_, cancel := n.Cancel(t.Context(), "@nightly")
 	if !errors.Is(get, foliot.ErrNotFound) || !errors.Is(cancel, foliot.ErrNotFound) {
@@ -55,9 +50,7 @@ func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
 			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 				version := uint64(0)
 				for start := range 4 {
-					if err := closeOrder.Schedule(t.Context(), n, "s", rule, order{}); err != nil {
-						t.Fatal(err)
-					}
+					fatal.If(t, closeOrder.Schedule(t.Context(), n, "s", rule, order{}))
 					got := foliot.StoredSchedule(t, n, "s").Version
 					if start > 0 && got != version {
 						t.Errorf("start %d wrote version %d after %d", start, got, version)

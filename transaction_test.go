@@ -17,6 +17,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var (
@@ -170,9 +171,7 @@ func TestATimerOfARollbackThatHasBegunDoesNotSendForTheNewRow(t *testing.T) {
 		}
 		pass(remindAfter + time.Second)
 		due := time.Now().Add(remindAfter)
-		if err := i.create(t.Context(), "7", due); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, i.create(t.Context(), "7", due))
 		pass(2 * remindAfter)
 		if got := sent("7"); len(got) != 1 || got[0].Sub(due).Abs() > time.Minute {
 			t.Errorf("the reminder is due at %v, and was sent at %v", due, got)
@@ -187,9 +186,7 @@ func TestTheCallOfARollbackThatArrivesLateDoesNotMoveTheReminder(t *testing.T) {
 		late := time.Now().Add(remindAfter)
 		pass(remindAfter / 2)
 		due := time.Now().Add(remindAfter)
-		if err := i.create(t.Context(), "7", due); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, i.create(t.Context(), "7", due))
 		if _, err := remindInvoice.Put(t.Context(), i.timers, "remind-7", foliot.At(late), invoice{ID: "7"}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"net/netip"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/outgoing"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
@@ -44,7 +44,7 @@ type Request struct {
 type URLSender struct {
 	wrong error // of the arguments of URLs
 	// open is a closure, so that only programs that call URLs link the sender.
-	open func(context.Context, *node.Node) requestSender
+	open func(context.Context, *engine.Node) requestSender
 }
 
 // requestSender is an *outgoing.Sender.
@@ -78,7 +78,7 @@ func URLs(allow ...string) *URLSender {
 		}
 		cfg.Allow = append(cfg.Allow, p.Masked())
 	}
-	return &URLSender{open: func(ctx context.Context, n *node.Node) requestSender { return outgoing.New(ctx, n, cfg, nil) }}
+	return &URLSender{open: func(ctx context.Context, n *engine.Node) requestSender { return outgoing.New(ctx, n, cfg, nil) }}
 }
 
 // task returns the request as the store keeps it. It is a copy.

@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/page"
 	"github.com/foliot/foliot/internal/settings"
 )
@@ -39,18 +39,11 @@ const (
 // may create tasks makes this program send requests, to each address that URLs
 // opens.
 func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
-	core := node.Of(n)
+	core := engine.Of(n)
 	server := api.New(api.Config{
 		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
-		WaitsFor:  core.WaitsFor,
-		Handles:   core.Handles,
+		Engine:    core,
 		Page:      page.Handler(),
-		Backup:    core.Backup(),
-		Examine:   core.Examine(),
-		Live:      core.Live,
-		History:   core.History,
-		Attempts:  core.RecentAttempts,
-		Near:      core.Near,
 		Version:   buildinfo.Version(),
 		Now:       core.Latest,
 		Trusted:   core.Trusted,

@@ -15,6 +15,7 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // mounted returns the URL of an API below /timers, and its node.
@@ -34,9 +35,7 @@ func TestWithoutAnAuthorizerEachRequestIsRefused(t *testing.T) {
 	url, _ := mounted(t, nil)
 	for _, path := range []string{"/v1/tasks", "/v1/live", "/v1/queues", "/v1/whoami"} {
 		r, err := http.Get(url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		r.Body.Close()
 		if r.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %s", path, r.Status)
@@ -56,9 +55,7 @@ func TestTheClientWorksBelowAPathWithTheRightsOfItsUser(t *testing.T) {
 	})
 	as := func(token string) *client.Client {
 		c, err := client.New(url, client.Options{Token: token})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		t.Cleanup(c.Close)
 		return c
 	}
@@ -85,9 +82,7 @@ func TestTheClientWorksBelowAPathWithTheRightsOfItsUser(t *testing.T) {
 func TestThePageIsServedBelowAPath(t *testing.T) {
 	url, _ := mounted(t, func(*http.Request) admin.Access { return admin.Admin })
 	r, err := http.Get(url + "/ui/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(text), "<html") {
@@ -109,14 +104,10 @@ func TestALongRequestEndsWithTheRightsOfItsUser(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	r, err := http.NewRequestWithContext(ctx, "GET", url+"/v1/live", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r.Header.Set("Accept", "text/event-stream")
 	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	if _, err := reply.Body.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)

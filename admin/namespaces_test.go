@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // A tenant of the store could start the handlers of a program, with tasks of
@@ -28,14 +29,10 @@ func TestAProgramRunsTheTasksOfItsNamespaceAndOfOthersOnlyIfItSaysSo(t *testing.
 			api := admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin })
 			for namespace, state := range want {
 				c, err := client.New("http://program", client.Options{Namespace: namespace, HTTPClient: &http.Client{Transport: served{api}}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				defer c.Close()
 				operator, err := client.New("http://program", client.Options{HTTPClient: &http.Client{Transport: served{api}}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				defer operator.Close()
 				if _, err := operator.Namespaces.Put(t.Context(), namespace, client.NamespaceSettings{Kinds: namespace != "shop"}); err != nil {
 					t.Fatal(err)
@@ -45,9 +42,7 @@ func TestAProgramRunsTheTasksOfItsNamespaceAndOfOthersOnlyIfItSaysSo(t *testing.
 				}
 				time.Sleep(10 * time.Second)
 				got, err := c.Tasks.Get(t.Context(), "close-1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				runner := got.WaitsFor.Reason == "runner"
 				if got.State != state || runner != (state == client.Scheduled) {
 					t.Errorf("AllNamespaces %v: the task of %s is %s, waits for %+v; want %s", all, namespace, got.State, got.WaitsFor, state)

@@ -13,7 +13,8 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,10 +36,8 @@ var began = make(chan string, 2)
 // stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	t.Helper()
-	got, err := node.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := engine.Of(n).Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+	fatal.If(t, err)
 	return got
 }
 
@@ -58,9 +57,7 @@ func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Schedul
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	return n, c, map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)}
 }
@@ -153,9 +150,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			}
 			state := func() foliot.State {
 				i, err := s.Get(ctx, name+"-dead")
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				return i.State
 			}
 			for deadline := time.Now().Add(time.Minute); state() != foliot.StateDead && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two checks
@@ -174,9 +169,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			}
 			rule := foliot.Every(time.Hour)
 			rule.Overlap, rule.Missed, rule.CatchupWindow = foliot.SkipOverlap, foliot.FireAll, -1
-			if err := closeOrder.Schedule(ctx, s, name+"-hourly", rule, order{"h", 1}, foliot.Queue("orders")); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, closeOrder.Schedule(ctx, s, name+"-hourly", rule, order{"h", 1}, foliot.Queue("orders")))
 			r := stored(t, n, "@"+name+"-hourly")
 			if r.Recur.Overlap.String() != "skip" || r.Recur.Misfire.String() != "fire_all" || r.Recur.CatchupWindow != 0 || r.Recur.CatchupLimit != 100 || r.Request.Kind != "close-order" || r.Recur.Queue != "orders" {
 				t.Errorf("the schedule: %+v", r.Recur)
@@ -323,9 +316,7 @@ func TestARemoteSchedulerTakesNoDeadNoticeFromTheQueue(t *testing.T) {
 		if _, err := deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged")); err != nil {
 			t.Fatal(err)
 		}
-		if err := deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")))
 		for _, record := range []string{name, "@" + name} {
 			if url := stored(t, n, record).OnDead; url != "" {
 				t.Errorf("%s notifies %s", record, url)

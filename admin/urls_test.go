@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -34,13 +35,9 @@ func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	secret, err := c.Secrets.Create(t.Context(), client.SecretSpec{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if keys[0], err = webhook.ParseSecret(secret.Secret); err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +59,7 @@ func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
 				t.Errorf("%s: %+v arrived, want %+v", name, have, r.want)
 			}
 		}
-		if err := foliot.HTTP.Schedule(t.Context(), s, name+"-each", foliot.Every(time.Hour), foliot.Request{URL: receiver.URL}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, foliot.HTTP.Schedule(t.Context(), s, name+"-each", foliot.Every(time.Hour), foliot.Request{URL: receiver.URL}))
 		if _, err := c.Schedules.Trigger(t.Context(), name+"-each"); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ require (
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2
 	github.com/riverqueue/river/riverdriver/riversqlite v0.51.2
 	github.com/zeromicro/go-zero v1.10.3
+	go.uber.org/goleak v1.3.0
 	modernc.org/sqlite v1.62.0
 )
 

@@ -39,8 +39,8 @@ type errorWriter struct {
 	err error
 }
 
-func (r *errorWriter) Write(p []byte) (n int, err error) {
-	n, err = r.w.Write(p)
-	r.err = err
+func (w *errorWriter) Write(p []byte) (n int, err error) {
+	n, err = w.w.Write(p)
+	w.err = err
 	return n, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 const secret = "foliot_0123456789abcdef"
@@ -31,9 +32,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		}))
 		for _, own := range []*http.Client{nil, {Transport: &http.Transport{}}} {
 			c, err := client.New(srv.URL, client.Options{Token: secret, HTTPClient: own})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			var e *client.Error
 			if _, err = c.Tasks.Get(t.Context(), "a"); !errors.As(err, &e) || e.Status != status || e.Code != "" || !strings.Contains(err.Error(), "redirects are not followed") {
 				t.Errorf("%d: %v", status, err)
@@ -63,15 +62,11 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 	}))
 	defer srv.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	l.Close()
 	for _, url := range []string{srv.URL, "http://" + l.Addr().String(), "https" + strings.TrimPrefix(srv.URL, "http"), "http://nowhere.invalid"} {
 		c, err := client.New(url, client.Options{Token: secret, Retry: client.RetryPolicy{Attempts: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, name := range []string{"problem", "foreign", "dropped"} {
 			_, err := c.Tasks.Get(t.Context(), name)
 			if err == nil || strings.Contains(err.Error(), "0123456789") {

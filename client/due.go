@@ -63,7 +63,7 @@ func (a Admin) Due(ctx context.Context, q DueQuery) (*Due, error) {
 }
 
 // MarshalJSON returns the counts as the API writes it.
-func (v Due) MarshalJSON() ([]byte, error) { return encode[wire.Due](v) }
+func (d Due) MarshalJSON() ([]byte, error) { return encode[wire.Due](d) }
 
 // UnmarshalJSON reads the counts as the API writes it.
-func (v *Due) UnmarshalJSON(data []byte) error { return decode[wire.Due](data, v) }
+func (d *Due) UnmarshalJSON(data []byte) error { return decode[wire.Due](data, d) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // names reads a list to its end.
@@ -17,9 +18,7 @@ func names(t *testing.T, c *client.Client, q client.Query) []string {
 	t.Helper()
 	var found []string
 	for task, err := range c.Tasks.List(t.Context(), q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if task.HTTP.Body.IsZero() == q.Bodies {
 			t.Errorf("%s has a body %q", task.Name, task.HTTP.Body.Bytes())
 		}
@@ -40,9 +39,7 @@ func fill(t *testing.T, c *client.Client, n int) {
 		specs[i].HTTP.Body = client.Text("x")
 	}
 	for _, r := range must[[]client.BatchResult](t)(c.Tasks.CreateBatch(t.Context(), specs)) {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -19,9 +20,9 @@ import (
 func liveServer(t *testing.T) *server {
 	samples := new(atomic.Int64)
 	return serve(t, func(c *api.Config) {
-		c.Live = func() wire.Live {
+		c.Engine = servertest.Engine{OnLive: func() wire.Live {
 			return wire.Live{At: wire.FormatTime(time.Now()), Running: int(samples.Add(1)), Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{}}
-		}
+		}}
 	})
 }
 

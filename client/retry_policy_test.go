@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -178,9 +179,7 @@ func TestOnlyCallsThatMayBeAppliedTwiceAreRepeated(t *testing.T) {
 func (s *server) count() int {
 	s.Helper()
 	listing, err := s.store.List(context.WithoutCancel(s.Context()), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000})
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return len(listing.Tasks)
 }
 
@@ -207,9 +206,7 @@ func TestACallThatWasCertainlyNotAppliedIsRepeated(t *testing.T) {
 					return (&net.Dialer{}).DialContext(ctx, network, addr)
 				},
 			}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			var transport *client.TransportError
 			if err := k.call(t.Context(), nowhere); !errors.As(err, &transport) || dials.Load() != 4 || client.MaybeApplied(err) {
 				t.Errorf("nobody listens: %d dials, %v", dials.Load(), err)
@@ -302,9 +299,7 @@ func reply(status int, header http.Header, body string) *http.Response {
 func offline(t *testing.T, o client.Options, f transport) *client.Client {
 	o.HTTPClient = &http.Client{Transport: f}
 	c, err := client.New("http://foliot.test", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return c
 }
 

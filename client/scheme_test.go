@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // HTTP to a TLS port, and TLS to an HTTP port, fail at once with a clear error.
@@ -38,9 +39,7 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 		{"no HTTP either", "https://" + saying(t, "220 mail.example ready\r\n"), client.ErrNoTLS},
 	} {
 		api, err := client.New(c.url, client.Options{Retry: client.RetryPolicy{Attempts: 5}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		var transport *client.TransportError
 		_, err = api.Tasks.Create(t.Context(), hour("a"))
 		if !errors.Is(err, c.want) || !errors.As(err, &transport) || client.MaybeApplied(err) || !strings.Contains(err.Error(), c.url) {
@@ -67,9 +66,7 @@ func TestAConnectionBrokenAfterTheHandshakeMayHaveAppliedTheCall(t *testing.T) {
 	srv.StartTLS()
 	defer srv.Close()
 	api, err := client.New(srv.URL, client.Options{HTTPClient: srv.Client(), Retry: client.RetryPolicy{Attempts: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer api.Close()
 	if _, err = api.Tasks.Create(t.Context(), hour("a")); errors.Is(err, client.ErrNoTLS) || !client.MaybeApplied(err) || tried != 2 {
 		t.Errorf("after %d tries: %v", tried, err)
@@ -81,9 +78,7 @@ func TestAConnectionBrokenAfterTheHandshakeMayHaveAppliedTheCall(t *testing.T) {
 func saying(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	done := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-done })
 	go func() {
@@ -118,9 +113,7 @@ func (f *brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
 func TestAMissingClientCertificateIsNotRepeated(t *testing.T) {
 	transport := &brokenTransport{err: errors.New("remote error: tls: certificate required")}
 	c, err := client.New("https://foliot.example", client.Options{HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, err = c.Whoami(t.Context())
 	if !errors.Is(err, client.ErrNeedsCertificate) || !client.MaybeApplied(err) || transport.tries != 1 || !strings.HasSuffix(err.Error(), "(the server requires a client certificate)") {
 		t.Errorf("after %d tries: %v", transport.tries, err)

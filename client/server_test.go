@@ -12,6 +12,8 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -55,7 +57,7 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 }
 
 // withHandlers lets all namespaces have tasks with kinds.
-func withHandlers(c *api.Config) { c.Handles = func(string) bool { return true } }
+func withHandlers(c *api.Config) { c.Engine = servertest.Engine{} }
 
 // quick has the default number of attempts and short pauses.
 var quick = client.RetryPolicy{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
@@ -67,9 +69,7 @@ func (s *server) client(o ...client.Options) *client.Client {
 		options = o[0]
 	}
 	c, err := client.New(s.url, options)
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	s.Cleanup(c.Close)
 	return c
 }
@@ -81,9 +81,7 @@ func (s *server) claim(name string) (settle func(task.Verdict)) {
 	at := task.CeilMillis(time.Now())
 	key := task.Key{Namespace: task.DefaultNamespace, Name: name}
 	t, err := s.store.Get(ctx, key)
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	token := task.Token("token-" + task.NewID(at))
 	replies, err := s.store.Transit(ctx, at, store.Claims([]task.Claim{{Key: key, Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}}))
 	if err != nil || replies[0].Err != nil {
@@ -108,9 +106,7 @@ func hour(name string) client.Spec {
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return v
 	}
 }

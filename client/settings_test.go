@@ -19,6 +19,8 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -27,9 +29,7 @@ import (
 func all[T any](t *testing.T, seq iter.Seq2[*T, error]) (items []*T) {
 	t.Helper()
 	for v, err := range seq {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		items = append(items, v)
 	}
 	return items
@@ -186,12 +186,12 @@ func TestABackupIsCompleteOrAnError(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 100_000)
 	var fail error
 	s := serve(t, func(cfg *api.Config) {
-		cfg.Backup = func(_ context.Context, w io.Writer) error {
+		cfg.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
 			return fail
-		}
+		}}
 	})
 	c := s.client()
 	var got bytes.Buffer
@@ -236,7 +236,10 @@ func TestLiveDataIsRead(t *testing.T) {
 		Queues:       []wire.LiveQueue{{Namespace: "default", Queue: "mail", Running: 1, Overdue: 2, OldestMS: 1500, LimitedBy: "rate"}},
 		Destinations: []wire.LiveDestination{{Namespace: "default", Destination: "a:443", Running: 1, Overdue: 2, OldestMS: 3, Breaker: "open", OpenUntil: "2030-01-01T00:00:01.000Z"}},
 	}
-	c := serve(t, func(cfg *api.Config) { cfg.Live = func() wire.Live { return shown }; cfg.Version = "v1.2.3" }).client()
+	c := serve(t, func(cfg *api.Config) {
+		cfg.Engine = servertest.Engine{OnLive: func() wire.Live { return shown }}
+		cfg.Version = "v1.2.3"
+	}).client()
 	live := must[*client.Live](t)(c.Admin.Live(t.Context()))
 	if live.Late.P99 != 2250*time.Microsecond || live.Queues[0].Oldest != 1500*time.Millisecond || live.Destinations[0].OpenUntil.IsZero() || live.Attempts.Dead != 6 {
 		t.Errorf("%+v", live)
@@ -259,13 +262,9 @@ func TestLiveDataIsRead(t *testing.T) {
 func again[T any](t *testing.T, v *T) {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got := new(T)
-	if err := json.Unmarshal(data, got); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(data, got))
 	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
 		t.Errorf("%T, written and read (-want +got):\n%s\n%s", v, diff, data)
 	}
@@ -273,11 +272,13 @@ func again[T any](t *testing.T, v *T) {
 
 func TestActivityIsRead(t *testing.T) {
 	c := serve(t, func(cfg *api.Config) {
-		cfg.History = func(string, task.Millis) wire.History {
-			return wire.History{Step: "10s", LateBoundsMS: []int64{1}, Steps: []wire.HistoryStep{{At: "2030-01-01T00:00:00.000Z", Late: []uint32{3, 4}}}}
-		}
-		cfg.Attempts = func(f activity.Filter, _ bool) wire.AttemptList {
-			return wire.AttemptList{Attempts: []wire.EndedAttempt{{At: "2030-01-01T00:00:00.000Z", Queue: f.Queue, Outcome: f.Outcomes[0], Number: f.Limit, LateMS: 1.5}}}
+		cfg.Engine = servertest.Engine{
+			OnHistory: func(string, task.Millis) wire.History {
+				return wire.History{Step: "10s", LateBoundsMS: []int64{1}, Steps: []wire.HistoryStep{{At: "2030-01-01T00:00:00.000Z", Late: []uint32{3, 4}}}}
+			},
+			OnAttempts: func(f activity.Filter, _ bool) wire.AttemptList {
+				return wire.AttemptList{Attempts: []wire.EndedAttempt{{At: "2030-01-01T00:00:00.000Z", Queue: f.Queue, Outcome: f.Outcomes[0], Number: f.Limit, LateMS: 1.5}}}
+			},
 		}
 	}).client()
 	if h := must[*client.History](t)(c.Admin.History(t.Context(), time.Minute)); h.Step != 10*time.Second || h.LateBounds[0] != time.Millisecond || h.Steps[0].Late[1] != 4 {

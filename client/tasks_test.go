@@ -10,6 +10,8 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -55,13 +57,9 @@ func compact(t *testing.T, b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(b, &v))
 	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(out)
 }
 
@@ -183,7 +181,9 @@ func TestATaskNamesTheReasonWhyItDoesNotStart(t *testing.T) {
 	ok := must[*client.Task](t)
 	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	waits := &wire.WaitsFor{Reason: "breaker", Until: wire.FormatTime(until), Detail: "its breaker is open"}
-	c := serve(t, withHandlers, func(c *api.Config) { c.WaitsFor = func(*task.Task) *wire.WaitsFor { return waits } }).client()
+	c := serve(t, func(c *api.Config) {
+		c.Engine = servertest.Engine{OnWaitsFor: func(*task.Task) *wire.WaitsFor { return waits }}
+	}).client()
 	ok(c.Tasks.Create(t.Context(), client.Spec{Name: "a", At: time.Now().Add(-time.Hour), Work: client.Work{Kind: "close-order"}}))
 	if got := ok(c.Tasks.Get(t.Context(), "a")); got.WaitsFor != (client.WaitsFor{Reason: "breaker", Until: until, Detail: waits.Detail}) || got.State != client.Scheduled {
 		t.Errorf("%+v", got)

@@ -5,7 +5,7 @@ package dir
 
 import (
 	"github.com/foliot/foliot"
-	"github.com/foliot/foliot/internal/medium/directory"
+	"github.com/foliot/foliot/internal/engine/directory"
 )
 
 // Store returns the store in the directory at path. foliot.Open creates the

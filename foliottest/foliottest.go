@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot"
-	"github.com/foliot/foliot/internal/medium/memory"
+	"github.com/foliot/foliot/internal/engine/memory"
 )
 
 // Store returns a store in memory, for foliot.Open. Each Open gets an empty

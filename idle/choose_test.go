@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
@@ -156,9 +158,7 @@ func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		drained = time.Now()
-		if err := g.Drain(context.Background(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, g.Drain(context.Background(), 10*time.Second))
 		synctest.Wait()
 		if took := time.Since(drained); len(order) != 1000 || took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("%d drained in %v", len(order), took)
@@ -217,9 +217,7 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 		})
 		c := newConn()
 		track(t, g, c, &c.Entry)
-		if err := g.Drain(context.Background(), time.Second); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, g.Drain(context.Background(), time.Second))
 		if len(asked) != 2 || asked[1]-asked[0] < 30*time.Second || asked[1]-asked[0] > 31*time.Second {
 			t.Errorf("asked after %v", asked)
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // isExpired reports whether an error is the one that is promised after the
@@ -316,12 +318,8 @@ func full(t *testing.T) *tls.Conn {
 	client := tls.Client(there, &tls.Config{InsecureSkipVerify: true})
 	shaken := make(chan error)
 	go func() { shaken <- client.Handshake() }()
-	if err := secure.Handshake(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-shaken; err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, secure.Handshake())
+	fatal.If(t, <-shaken)
 	for size := 1 << 20; size > 0; size /= 2 { // first large writes, then smaller ones that still fit
 		_ = here.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 		for err := error(nil); err == nil; _, err = here.Write(make([]byte, size)) {
@@ -339,9 +337,7 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	} {
 		secure := full(t)
 		g := New(Config{AllIdle: Never, Workers: 1, Resolution: time.Millisecond}, closingConns)
-		if err := begin(g, secure); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, begin(g, secure))
 		start := time.Now()
 		g.EvictIdlest(1)
 		await(t, "the first is closed", func() bool { return g.Len() == 0 && secure.NetConn().SetDeadline(time.Time{}) != nil })

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func closingConns(net.Conn, Reason) Verdict { return Close }
@@ -59,14 +61,10 @@ func TestAWrapperHasTheMethodsOfItsConnection(t *testing.T) {
 func unixConn(t testing.TB) net.Conn {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	c, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return c
 }
 

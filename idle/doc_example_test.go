@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/idle"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // The first lines are those of the package documentation.
@@ -34,13 +35,9 @@ func ExampleNew() {
 
 func TestThePackageDocumentationShowsCodeThatCompiles(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	code, err := os.ReadFile("doc_example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, rest, _ := strings.Cut(string(doc), "//\n//\t")
 	block, _, found := strings.Cut(rest, "\n//\n")
 	if block = "\t" + strings.ReplaceAll(block, "\n//", "\n"); !found || !strings.Contains(string(code), block) {

@@ -33,18 +33,18 @@ type graceClose struct {
 // graceCloses are in the order of their steps.
 type graceCloses []graceClose
 
-func (l graceCloses) due(now uint64) bool { return len(l) > 0 && l[0].step <= now }
+func (c graceCloses) due(now uint64) bool { return len(c) > 0 && c[0].step <= now }
 
-func (l *graceCloses) push(step uint64, closes func() bool) {
-	*l = append(*l, graceClose{step, closes})
+func (c *graceCloses) push(step uint64, closes func() bool) {
+	*c = append(*c, graceClose{step, closes})
 }
 
 // pop takes the first one, which must exist.
-func (l *graceCloses) pop() graceClose {
-	first := (*l)[0]
-	(*l)[0] = graceClose{}
-	if *l = (*l)[1:]; len(*l) == 0 {
-		*l = nil
+func (c *graceCloses) pop() graceClose {
+	first := (*c)[0]
+	(*c)[0] = graceClose{}
+	if *c = (*c)[1:]; len(*c) == 0 {
+		*c = nil
 	}
 	return first
 }

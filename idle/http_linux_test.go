@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // onLoopback starts a server on loopback that a group watches.
@@ -61,9 +63,7 @@ func stallARequest(t *testing.T, secure bool) {
 		}
 	})
 	reply, err := s.Client().Get(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if body, err := io.ReadAll(reply.Body); len(body) != 10 || err == nil {
 		t.Errorf("%q, %v", body, err)
 	}
@@ -84,9 +84,7 @@ func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		}
 	})
 	c, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer c.Close()
 	start := time.Now()
 	io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n") // and do not read
@@ -102,13 +100,9 @@ func TestServersBehindAListenerStillSendFiles(t *testing.T) {
 	defer g.Close()
 	content := randomBytes(1 << 20)
 	name := filepath.Join(t.TempDir(), "content")
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(name, content, 0o600))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, name)
 	}))
@@ -117,9 +111,7 @@ func TestServersBehindAListenerStillSendFiles(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	reply, err := s.Client().Get(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	if got, err := io.ReadAll(reply.Body); !bytes.Equal(got, content) || err != nil {
 		t.Errorf("%d bytes, %v", len(got), err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // httpTimeout is the timeout of the groups in these tests. httpLate is the
@@ -70,9 +72,7 @@ func (b *browser) get(t testing.TB, path string) {
 		t.Fatal(err)
 	}
 	reply, err := http.ReadResponse(b.replies, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil {
 		t.Fatalf("%q, %v", body, err)
 	}
@@ -302,9 +302,7 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 				defer transport.CloseIdleConnections()
 				get := func(path string) {
 					reply, err := (&http.Client{Transport: transport}).Get(scheme + "://test" + path)
-					if err != nil {
-						t.Fatal(err)
-					}
+					fatal.If(t, err)
 					defer reply.Body.Close()
 					if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil || !strings.HasPrefix(name, reply.Proto) {
 						t.Errorf("%s: %q, %v", reply.Proto, body, err)

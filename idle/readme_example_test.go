@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/idle"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func Example() {
@@ -48,15 +49,11 @@ func Example() {
 
 func TestTheReadmeShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile("readme_example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, rest, _ := bytes.Cut(source, []byte("func Example() {\n"))
 	example, _, _ := bytes.Cut(rest, []byte("\n}\n"))
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if !bytes.Contains(readme, append([]byte("func main() {\n"), example...)) {
 		t.Error("README.md shows another example than Example")
 	}

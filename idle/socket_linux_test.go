@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // tickAtMost is the largest error of an age from the kernel.
@@ -17,9 +19,7 @@ const tickAtMost = 10 * time.Millisecond
 func socketOf(t testing.TB, c any) syscall.RawConn {
 	t.Helper()
 	raw, err := rawOf(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return raw
 }
 
@@ -141,9 +141,7 @@ func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
 func dropAll(t testing.TB, c *net.TCPConn) (hearAgain func()) {
 	t.Helper()
 	raw, err := c.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	do := func(f func(fd int) error) {
 		var failed error
 		if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil || failed != nil {
@@ -233,9 +231,7 @@ func TestSinceSent(t *testing.T) {
 func TestAPeerThatSendsButHasNoRoomLetsTheWriteAgeGrow(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	if err := there.SetReadBuffer(2048); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, there.SetReadBuffer(2048))
 	var running sync.WaitGroup
 	running.Go(func() {
 		for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<16)) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // pair returns the two ends of a TCP connection over loopback. Both are closed
@@ -23,21 +25,15 @@ func pairOf(t testing.TB, multipath bool) (here, there *net.TCPConn) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(multipath)
 	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	var d net.Dialer
 	d.SetMultipathTCP(multipath)
 	dialed, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { dialed.Close() })
 	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { accepted.Close() })
 	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
 }
@@ -99,14 +95,10 @@ func TestAConnectionUnknownToTheKernelIsRefusedWithAdvice(t *testing.T) {
 	defer piped.Close()
 	defer other.Close()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	local, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer local.Close()
 	for name, c := range map[string]any{
 		"pipe": piped, "TLS on a pipe": tls.Server(piped, &tls.Config{}), "unix": local, "circle": circle{piped}, "nothing": nil, "number": 7,
@@ -134,21 +126,15 @@ func TestPlainTCPOnAMultipathListenerIsPlain(t *testing.T) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(true)
 	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	var d net.Dialer
 	d.SetMultipathTCP(false)
 	dialed, err := d.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer dialed.Close()
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer c.Close()
 	if _, err := rawOf(c); err != nil {
 		t.Error(err)
@@ -159,9 +145,7 @@ func TestAClosedConnectionHasNoAges(t *testing.T) {
 	onLinux(t)
 	c, _ := pair(t)
 	raw, err := rawOf(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	c.Close()
 	if _, _, ok := newProbe().ages(raw); ok {
 		t.Error("it has")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -31,9 +32,7 @@ func TestServerToBeStopped(t *testing.T) {
 		t.Skip("the process of TestNoConnectionIsClosedBecauseTheProcessWasStopped")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	g := New(Config{ReadIdle: stopTimeout, Resolution: stopResolution}, func(net.Conn, Reason) Verdict { return Close })
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -42,9 +41,7 @@ func TestServerToBeStopped(t *testing.T) {
 	fmt.Println("listening on", l.Addr())
 	for l := NewListener(l, g); ; {
 		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		go func() {
 			_, _ = io.Copy(io.Discard, c)
 			_ = c.Close()
@@ -61,9 +58,7 @@ type talker struct {
 func talk(t *testing.T, addr string) *talker {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	k := &talker{c, make(chan time.Time, 1)}
 	go func() {
 		_, _ = k.Read(make([]byte, 1)) // the server sends nothing: this ends with the connection
@@ -80,25 +75,17 @@ func TestNoConnectionIsClosedBecauseTheProcessWasStopped(t *testing.T) {
 	server := exec.Command(os.Args[0], "-test.run=^TestServerToBeStopped$")
 	server.Env = append(os.Environ(), stopServer+"=1")
 	in, err := server.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, server.Start())
 	defer func() {
 		_ = server.Process.Signal(syscall.SIGCONT)
 		_ = in.Close()
 		_ = server.Wait()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	addr := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 
 	const each = 20
@@ -121,14 +108,10 @@ func TestNoConnectionIsClosedBecauseTheProcessWasStopped(t *testing.T) {
 	}
 	say(silent)
 	chat(stopTimeout/2, lively, late)
-	if err := server.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, server.Process.Signal(syscall.SIGSTOP))
 	chat(2*stopTimeout, lively)
 	woken := time.Now()
-	if err := server.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, server.Process.Signal(syscall.SIGCONT))
 	chat(stopTimeout*2/3, lively)
 	for what, all := range map[string][]*talker{"talked all the time": lively, "had not had a timeout to speak": late, "was silent, but had no full timeout": silent} {
 		for _, k := range all {

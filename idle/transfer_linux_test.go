@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -42,19 +43,13 @@ func wirePair(t testing.TB) (here, there *net.TCPConn) {
 		return failed
 	}
 	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	dialed, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { dialed.Close() })
 	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { accepted.Close() })
 	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
 }
@@ -80,9 +75,7 @@ var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) 
 	},
 	"sendfile": func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error {
 		name := filepath.Join(t.TempDir(), "content")
-		if err := os.WriteFile(name, make([]byte, slowTotal), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(name, make([]byte, slowTotal), 0o600))
 		file := opened(t, name)
 		return func() error {
 			_, err := io.Copy(NewConn(here, g), file)
@@ -189,9 +182,7 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 			origin.CloseWrite()
 		}()
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		drained := make(chan error)
 		go func() {
 			_, err := io.Copy(null, NewConn(destination, g)) // also a splice

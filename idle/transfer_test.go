@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func randomBytes(n int) []byte {
@@ -87,9 +89,7 @@ func TestFilesAndOtherReadersAndWritersAreServed(t *testing.T) {
 	defer g.Close()
 	content := randomBytes(9*piece + 99)
 	name := filepath.Join(t.TempDir(), "content")
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(name, content, 0o600))
 	for _, judged := range []bool{true, false} {
 		for what, source := range map[string]func() io.Reader{
 			"file":   func() io.Reader { return opened(t, name) },
@@ -104,9 +104,7 @@ func TestFilesAndOtherReadersAndWritersAreServed(t *testing.T) {
 			}
 			copyName := filepath.Join(t.TempDir(), "copy")
 			sink, err := os.Create(copyName)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			arrived := make(chan error)
 			go func() {
 				_, err := io.Copy(sink, receiver)
@@ -131,9 +129,7 @@ func TestFilesAndOtherReadersAndWritersAreServed(t *testing.T) {
 func opened(t *testing.T, name string) *os.File {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/foliot/foliot"
-	"github.com/foliot/foliot/internal/medium"
-	"github.com/foliot/foliot/internal/medium/redis"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/redis"
 	"github.com/foliot/foliot/internal/server/redisurl"
 )
 
@@ -41,7 +41,7 @@ func Store(url string) foliot.Store { return store{url} }
 type store struct{ url string }
 
 // Open implements foliot.Store.
-func (s store) Open(ctx context.Context, c medium.Config) (*medium.Opened, error) {
+func (s store) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	u, err := redisurl.Parse(s.url)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,8 @@ func (s store) Open(ctx context.Context, c medium.Config) (*medium.Opened, error
 	if err != nil {
 		host = ""
 	}
-	m := redis.Embedded(host + ":" + strconv.Itoa(os.Getpid()))
+	var m redis.Medium
+	m.Config.Address, m.Config.Embedded = host+":"+strconv.Itoa(os.Getpid()), true // the address shows operators where the program runs
 	if err := u.Configure(&m.Config); err != nil {
 		return nil, err
 	}

@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
 func TestAProgramWithARedisLinksTheseModules(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-buildvcs=false", "-deps", "-f", "{{if not .Standard}}{{.Module.Path}}{{end}}", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	linked := strings.Fields(string(out))
 	slices.Sort(linked)
 	want := []string{"code.dny.dev/ssrf", "github.com/foliot/foliot", "github.com/redis/rueidis", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text", "google.golang.org/protobuf"}
@@ -45,9 +44,7 @@ func TestAnUnfitRedisIsRefusedWithoutNamingAFlag(t *testing.T) {
 func program(t *testing.T, url string, mux *foliot.Mux) *foliot.Node {
 	t.Helper()
 	n, err := foliot.Open(t.Context(), Store(url), mux, foliot.Options{Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	if mux != nil {

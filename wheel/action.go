@@ -29,41 +29,41 @@ func (f callback) fire(t *Timer, id ID) {
 	}
 }
 
-func (c sender) direct() bool                      { return true }
-func (c sender) lost(t *Timer, id ID, cause error) { t.take(id) }
+func (s sender) direct() bool                      { return true }
+func (s sender) lost(t *Timer, id ID, cause error) { t.take(id) }
 
-func (c sender) fire(t *Timer, id ID) {
+func (s sender) fire(t *Timer, id ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock() // after the time is sent: a Stop must find it in the channel
 	if t.takeLocked(id) {
-		c.send(time.Now())
+		s.send(time.Now())
 	}
 }
 
 // send does not block: a receiver that is too slow misses a time.
-func (c sender) send(now time.Time) {
+func (s sender) send(now time.Time) {
 	select {
-	case c <- now:
+	case s <- now:
 	default:
 	}
 }
 
 // drain removes a time that was sent but not received, and reports whether
 // there was one.
-func (c sender) drain() bool {
+func (s sender) drain() bool {
 	select {
-	case <-c:
+	case <-s:
 		return true
 	default:
 		return false
 	}
 }
 
-func (c sleeper) direct() bool         { return true }
-func (c sleeper) fire(t *Timer, id ID) { c.lost(t, id, nil) }
+func (s sleeper) direct() bool         { return true }
+func (s sleeper) fire(t *Timer, id ID) { s.lost(t, id, nil) }
 
-func (c sleeper) lost(t *Timer, id ID, cause error) {
+func (s sleeper) lost(t *Timer, id ID, cause error) {
 	if t.take(id) {
-		c <- cause // does not block: c has a buffer
+		s <- cause // does not block: c has a buffer
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 )
@@ -130,70 +129,6 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 			w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
 		}
 	})
-}
-
-// BenchmarkFireMillion fires 10^6 timers that are due within one second. The
-// CPU time it reports includes the adds.
-func BenchmarkFireMillion(b *testing.B) {
-	const n = 1_000_000
-	run := func(b *testing.B, add func(d time.Duration), wait func(), late func() Stats) {
-		r := newRand()
-		for b.Loop() {
-			before := cpuTime()
-			for range n {
-				add(time.Second + time.Duration(r.Int64N(int64(time.Second))))
-			}
-			added := cpuTime()
-			wait()
-			b.ReportMetric(float64((added-before)/time.Millisecond), "add-cpu-ms")
-			b.ReportMetric(float64((cpuTime()-added)/time.Millisecond), "fire-cpu-ms")
-		}
-		s := late()
-		b.ReportMetric(float64(s.LateP50/time.Microsecond), "p50-µs")
-		b.ReportMetric(float64(s.LateP99/time.Microsecond), "p99-µs")
-	}
-	b.Run("batch", func(b *testing.B) {
-		var wg sync.WaitGroup
-		w := NewBatch(Config{Run: Inline}, func(es []Expired[int]) { wg.Add(-len(es)) })
-		run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
-	})
-	for name, runner := range map[string]Runner{"inline": Inline, "go": Go} {
-		b.Run(name, func(b *testing.B) {
-			var wg sync.WaitGroup
-			w := New(Config{Run: runner}, func(int) { wg.Done() })
-			run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
-		})
-	}
-}
-
-// BenchmarkStanding measures the cost of a pending timer: its bytes, and the
-// time of a full collection.
-func BenchmarkStanding(b *testing.B) {
-	for _, n := range standings {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				before := heapInUse()
-				w := New(Config{}, func(int) {})
-				r := newRand()
-				for range n {
-					w.Add(someDelay(r), 1)
-				}
-				reportStanding(b, before, n)
-				w.Close()
-			}
-		})
-	}
-}
-
-func reportStanding(b *testing.B, before uint64, n int) {
-	b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/timer")
-	least := time.Hour // other programs may use the core during a collection
-	for range 5 {
-		start := time.Now()
-		runtime.GC()
-		least = min(least, time.Since(start))
-	}
-	b.ReportMetric(float64(least.Microseconds()), "GC-µs")
 }
 
 func heapInUse() uint64 {

@@ -29,103 +29,7 @@ func held[T any](w *Wheel[T]) (n int64) {
 	return n
 }
 
-// Every timer ends exactly once and in one way: it is fired, removed, drained
-// or dropped. 64 goroutines use all operations of the wheel. At each quiet
-// point, the wheel's counters must agree, and its room must be exact.
-func TestTheCountersAddUpAtEveryQuietPoint(t *testing.T) {
-	const workers, rounds, most = 64, 4, 20_000
-	each := max(1, raceOperations()/workers/rounds/4)
-	var runs atomic.Int64
-	for _, cfg := range []Config{{Shards: 4}, {Shards: 1, Run: Inline}} {
-		run := cfg.Run
-		if run == nil {
-			run = Go
-		}
-		cfg.MaxPending = most
-		cfg.OnPanic = func(any, []byte) {}
-		cfg.Run = runnerOf(func(f func()) {
-			if runs.Add(1)%64 == 0 {
-				panic("dropped")
-			}
-			run.Run(f)
-		})
-		f := newFates(t, workers*rounds*each)
-		w := New(cfg, f.fire)
-		for round := range rounds {
-			var wg sync.WaitGroup
-			for worker := range workers {
-				wg.Go(func() { f.live(w, (round*workers+worker)*each, each) })
-			}
-			wg.Go(func() {
-				for range 5 {
-					n := 0
-					for _, v := range w.Drain() {
-						f.end(v, fateDrained)
-						if n++; n == 100 {
-							break
-						}
-					}
-					runtime.Gosched()
-				}
-			})
-			wg.Wait()
-			waitQuiet(t, w)
-			s := checkCounters(t, w)
-			f.check(s)
-			if room := most - s.Pending; w.settings.limit.n.Load() != int64(s.Pending) {
-				t.Errorf("%d pending, but room for %d, want %d", s.Pending, most-w.settings.limit.n.Load(), room)
-			}
-		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for _, v := range w.Drain() {
-			f.end(v, fateDrained)
-		}
-		if s := checkCounters(t, w); s.Pending != 0 {
-			t.Errorf("%d pending", s.Pending)
-		}
-		f.check(w.Stats())
-	}
-}
-
 const fateRefused int64 = 100 // there was no room
-
-// live uses all kinds of adds; one in 64 of the timers is distant.
-func (f *fates) live(w *Wheel[int], first, n int) {
-	r := rand.New(rand.NewPCG(uint64(first), 5))
-	var ids [16]ID
-	for i := range n {
-		v, d := first+i, time.Duration(r.Int64N(int64(3*time.Millisecond)))
-		if i%64 == 0 {
-			d = time.Hour
-		}
-		k := i % len(ids)
-		switch i % 8 {
-		case 0:
-			ids[k] = w.AddSlack(d, d/2, v)
-		case 1:
-			ids[k] = w.AddAt(time.Now().Add(d), v)
-		default:
-			ids[k] = w.Add(d, v)
-		}
-		if ids[k] == 0 {
-			f.end(v, fateRefused)
-		}
-		switch k = r.IntN(len(ids)); r.IntN(8) {
-		case 0, 1:
-			if got, ok := w.Remove(ids[k]); ok {
-				f.end(got, fateRemoved)
-			}
-		case 2:
-			w.Reset(ids[k], time.Duration(r.Int64N(int64(time.Millisecond))))
-		case 3, 4:
-			w.Extend(ids[k], time.Duration(r.Int64N(int64(time.Millisecond))))
-		case 5:
-			w.Get(ids[k])
-		}
-	}
-}
 
 // check compares the fates with the wheel's own counters, at a quiet point.
 func (f *fates) check(s Stats) {
@@ -157,75 +61,51 @@ func (e *edge) judge(early bool) {
 	}
 }
 
-// At the moment of expiry exactly one side wins: if a Remove reports true, the
-// callback never starts.
-func TestARemoveThatReportsTrueMeansThatTheCallbackNeverStarts(t *testing.T) {
-	for name, cfg := range map[string]Config{"inline": {Shards: 1, Tick: minTick, Run: Inline}, "go": {Shards: 1, Tick: minTick}} {
-		for _, batch := range []bool{false, true} {
-			rounds := raceOperations() / 1000
-			started := make([]atomic.Bool, rounds)
-			w := New(cfg, func(v int) { started[v].Store(true) })
-			if batch {
-				w = NewBatch(cfg, func(b []Expired[int]) {
-					for _, e := range b {
-						started[e.Value].Store(true)
+// At the moment of expiry exactly one side wins: if a call reports that it has
+// removed or moved a timer, the callback never starts at the old deadline.
+func TestATimerThatWasRemovedOrMovedDoesNotFireAtItsOldDeadline(t *testing.T) {
+	for name, end := range map[string]func(w *Wheel[int], id ID) bool{
+		"Remove": func(w *Wheel[int], id ID) bool { _, ok := w.Remove(id); return ok },
+		"Reset":  func(w *Wheel[int], id ID) bool { return w.Reset(id, time.Hour) },
+		"Extend": func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) },
+		"both":   func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) && w.Reset(id, time.Minute) },
+	} {
+		for _, run := range []Runner{Inline, Go} {
+			for _, batch := range []bool{false, true} {
+				rounds := raceOperations() / 1000
+				started := make([]atomic.Bool, rounds)
+				w := New(Config{Shards: 1, Tick: minTick, Run: run}, func(v int) { started[v].Store(true) })
+				if batch {
+					w = NewBatch(Config{Shards: 1, Tick: minTick, Run: run}, func(b []Expired[int]) {
+						for _, e := range b {
+							started[e.Value].Store(true)
+						}
+					})
+				}
+				ended := make([]bool, rounds)
+				var e edge
+				for v := range rounds {
+					id := w.Add(minTick, v)
+					e.wait()
+					ended[v] = end(w, id)
+					e.judge(ended[v])
+				}
+				waitQuiet(t, w)
+				if err := w.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+				pending := 0
+				for v := range rounds {
+					if ended[v] == started[v].Load() {
+						t.Fatalf("%s, batch %v: timer %d: in time %v, started %v", name, batch, v, ended[v], started[v].Load())
 					}
-				})
-			}
-			removed := make([]bool, rounds)
-			var e edge
-			for v := range rounds {
-				id := w.Add(minTick, v)
-				e.wait()
-				_, removed[v] = w.Remove(id)
-				e.judge(removed[v])
-			}
-			waitQuiet(t, w)
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
-			n := 0
-			for v := range rounds {
-				if removed[v] == started[v].Load() {
-					t.Fatalf("%s: timer %d: removed %v, started %v", name, v, removed[v], started[v].Load())
-				}
-				if removed[v] {
-					n++
-				}
-			}
-			t.Logf("%s, batch %v: %d of %d removed in time", name, batch, n, rounds)
-		}
-	}
-}
-
-// A timer that many goroutines move around its own expiry fires once.
-func TestATimerMovedAroundItsExpiryFiresOnce(t *testing.T) {
-	var fired [8]atomic.Int64
-	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v].Add(1) })
-	defer w.Close()
-	for round := range max(10, raceOperations()/8000) {
-		var ids [len(fired)]ID
-		for v := range ids {
-			fired[v].Store(0)
-			ids[v] = w.Add(minTick, v)
-		}
-		var wg sync.WaitGroup
-		for mover := range 4 {
-			wg.Go(func() {
-				for k, moved := 0, true; moved && k < 1000; k++ {
-					moved = false
-					for _, id := range ids {
-						d := time.Duration((k+mover)%3) * minTick / 2
-						moved = (mover%2 == 0 && w.Reset(id, d) || mover%2 == 1 && w.Extend(id, d)) || moved
+					if ended[v] && name != "Remove" {
+						pending++
 					}
 				}
-			})
-		}
-		wg.Wait()
-		waitQuiet(t, w)
-		for v := range fired {
-			if n := fired[v].Load(); n != 1 {
-				t.Fatalf("round %d: timer %d fired %d times", round, v, n)
+				if w.Len() != pending {
+					t.Errorf("%s: %d are pending, want %d", name, w.Len(), pending)
+				}
 			}
 		}
 	}

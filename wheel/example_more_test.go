@@ -47,29 +47,6 @@ func ExampleWheel_TryAdd() {
 	// wheel: too many pending timers true
 }
 
-// A callback that panics affects no other callback.
-func ExampleConfig_onPanic() {
-	done := make(chan struct{}, 2)
-	w := wheel.New(wheel.Config{
-		Shards: 1,
-		Run:    wheel.Inline, // one after the other, for the example
-		OnPanic: func(v any, stack []byte) {
-			fmt.Println("a callback panicked:", v)
-			done <- struct{}{}
-		},
-	}, func(n int) {
-		fmt.Println("10 /", n, "=", 10/n)
-		done <- struct{}{}
-	})
-	w.Add(5*time.Millisecond, 0)
-	w.Add(10*time.Millisecond, 5)
-	<-done
-	<-done
-	// Output:
-	// a callback panicked: runtime error: integer divide by zero
-	// 10 / 5 = 2
-}
-
 // At the end of a program: running callbacks may finish, and pending timers are
 // not lost.
 func ExampleWheel_Shutdown() {
@@ -85,20 +62,6 @@ func ExampleWheel_Shutdown() {
 	// Output:
 	// all callbacks have returned: true
 	// still pending: order 7
-}
-
-func ExampleTimers_NewTicker() {
-	var timers wheel.Timers
-	ticker := timers.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for range 3 {
-		<-ticker.C
-		fmt.Println("tick")
-	}
-	// Output:
-	// tick
-	// tick
-	// tick
 }
 
 // The contents of a cache are written out, and the cache can still be used.

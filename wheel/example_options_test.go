@@ -36,50 +36,6 @@ func ExampleEveryOptions() {
 	// 3 caches were swept; skip missed
 }
 
-// A limit refuses timers. Err tells a refused timer from a stopped one, so the
-// program can do the work now, or give up.
-func ExampleTimer_Err() {
-	timers := wheel.NewTimers(wheel.Config{MaxPending: 1})
-	first := timers.AfterFunc(time.Hour, func() {})
-	second := timers.AfterFunc(time.Hour, func() {})
-	fmt.Println(first.Err())
-	fmt.Println(second.Err())
-	fmt.Println(timers.Stats().Refused, "refused")
-	// Output:
-	// <nil>
-	// wheel: too many pending timers
-	// 1 refused
-}
-
-// A killed timer stays stopped, even if another goroutine resets it later.
-func ExampleTimer_Kill() {
-	var timers wheel.Timers
-	retry := timers.AfterFunc(time.Hour, func() { fmt.Println("never") })
-	fmt.Println("was pending:", retry.Kill())
-	fmt.Println("was pending:", retry.Reset(time.Millisecond))
-	fmt.Println(timers.Len(), "timers")
-	// Output:
-	// was pending: true
-	// was pending: false
-	// 0 timers
-}
-
-// Each request of a session postpones its end. Move does nothing for a session
-// that has ended, so a late request cannot bring it back. Set would.
-func ExampleKeyed_Move() {
-	sessions := wheel.NewKeyed(wheel.Config{}, func(token, user string) {})
-	if _, err := sessions.Set("t1", 30*time.Minute, "alice"); err != nil {
-		fmt.Println(err)
-	}
-
-	fmt.Println("the session continues:", sessions.Move("t1", 30*time.Minute))
-	sessions.Remove("t1") // alice logs out
-	fmt.Println("the session continues:", sessions.Move("t1", 30*time.Minute))
-	// Output:
-	// the session continues: true
-	// the session continues: false
-}
-
 // A program has one goroutine that owns all data. A Runner passes the callbacks
 // to it, so they need no lock. If the goroutine falls behind, the Runner
 // refuses callbacks, and the wheel counts their timers as dropped.

@@ -34,22 +34,3 @@ func ExamplePool() {
 	// <nil>
 	// 20 have run
 }
-
-// Timers above the limit of the pool are dropped, and counted.
-func ExamplePool_drop() {
-	pool := wheel.NewPool(1, 2, wheel.Drop)
-	busy := make(chan struct{})
-	w := wheel.New(wheel.Config{Run: pool}, func(int) { <-busy })
-	for i := range 10 {
-		w.Add(0, i)
-	}
-	for w.Stats().Dropped < 7 {
-		time.Sleep(time.Millisecond)
-	}
-	close(busy)
-	fmt.Println(w.Shutdown(context.Background()))
-	fmt.Println(w.Stats().Fired, "fired,", w.Stats().Dropped, "dropped")
-	// Output:
-	// <nil>
-	// 3 fired, 7 dropped
-}

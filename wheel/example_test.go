@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/wheel"
 )
 
@@ -32,13 +33,9 @@ func Example() {
 // the body of Example.
 func TestTheREADMEShowsTheExample(t *testing.T) {
 	code, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, body, _ := strings.Cut(string(code), "func Example() {\n")
 	body, _, _ = strings.Cut(body, "\t// Output:")
 	body = strings.ReplaceAll(strings.TrimPrefix(body, "\t"), "\n\t", "\n")

@@ -78,42 +78,6 @@ func ExampleWheel_AddSlack() {
 	// b has had three
 }
 
-// An event loop that waits for events and timers at the same time, on one
-// goroutine: no lock is needed.
-func ExampleCore_Advance() {
-	start := time.Now()
-	now := func() uint64 { return uint64(time.Since(start) / time.Millisecond) } // rounds down: never early
-
-	timers := wheel.NewCore[func()](now())
-	after := func(d time.Duration, f func()) wheel.ID {
-		return timers.Add(now()+1+uint64(d/time.Millisecond), f) // rounds up
-	}
-
-	events := make(chan string, 1)
-	running := true
-	timeout := after(time.Hour, func() { fmt.Println("nothing came") })
-	after(5*time.Millisecond, func() { events <- "hello" })
-
-	for running {
-		wait := time.Duration(1<<63 - 1)
-		if tick, ok := timers.Next(); ok {
-			wait = time.Until(start.Add(time.Duration(tick) * time.Millisecond))
-		}
-		select {
-		case event := <-events:
-			fmt.Println("got", event)
-			timers.Remove(timeout)
-			after(5*time.Millisecond, func() { running = false })
-		case <-time.After(wait):
-			timers.Advance(now(), 1000, func(_ wheel.ID, f func()) { f() })
-		}
-	}
-	fmt.Println(timers.Len(), "pending")
-	// Output:
-	// got hello
-	// 0 pending
-}
-
 // Fake time: in a bubble of testing/synctest a wheel follows the bubble's
 // clock, so an hour takes no time. Tests of code that uses a wheel look like
 // this one.

@@ -77,31 +77,3 @@ func BenchmarkKeyedParallel(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkKeyedStanding measures the cost of a pending key, without the bytes
-// of strings.
-func BenchmarkKeyedStanding(b *testing.B) {
-	b.Run("int", func(b *testing.B) { benchmarkKeyedStanding(b, intKey) })
-	b.Run("string", func(b *testing.B) { benchmarkKeyedStanding(b, stringKey) })
-}
-
-func benchmarkKeyedStanding[K comparable](b *testing.B, key func(int) K) {
-	for _, n := range []int{1_000_000, 1_500_000, 2_000_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			keys := make([]K, n)
-			for i := range keys {
-				keys[i] = key(i)
-			}
-			for b.Loop() {
-				before := heapInUse()
-				k, r := NewKeyed(Config{}, func(K, int) {}), newRand()
-				for _, key := range keys {
-					_, _ = k.Set(key, someDelay(r), 1)
-				}
-				reportStanding(b, before, n)
-				k.Close()
-			}
-			runtime.KeepAlive(keys)
-		})
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // keyedFates records the fate of each value that was ever set for one of a few
@@ -150,9 +152,7 @@ func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if err := b.k.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, b.k.Shutdown(t.Context()))
 		for key, v := range b.k.Drain() {
 			b.end(key, v)
 		}
@@ -185,9 +185,7 @@ func TestAKeysOldDeadlineDoesNotFire(t *testing.T) {
 			}
 			k.Remove(1)
 		}
-		if err := k.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, k.Shutdown(t.Context()))
 		if got := int(fired[1].Load()); got+changed != rounds || fired[2].Load() != 0 {
 			t.Errorf("%s: of %d timers %d were changed and %d fired", name, rounds, changed, got)
 		}

@@ -27,45 +27,45 @@ func newBlocks() blocks { return blocks{allocator: chunkAllocator{cells: blockCh
 
 // at returns a block that is in use. It checks for nil for the same reason as
 // table.at.
-func (a *blocks) at(id uint32) *block {
+func (b *blocks) at(id uint32) *block {
 	id--
-	chunk := a.chunks[id>>blockShift]
+	chunk := b.chunks[id>>blockShift]
 	if chunk == nil {
 		return nil
 	}
 	return &chunk[id&blockIDMask]
 }
 
-func (a *blocks) take() (id uint32) {
-	if a.allocator.open == 0 {
-		chunk := a.allocator.add()
-		if int(chunk) == len(a.chunks) {
-			a.chunks = append(a.chunks, nil)
+func (b *blocks) take() (id uint32) {
+	if b.allocator.open == 0 {
+		chunk := b.allocator.add()
+		if int(chunk) == len(b.chunks) {
+			b.chunks = append(b.chunks, nil)
 		}
-		a.chunks[chunk] = new([blockChunk]block)
+		b.chunks[chunk] = new([blockChunk]block)
 	}
-	chunk := a.allocator.open - 1
-	s := &a.allocator.chunks[chunk]
+	chunk := b.allocator.open - 1
+	s := &b.allocator.chunks[chunk]
 	if s.free != 0 {
 		id = chunk<<blockShift + s.free
-		s.free = a.at(id).next
+		s.free = b.at(id).next
 	} else {
 		s.fresh++
 		id = chunk<<blockShift + s.fresh
 	}
-	a.at(id).next = 0
-	a.allocator.taken(s)
+	b.at(id).next = 0
+	b.allocator.taken(s)
 	return id
 }
 
-func (a *blocks) give(id uint32) {
+func (b *blocks) give(id uint32) {
 	chunk := (id - 1) >> blockShift
-	s := &a.allocator.chunks[chunk]
-	a.at(id).next = s.free
+	s := &b.allocator.chunks[chunk]
+	b.at(id).next = s.free
 	s.free = (id-1)&blockIDMask + 1
-	if a.allocator.freed(s) {
-		a.allocator.release(chunk, true)
-		a.chunks[chunk] = nil
+	if b.allocator.freed(s) {
+		b.allocator.release(chunk, true)
+		b.chunks[chunk] = nil
 	}
 }
 

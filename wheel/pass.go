@@ -165,10 +165,10 @@ type dueTimer[T any] struct {
 	cell *T
 }
 
-func (c *dueTimer[T]) take() T {
-	v := *c.cell
+func (t *dueTimer[T]) take() T {
+	v := *t.cell
 	var zero T
-	*c.cell = zero
+	*t.cell = zero
 	return v
 }
 

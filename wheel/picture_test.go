@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // draw draws the slots of a wheel with one shard and ticks of 1 ms. Each slot
@@ -144,14 +146,10 @@ func TestPicturesOfTheWheel(t *testing.T) {
 			file := filepath.Join("testdata", "pictures", strings.ReplaceAll(name, " ", "_")+".txt")
 			got := play(t, s)
 			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, os.WriteFile(file, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s (-want +got); UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff)
 			}
@@ -164,9 +162,7 @@ var shown = regexp.MustCompile("(?s)<!-- picture: (cascade|extend) -->\n```\n(.*
 
 func TestTheDesignShowsWhatTheCodeDraws(t *testing.T) {
 	page, err := os.ReadFile("DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	drawn := shown.ReplaceAllFunc(page, func(block []byte) []byte {
 		name := string(shown.FindSubmatch(block)[1])
 		return fmt.Appendf(nil, "<!-- picture: %s -->\n```\n%s```\n", name, play(t, scenes()[name]))
@@ -175,9 +171,7 @@ func TestTheDesignShowsWhatTheCodeDraws(t *testing.T) {
 		t.Error("DESIGN.md does not have both pictures")
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile("DESIGN.md", drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile("DESIGN.md", drawn, 0o644))
 		return
 	}
 	if diff := cmp.Diff(string(page), string(drawn)); diff != "" {

@@ -16,10 +16,10 @@ type queued struct {
 }
 
 // unblock ends the wait of the call of Run that added f.
-func (w *queued) unblock() {
-	if w.unblocked != nil {
-		close(w.unblocked)
-		w.unblocked = nil
+func (q *queued) unblock() {
+	if q.unblocked != nil {
+		close(q.unblocked)
+		q.unblocked = nil
 	}
 }
 

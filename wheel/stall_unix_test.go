@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 const stallChild = "WHEEL_STALL_CHILD"
@@ -29,12 +31,8 @@ func TestAStoppedProcessFiresOnTimeAfterwards(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAStoppedProcessFiresOnTimeAfterwards$")
 	child.Env = append(os.Environ(), stallChild+"=1")
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, child.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		switch line := lines.Text(); {
@@ -53,13 +51,9 @@ func TestAStoppedProcessFiresOnTimeAfterwards(t *testing.T) {
 }
 
 func stop(t *testing.T, p *os.Process, d time.Duration) {
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, p.Signal(syscall.SIGSTOP))
 	time.Sleep(d)
-	if err := p.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, p.Signal(syscall.SIGCONT))
 }
 
 // stallInChild prints a line when its timers are set, and then how late each of

@@ -254,12 +254,3 @@ func TestAttemptsOfManyNamespacesTakeBoundedMemoryAndTime(t *testing.T) {
 		t.Errorf("%d attempts of %d namespaces are kept", n, len(r.delivered.lists))
 	}
 }
-
-func BenchmarkNote(b *testing.B) {
-	r, t, after := New(start), claimed("a", "x"), in(task.Delivered)
-	ok := task.Outcome{Verdict: task.Success, Late: time.Millisecond}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		r.Note(start+task.Millis(i/20), t, &ok, after) // 20,000 a second
-	}
-}

@@ -40,7 +40,7 @@ func activityRoutes() []route {
 }
 
 func (s *Server) history(w http.ResponseWriter, r *request) error {
-	if s.cfg.History == nil {
+	if s.cfg.Engine == nil {
 		return unsupported("this server has no history")
 	}
 	span := maxHistory
@@ -53,13 +53,13 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 			return refuse("out_of_range", "for", "must be between "+minHistory.String()+" and "+maxHistory.String())
 		}
 	}
-	history := s.cfg.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
+	history := s.cfg.Engine.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
 	history.Node = s.nodeName()
 	return s.reply(w, r, http.StatusOK, history)
 }
 
 func (s *Server) attempts(w http.ResponseWriter, r *request) error {
-	if s.cfg.Attempts == nil {
+	if s.cfg.Engine == nil {
 		return unsupported("this server has no record of recent attempts")
 	}
 	f := activity.Filter{Namespace: r.oneOrAll(), Queue: r.query.Get("queue"), Outcomes: r.query["outcome"], Since: r.since()}
@@ -77,7 +77,7 @@ func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 			return notAllowed("bad_parameter", "outcome", outcomes)
 		}
 	}
-	list := s.cfg.Attempts(f, r.operator)
+	list := s.cfg.Engine.RecentAttempts(f, r.operator)
 	for i := range list.Attempts {
 		if a := &list.Attempts[i]; r.blindTo(a.Namespace) {
 			a.Error = errorWithoutReply(a.Destination, a.Status, a.Error)

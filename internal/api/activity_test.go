@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -20,13 +21,15 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 		var namespace string
 		var span time.Duration
 		s := serve(t, func(c *api.Config) {
-			c.Attempts = func(f activity.Filter, d bool) wire.AttemptList {
-				filter, detailed = f, d
-				return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z", Attempts: []wire.EndedAttempt{}}
-			}
-			c.History = func(n string, from task.Millis) wire.History {
-				namespace, span = n, time.Since(from.Time())
-				return wire.History{Since: "2030-01-01T00:00:00.000Z", LateBoundsMS: []int64{}, Steps: []wire.HistoryStep{}}
+			c.Engine = servertest.Engine{
+				OnAttempts: func(f activity.Filter, d bool) wire.AttemptList {
+					filter, detailed = f, d
+					return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z", Attempts: []wire.EndedAttempt{}}
+				},
+				OnHistory: func(n string, from task.Millis) wire.History {
+					namespace, span = n, time.Since(from.Time())
+					return wire.History{Since: "2030-01-01T00:00:00.000Z", LateBoundsMS: []int64{}, Steps: []wire.HistoryStep{}}
+				},
 			}
 		})
 		s.namespace("acme")

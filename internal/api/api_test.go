@@ -30,7 +30,7 @@ type service struct {
 }
 
 func serve(t *testing.T, configure ...func(*api.Config)) *service {
-	cfg := api.Config{Version: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Handles: func(string) bool { return true }}
+	cfg := api.Config{Version: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	for _, c := range configure {
 		c(&cfg)
 	}

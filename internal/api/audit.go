@@ -90,7 +90,7 @@ func (r *request) auditFilter() (f settings.AuditFilter, err error) {
 // namespace may edit its settings. No person is faster than that, and a program
 // that claims to be one must not push out other entries.
 func (s *Server) record(r *request, e settings.AuditEntry) error {
-	if taken, _ := s.rates.take(r.quotas(), settings.EditRate, 1, time.Now()); taken == 0 {
+	if taken, _ := s.gate.Take(r.quotas(), settings.EditRate, 1, time.Now()); taken == 0 {
 		return nil
 	}
 	return s.store.note(r.Context(), s.now(), e)

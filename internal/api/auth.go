@@ -246,7 +246,7 @@ func (c *caller) since() task.Millis {
 // caller's.
 func (r *request) Context() context.Context {
 	if r.ctx == nil {
-		r.ctx = context.WithValue(r.Request.Context(), responseKey{}, r.out)
+		r.ctx = r.Request.Context()
 		if r.scope > settings.ScopeRead { // a change
 			r.ctx = settings.WithActor(r.ctx, r.actor())
 		}

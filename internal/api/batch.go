@@ -100,7 +100,7 @@ func (b *batch) item(r *reader, i int) error {
 // creates of the batch. The result of each is the refusal.
 func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
-	taken, _ := b.server.rates.take(n, settings.CreateRate, len(b.changes), time.Now())
+	taken, _ := b.server.gate.Take(n, settings.CreateRate, len(b.changes), time.Now())
 	for _, place := range b.places[taken:] {
 		b.results[place] = batchResult(store.Reply{Err: overRate(n, settings.CreateRate)})
 	}

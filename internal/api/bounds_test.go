@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -64,9 +65,9 @@ func (s *service) fill(namespace string, tasks, n int) {
 }
 
 // One namespace requests more than its share and reads none of it. The memory
-// stays bounded, the other requests are refused, and another namespace can
-// still read.
-func TestUnreadRepliesAreCounted(t *testing.T) {
+// stays bounded, the other requests are refused after a while, and another
+// namespace can still read.
+func TestUnreadRepliesAreBounded(t *testing.T) {
 	quick.Leave(t, "fills connections")
 	for _, path := range []string{"/v1/tasks?include=body", "/v1/tasks/t0"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestUnreadRepliesAreCounted(t *testing.T) {
 			taken := make(chan struct{})
 			var refused atomic.Int64
 			var asking sync.WaitGroup
-			const requests = 60 // of which some 20 or 40 replies have room
+			const requests = 60 // of which 4 lists or 32 tasks are read
 			for range requests {
 				asking.Go(func() {
 					u := untaken{httptest.NewRecorder(), taken}
@@ -92,8 +93,8 @@ func TestUnreadRepliesAreCounted(t *testing.T) {
 						u.Body.Reset()
 					}
 				})
-				synctest.Wait()
 			}
+			synctest.Wait()
 			runtime.GC()
 			runtime.GC() // the second collection empties pools
 			runtime.ReadMemStats(&after)
@@ -102,6 +103,7 @@ func TestUnreadRepliesAreCounted(t *testing.T) {
 			}
 			s.do("GET", "/v1/tasks", "", "Foliot-Namespace: other").want(200, nil)
 			s.do("GET", "/healthz", "").want(200, nil)
+			time.Sleep(10 * time.Second)
 			close(taken)
 			asking.Wait()
 			if n := refused.Load(); n == 0 || n == requests {
@@ -179,8 +181,8 @@ func serveBusy(t *testing.T, b *busy, configure ...func(*api.Config)) *service {
 	return s
 }
 
-// Of 200 concurrent lists few run. A bounded number waits for a bounded time,
-// and the list of another namespace comes next.
+// Of 200 concurrent lists of a namespace few run. The list of another namespace
+// comes after the few that have units, and the others are refused after a while.
 func TestListsTakeTurns(t *testing.T) {
 	for _, path := range []string{"/v1/tasks?label=a%3Db", "/v1/audit?target=x"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -188,39 +190,26 @@ func TestListsTakeTurns(t *testing.T) {
 			s := serveBusy(t, b)
 			s.namespace("acme")
 			s.namespace("other")
-			statuses := make(chan int, 300)
+			statuses := make(chan int, 200)
 			for range 200 {
 				go func() { statuses <- s.do("GET", path, "", "Foliot-Namespace: acme").status }()
 			}
 			synctest.Wait()
-			running := b.most.Load()
-			if most := int64(max(1, runtime.GOMAXPROCS(0)/2)); running > most {
-				t.Errorf("%s: %d lists ran at once, not %d", path, running, most)
-			}
-			time.Sleep(1100 * time.Millisecond) // refusals are sent after a second
-			synctest.Wait()
-			if n := len(statuses); n < 200-64-int(running) {
-				t.Errorf("%s: %d lists wait", path, 200-n)
+			if most := int64(max(1, runtime.GOMAXPROCS(0)/2)); b.most.Load() > most {
+				t.Errorf("%s: %d lists ran at once, not %d", path, b.most.Load(), most)
 			}
 			other := make(chan int, 1)
 			go func() { other <- s.do("GET", path, "", "Foliot-Namespace: other").status }()
 			synctest.Wait()
-			for range running + 2 { // the running ones, the next, and one more
+			for range 5 { // the four of acme that have units, and one more
 				b.gate <- struct{}{}
 				synctest.Wait()
 			}
-			select {
-			case status := <-other:
-				if status != 200 {
-					t.Errorf("%s: the other namespace's list: %d", path, status)
-				}
-			default:
-				t.Errorf("%s: the other namespace's list waits for more than two turns", path)
+			if len(other) == 0 || <-other != 200 {
+				t.Errorf("%s: the other namespace's list waits for more than four lists", path)
 			}
-			time.Sleep(3 * time.Second)
-			synctest.Wait()
+			time.Sleep(10 * time.Second)
 			close(b.gate)
-			synctest.Wait()
 			count := map[int]int{}
 			for range 200 {
 				count[<-statuses]++
@@ -230,25 +219,6 @@ func TestListsTakeTurns(t *testing.T) {
 			}
 			s.do("GET", path, "", "Foliot-Namespace: acme").want(200, nil)
 		})
-	}
-}
-
-func TestHandlersThatRunAtOnceAreBounded(t *testing.T) {
-	b := new(busy)
-	s := serveBusy(t, b, func(c *api.Config) {
-		c.Authenticated = func(context.Context) {
-			defer b.enter()()
-			runtime.Gosched()
-		}
-	})
-	s.do("POST", "/v1/tasks", named("a")).want(201, nil)
-	var asking sync.WaitGroup
-	for range 500 {
-		asking.Go(func() { s.do("GET", "/v1/tasks/a", "").want(200, nil) })
-	}
-	asking.Wait()
-	if most, bound := b.most.Load(), int64(max(8, 4*runtime.GOMAXPROCS(0))); most > bound {
-		t.Errorf("%d handlers ran at once, not %d", most, bound)
 	}
 }
 
@@ -264,7 +234,7 @@ func TestHandlersThatWaitKeepNoOthersOut(t *testing.T) {
 			waiting.Go(func() { s.do("GET", "/v1/tasks/a?wait=1m", "").want(200, nil) })
 			waiting.Go(func() {
 				r := httptest.NewRequest("POST", "/v1/tasks/a/touch", during(func() { <-rest }))
-				r.Host = "localhost"
+				r.Host, r.ContentLength = "localhost", 2
 				s.send(r)
 			})
 		}
@@ -283,10 +253,10 @@ func TestHandlersThatWaitForTheStoreKeepNoOthersOut(t *testing.T) {
 			b := &busy{disk: make(chan struct{})}
 			s := serveBusy(t, b, func(c *api.Config) {
 				c.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-b.disk })
-				c.Backup = func(_ context.Context, w io.Writer) error {
+				c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 					_, err := io.WriteString(w, "backup")
 					return err
-				}
+				}}
 			})
 			s.do("POST", "/v1/tasks", named("a")).want(201, nil)
 			var waiting sync.WaitGroup
@@ -313,14 +283,14 @@ func TestViewersShareASampleOfLiveData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var taken atomic.Int64
 		s := serve(t, func(c *api.Config) {
-			c.Live = func() wire.Live {
+			c.Engine = servertest.Engine{OnLive: func() wire.Live {
 				taken.Add(1)
 				l := wire.Live{At: "2030-01-01T00:00:00Z", Running: 7, Destinations: []wire.LiveDestination{}}
 				for _, n := range []string{"acme", "other"} {
 					l.Queues = append(l.Queues, wire.LiveQueue{Namespace: n, Queue: "q", Running: 1})
 				}
 				return l
-			}
+			}}
 		})
 		s.namespace("acme")
 		operator, tenant := s.token("*", settings.ScopeRead), s.token("acme", settings.ScopeRead)
@@ -433,9 +403,9 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, func(c *api.Config) {
 		c.Now = func() time.Time { return now }
-		c.Live = func() wire.Live {
+		c.Engine = servertest.Engine{OnLive: func() wire.Live {
 			return wire.Live{At: wire.FormatTime(now), Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{}}
-		}
+		}}
 	})
 	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
 		var l wire.Live

@@ -110,9 +110,6 @@ func moveText(p *task.Patch) string {
 // requests run between two steps.
 const bulkStep = 100
 
-// bulkSize is the approximate memory of a change by filter, in bytes.
-const bulkSize = 2 << 20
-
 // dryExamples is the number of tasks in the reply to a dry run.
 const dryExamples = 20
 
@@ -138,11 +135,6 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 	if len(f.States) == 0 {
 		f.States = change.states
 	}
-	size := bulkSize + expected.size()
-	if !s.replies.take(r.namespace, size) {
-		return tooManyAtOnce("", "too many changes by filter of this namespace are running: retry later")
-	}
-	defer s.replies.give(r.namespace, size)
 	var reply wire.BulkReply
 	if err := s.checkChangeRate(w, r); err != nil {
 		return err
@@ -220,7 +212,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 	}
 	for step := range slices.Chunk(changes, bulkStep) {
 		var replies []store.Reply
-		err := inTurn(r.Context(), func() (err error) {
+		err := s.gate.Turn(r.Context(), func() (err error) {
 			replies, err = s.store.Transit(r.Context(), s.now(), store.Changes(step)) // each step reads the clock
 			return err
 		})

@@ -28,7 +28,7 @@ func clusterRoutes() []route {
 		},
 		{
 			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, extra: true, tag: "server",
-			id: "listShards", summary: "List the shards of a shared store",
+			large: true, id: "listShards", summary: "List the shards of a shared store",
 			about:   "All shards in the order of their numbers, with their owner and content.",
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},
@@ -102,11 +102,12 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
-	if s.cfg.Examine == nil {
+	engine := s.cfg.Engine
+	if engine == nil || engine.Examine() == nil {
 		return unsupported("the store of this server is in memory: there is nothing to examine")
 	}
 	x := wire.Examination{Findings: []wire.Finding{}}
-	outside(r.Context(), func() { x.Findings = append(x.Findings, s.cfg.Examine(r.Context())...) }) // the servers of the store can be slow
+	x.Findings = append(x.Findings, engine.Examine()(r.Context())...)
 	return s.reply(w, r, http.StatusOK, x)
 }
 

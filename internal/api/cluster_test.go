@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -109,7 +110,9 @@ func serveShared(t *testing.T) (*service, *shared) {
 
 // Clients read the list without a check for null.
 func TestAnExaminationWithoutFindingsHasAnEmptyList(t *testing.T) {
-	s := serve(t, func(c *api.Config) { c.Examine = func(context.Context) []wire.Finding { return nil } })
+	s := serve(t, func(c *api.Config) {
+		c.Engine = servertest.Engine{OnExamine: func(context.Context) []wire.Finding { return nil }}
+	})
 	if r := s.do("GET", "/v1/cluster/store", "").want(200, nil); strings.TrimSpace(string(r.body)) != `{"findings":[]}` {
 		t.Errorf("%s", r.body)
 	}

@@ -105,7 +105,7 @@ func TestABodyOfTheLargestSizeIsAccepted(t *testing.T) {
 }
 
 func TestTheReaderStopsAtTheLimitOfABody(t *testing.T) {
-	const limit, whole = 10_000, 16 * decode.YieldStep
+	const limit, whole = 10_000, 16 * (64 << 10)
 	var object strings.Builder
 	for i := 0; object.Len() < whole; i++ {
 		fmt.Fprintf(&object, `,"%x":0`, i)
@@ -129,7 +129,7 @@ func TestTheReaderStopsAtTheLimitOfABody(t *testing.T) {
 		if err := body(v.key, limit)(r); codeOf(err) != "body_too_large" {
 			t.Errorf("%s: %v", name, err)
 		}
-		if r.Pos() > v.far+2*decode.YieldStep {
+		if r.Pos() > v.far+2*(64<<10) {
 			t.Errorf("%s: it was read up to byte %d of %d", name, r.Pos(), len(v.json))
 		}
 	}

@@ -25,7 +25,7 @@ var (
 func dueRoutes() []route {
 	return []route{{
 		method: "GET", path: wire.Version + "/due", serve: (*Server).due, scope: settings.ScopeRead, tag: "server",
-		id: "countDue", summary: "Count what comes due",
+		large: true, id: "countDue", summary: "Count what comes due",
 		about: "Counts the waiting tasks by due time, in slots. All callers share a sample for a second, and longer if it is costly.",
 		query: []param{ringsParam, dueUntilParam, stepParam, queueParam, byParam}, replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
 	}}
@@ -49,11 +49,8 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	if err := q.read(r); err != nil {
 		return err
 	}
-	body, err := s.dueSamples.take(r.Context(), q, s.nodes != nil, func() ([]byte, time.Duration, error) { return s.countDue(r, q) })
+	body, err := s.dueSamples.take(r.Context(), q, func() ([]byte, error) { return s.countDue(r, q) })
 	if err != nil {
-		return err
-	}
-	if err := r.out.hold(len(body)); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
@@ -125,25 +122,20 @@ func (q *dueQuery) ringsAt(now task.Millis) []rings.Ring {
 // counts long lanes without an examination of their entries.
 const dueBudget, sharedDueBudget = 2_000_000, 500_000
 
-// countDue takes a sample. It returns the JSON, and the time that the sample
-// cost.
-func (s *Server) countDue(r *request, q dueQuery) (body []byte, cost time.Duration, err error) {
-	o := responseOf(r.Context())
-	turns, patient := &s.turns, false
-	if s.nodes != nil { // the count waits for the servers of the store, and no list must wait for that
-		turns, patient = &s.countTurns, true
-	}
-	err = o.inTurn(r.Context(), turns, patient, func() error {
-		began := time.Now()
-		defer func() { cost = time.Since(began) }()
+// countDue takes a sample, and returns its JSON.
+func (s *Server) countDue(r *request, q dueQuery) (body []byte, err error) {
+	count := func() error {
 		shown, err := s.sampleDue(r, q)
 		if err != nil {
 			return err
 		}
 		body, err = encode(shown)
 		return err
-	})
-	return body, cost, err
+	}
+	if s.nodes != nil { // the servers of the store do the work, and no list must wait for that
+		return body, count()
+	}
+	return body, s.gate.Turn(r.Context(), count)
 }
 
 // sampleDue counts the tasks of a query. It must be called in a turn.
@@ -180,8 +172,8 @@ func (s *Server) sampleDue(r *request, q dueQuery) (*wire.Due, error) {
 	if exact < read.End() {
 		shown.ExactUntil = showTime(counts.Exact)
 	}
-	if q.operator && s.cfg.Near != nil {
-		timers, until := s.cfg.Near()
+	if q.operator && s.cfg.Engine != nil {
+		timers, until := s.cfg.Engine.Near()
 		shown.Timers, shown.NearUntil = timers, showTime(until)
 	}
 	return shown, nil

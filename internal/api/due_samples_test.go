@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -70,7 +71,7 @@ func (s *service) due(query string, headers ...string) (d wire.Due) {
 func TestRingsHaveTheTasksThatComeDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveDue(t, &slowDue{}, func(c *api.Config) {
-			c.Near = func() (int, task.Millis) { return 3, task.CeilMillis(time.Now().Add(5 * time.Second)) }
+			c.Engine = servertest.Engine{OnNear: func() (int, task.Millis) { return 3, task.CeilMillis(time.Now().Add(5 * time.Second)) }}
 		})
 		for _, delay := range []time.Duration{0, time.Second, time.Second + time.Millisecond, time.Minute, 30 * 24 * time.Hour, 20 * 365 * 24 * time.Hour} {
 			s.add("mail", delay)
@@ -114,7 +115,7 @@ func sum(counts []int64) (n int64) {
 
 func TestANamespaceCountsItsOwnTasks(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Near = func() (int, task.Millis) { return 3, task.CeilMillis(time.Now()) }
+		c.Engine = servertest.Engine{OnNear: func() (int, task.Millis) { return 3, task.CeilMillis(time.Now()) }}
 	})
 	s.namespace("acme")
 	operator := s.token("*", settings.ScopeWrite)
@@ -215,24 +216,6 @@ func TestBadParametersOfACountAreRefused(t *testing.T) {
 	if d := s.due("?until=1000ms&step=1ms"); len(d.Rings[0].Counts) != 1000 || slices.Max(d.Rings[0].Counts) != 0 {
 		t.Errorf("%+v", d)
 	}
-}
-
-// Each new query needs a count, so a caller that changes its query must not make the
-// server count all the time.
-func TestDifferentQueriesTogetherTakeAQuarterOfAProcessor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := &slowDue{takes: time.Second}
-		s := serveDue(t, slow)
-		began := time.Now()
-		var all sync.WaitGroup
-		for i := range 4 {
-			all.Go(func() { s.due(fmt.Sprintf("?until=1h&step=%dms", 60_000+i)) })
-		}
-		all.Wait()
-		if took := time.Since(began); took < 13*time.Second || slow.counts.Load() != 4 {
-			t.Errorf("%d counts of a second took %v", slow.counts.Load(), took)
-		}
-	})
 }
 
 func TestASampleOfAStalledStoreIsReplacedSoon(t *testing.T) {

@@ -37,14 +37,6 @@ func readExpectation(q url.Values) (*expectation, error) {
 	return &expectation{want: n, seed: maphash.MakeSeed()}, nil
 }
 
-// size returns the memory of the hashes, in bytes.
-func (e *expectation) size() int {
-	if e == nil {
-		return 0
-	}
-	return 8 * e.want
-}
-
 // count adds a page of matching tasks.
 func (e *expectation) count(tasks []*task.Task) {
 	e.found += len(tasks)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -56,7 +57,7 @@ func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
 
 func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Attempts = func(activity.Filter, bool) wire.AttemptList {
+		c.Engine = servertest.Engine{OnAttempts: func(activity.Filter, bool) wire.AttemptList {
 			list := wire.AttemptList{Attempts: []wire.EndedAttempt{
 				{Namespace: "acme", Status: 302, Error: `the receiver answered 302 Found to "/?token=hush"`},
 				{Namespace: "acme", Error: `no readable reply: malformed HTTP response "hush"`},
@@ -68,7 +69,7 @@ func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 				list.Attempts[i].At, list.Attempts[i].Outcome = "2030-01-01T00:00:00.000Z", "failed"
 			}
 			return list
-		}
+		}}
 	})
 	s.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", HidePayloads: true}})
 	s.namespace("other")

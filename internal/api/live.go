@@ -5,22 +5,11 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
-
-// liveFor is the time for which all viewers get the same sample, so that the cost
-// of samples does not grow with the number of viewers.
-const liveFor = time.Second
-
-// samples has the last sample of live data. The zero value is ready.
-type samples struct {
-	last   atomic.Pointer[liveSample] // written by the request that takes the sample
-	taking sync.Mutex
-}
 
 // liveSample is the activity of the server at one moment.
 type liveSample struct {
@@ -36,22 +25,19 @@ type view struct {
 }
 
 func (s *Server) live(w http.ResponseWriter, r *request) error {
-	if s.cfg.Live == nil {
+	if s.cfg.Engine == nil {
 		return unsupported("this server has no live data")
 	}
 	v := view{r.oneOrAll(), r.operator}
 	if r.Method != http.MethodHead && accepts(r.Request, eventStreamType) {
 		return s.streamLive(w, r, v)
 	}
-	sample, err := s.samples.take(r, s.cfg.Live)
+	sample, err := s.sampleLive(r)
 	if err != nil {
 		return err
 	}
-	body, err := s.samples.render(r, sample, v)
+	body, err := s.render(r, sample, v)
 	if err != nil {
-		return err
-	}
-	if err := r.out.hold(len(body)); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
@@ -66,31 +52,17 @@ func (s *Server) writeLive(w io.Writer, body []byte) {
 	_, _ = w.Write(body[len("{"):]) // no reply is possible if the client is gone
 }
 
-// take returns the present sample. While one request takes a sample, other
-// requests get the last one, unless it is too old.
-func (s *samples) take(r *request, live func() wire.Live) (*liveSample, error) {
-	const stale = 3 * liveFor
-	now, last := time.Now(), s.last.Load()
-	if last != nil && now.Sub(last.at) < liveFor {
-		return last, nil
-	}
-	if !s.taking.TryLock() {
-		if last != nil && now.Sub(last.at) < stale {
-			return last, nil
-		}
-		outside(r.Context(), s.taking.Lock)
-	}
-	defer s.taking.Unlock()
-	if last = s.last.Load(); last == nil || time.Since(last.at) >= liveFor {
-		outside(r.Context(), func() { last = &liveSample{at: time.Now(), live: live()} })
-		s.last.Store(last)
-	}
-	return last, r.Context().Err()
+// sampleLive returns the present sample. All viewers get the same one, so the cost
+// of samples does not grow with the number of viewers.
+func (s *Server) sampleLive(r *request) (*liveSample, error) {
+	return s.samples.take(r.Context(), struct{}{}, func() (*liveSample, error) {
+		return &liveSample{at: time.Now(), live: s.cfg.Engine.Live()}, nil
+	})
 }
 
 // render returns the JSON of a view of a sample. It encodes each view once. The
 // encoding of a large view waits for a turn.
-func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err error) {
+func (s *Server) render(r *request, from *liveSample, v view) (body []byte, err error) {
 	if body, ok := from.views.Load(v); ok {
 		return body.([]byte), nil
 	}
@@ -107,7 +79,7 @@ func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err
 	if len(from.live.Queues)+len(from.live.Destinations) < few {
 		err = work()
 	} else {
-		err = inTurn(r.Context(), work)
+		err = s.gate.Turn(r.Context(), work)
 	}
 	return body, err
 }

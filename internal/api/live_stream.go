@@ -34,14 +34,15 @@ const sampleWait = 50 * time.Millisecond
 // stops or the caller is no longer authorized. In the last case the last event
 // is the problem.
 func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
-	if !s.polls.take(r.out.namespace, 1) {
+	leave, ok := s.gate.Poll(r.out.namespace)
+	if !ok {
 		return refuse("unavailable", "", "too many requests of this namespace wait or watch: retry later")
 	}
-	defer s.polls.give(r.out.namespace, 1)
+	defer leave()
 	r.out.endless()
 	var last *liveSample
 	for begun := false; ; begun = true {
-		sample, err := s.samples.take(r, s.cfg.Live)
+		sample, err := s.sampleLive(r)
 		if err == nil {
 			err = s.revalidate(&r.caller)
 		}
@@ -59,7 +60,7 @@ func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
 			return err
 		}
 		last = sample
-		if !s.rest(r, max(time.Until(sample.at.Add(liveFor)), sampleWait)) {
+		if !s.rest(r, max(time.Until(sample.at.Add(sampleFor)), sampleWait)) {
 			return nil
 		}
 	}
@@ -67,11 +68,8 @@ func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
 
 // sendLive sends a sample as an event.
 func (s *Server) sendLive(w http.ResponseWriter, r *request, sample *liveSample, v view, begun bool) error {
-	body, err := s.samples.render(r, sample, v)
+	body, err := s.render(r, sample, v)
 	if err != nil {
-		return err
-	}
-	if err := r.out.hold(len(body)); err != nil {
 		return err
 	}
 	if !begun {
@@ -98,23 +96,21 @@ func (s *Server) sendEvent(w http.ResponseWriter, r *request, name string, value
 	}
 }
 
-// flushEvent sends the bytes of an event. It gives the memory of the reply back,
-// because the client has read the bytes, or the system keeps them.
+// flushEvent sends the bytes of an event.
 func (s *Server) flushEvent(w http.ResponseWriter, r *request, buf *bytes.Buffer) {
 	_, _ = w.Write(buf.Bytes()) // the context ends if the client is gone
-	outside(r.Context(), func() { _ = r.out.control.Flush() })
-	_ = r.out.hold(0)
+	_ = r.out.control.Flush()
 }
 
-// rest waits. It reports false if the server or the request ends before.
+// rest waits, and the request has no units meanwhile. It reports false if the server
+// or the request ends before.
 func (s *Server) rest(r *request, d time.Duration) bool {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
-	r.out.pause()
-	defer r.out.resume()
+	r.out.Leave()
 	select {
 	case <-wait.C:
-		return true
+		return r.out.Return(r.Context()) == nil
 	case <-s.stop:
 	case <-r.Context().Done():
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -20,9 +21,9 @@ import (
 func liveService(t *testing.T) (s *service, taken *atomic.Int64) {
 	taken = new(atomic.Int64)
 	return serve(t, func(c *api.Config) {
-		c.Live = func() wire.Live {
+		c.Engine = servertest.Engine{OnLive: func() wire.Live {
 			return wire.Live{At: wire.FormatTime(time.Now()), Running: int(taken.Add(1)), Queues: []wire.LiveQueue{{Namespace: "acme", Queue: "q"}, {Namespace: "other", Queue: "q"}}}
-		}
+		}}
 	}), taken
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -94,7 +95,7 @@ func settle(t *testing.T, alice bool) *town {
 		l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "bob", Destination: "bob.example:443", Breaker: "closed"})
 		return l
 	}
-	v := &town{spy: store, service: &service{T: t, store: store.Store, Server: api.New(api.Config{Live: live, Log: slog.New(slog.DiscardHandler)}, store)}}
+	v := &town{spy: store, service: &service{T: t, store: store.Store, Server: api.New(api.Config{Engine: servertest.Engine{OnLive: live}, Log: slog.New(slog.DiscardHandler)}, store)}}
 	v.namespace("alice")
 	v.namespace("bob")
 	v.bob = v.token("bob", settings.ScopeAdmin)

@@ -14,7 +14,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
 		return unsupported("this server has no metrics")
 	}
-	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // the metrics call the store; few scrapes run at once
+	s.cfg.Metrics.ServeHTTP(w, r.Request)
 	return nil
 }
 
@@ -22,7 +22,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 // first byte breaks the connection, so that the client does not mistake a part
 // for the whole backup.
 func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
-	if s.cfg.Backup == nil {
+	engine := s.cfg.Engine
+	if engine == nil || engine.Backup() == nil {
 		return unsupported("the store of this server has no backup: for tasks in Redis, back up Redis; foliot export writes the tasks of a namespace")
 	}
 	h := w.Header()
@@ -39,7 +40,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 		return err
 	}
 	r.out.endless()
-	r.out.pause() // a backup takes long, mostly on goroutines of the store
+	r.out.Leave() // a backup takes long, mostly on goroutines of the store
 	out := &stream{w: w, revalidate: func() error { return s.revalidate(&r.caller) }}
 	whole := false
 	defer func() {
@@ -48,7 +49,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
-	if err := s.cfg.Backup(r.Context(), out); err != nil {
+	if err := engine.Backup()(r.Context(), out); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
@@ -25,14 +26,14 @@ import (
 func TestABackupIsStreamed(t *testing.T) {
 	serve(t).do("GET", "/v1/backup", "").problem(501, "unsupported", "")
 	s := serve(t, func(c *api.Config) {
-		c.Backup = func(_ context.Context, w io.Writer) error {
+		c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 			for range 100 {
 				if _, err := w.Write(make([]byte, 1000)); err != nil {
 					return err
 				}
 			}
 			return nil
-		}
+		}}
 	})
 	r := s.do("GET", "/v1/backup", "").want(200, nil)
 	if len(r.body) != 100_000 || r.header.Get("Content-Type") != "application/x-tar" {
@@ -54,13 +55,13 @@ func TestAFailedBackupBreaksTheConnection(t *testing.T) {
 		var log bytes.Buffer
 		s := &service{T: t, Server: api.New(api.Config{
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
-			Backup: func(_ context.Context, w io.Writer) error {
+			Engine: servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 				_, _ = w.Write(make([]byte, written))
 				if panics {
 					panic("/secret/path")
 				}
 				return errors.New("read /secret/path: broken")
-			},
+			}},
 		}, memstore.New(memstore.Config{}))}
 		server := httptest.NewServer(s)
 		resp, err := http.Get(server.URL + "/v1/backup")
@@ -88,14 +89,14 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 	var s *service
 	var operator wire.Token
 	s = serve(t, func(c *api.Config) {
-		c.Backup = func(_ context.Context, w io.Writer) error {
+		c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 			if _, err := w.Write([]byte("x")); err != nil {
 				return err
 			}
 			s.configure(settings.RevokeToken{Namespace: "*", ID: operator.ID, Force: true})
 			_, err := w.Write([]byte("y"))
 			return err
-		}
+		}}
 	})
 	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*"}`).want(201, &operator)
 	defer func() {
@@ -110,7 +111,7 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 // stops reading.
 func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Backup = func(ctx context.Context, w io.Writer) error {
+		c.Engine = servertest.Engine{OnBackup: func(ctx context.Context, w io.Writer) error {
 			for range 5 {
 				if _, err := w.Write(make([]byte, 100_000)); err != nil {
 					return err
@@ -118,7 +119,7 @@ func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // a slow disk
 			}
 			return nil
-		}
+		}}
 	})
 	server := httptest.NewUnstartedServer(s)
 	server.Config.WriteTimeout = 200 * time.Millisecond
@@ -136,10 +137,10 @@ func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 
 func TestAHeadOfABackupTakesNone(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Backup = func(context.Context, io.Writer) error {
+		c.Engine = servertest.Engine{OnBackup: func(context.Context, io.Writer) error {
 			t.Error("one was taken")
 			return nil
-		}
+		}}
 	})
 	if r := s.do("HEAD", "/v1/backup", "").want(200, nil); r.header.Get("Content-Type") != "application/x-tar" || len(r.body) != 0 {
 		t.Errorf("%v %q", r.header, r.body)
@@ -155,11 +156,11 @@ func TestABackupEndsIfItsClientDoesNotRead(t *testing.T) {
 			ended := make(chan error, 1)
 			s := serve(t, func(c *api.Config) {
 				c.Observe = func(string, string, int, time.Duration) {} // wraps the writer
-				c.Backup = func(_ context.Context, w io.Writer) error {
+				c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 					_, err := w.Write(make([]byte, 1<<20))
 					ended <- err
 					return err
-				}
+				}}
 			})
 			client, end := net.Pipe() // without a buffer: written bytes were read
 			srv := &http.Server{Handler: s, WriteTimeout: timeout, ReadHeaderTimeout: time.Minute}
@@ -212,12 +213,12 @@ func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
 func TestOperatorsReadTheServersOwnEgressVerdict(t *testing.T) {
 	serve(t).do("GET", "/v1/egress?url=http://10.1.2.3/", "").problem(501, "unsupported", "")
 	s := serve(t, func(c *api.Config) {
-		c.Egress = func(_ context.Context, url string) wire.Egress {
+		c.Engine = servertest.Engine{OnEgress: func(_ context.Context, url string) wire.Egress {
 			if url == "nonsense" {
 				return wire.Egress{URL: url, Problem: "must begin with http:// or https://"}
 			}
 			return wire.Egress{URL: url, Host: "10.1.2.3", Open: true, Addresses: []wire.EgressAddress{{Address: "10.1.2.3", Open: true}}}
-		}
+		}}
 	})
 	operator, tenant := s.token("*", settings.ScopeRead), s.token("default", settings.ScopeAdmin)
 	var got wire.Egress
@@ -260,7 +261,7 @@ func TestEveryReplyIsObserved(t *testing.T) {
 			}
 			seen = append(seen, fmt.Sprint(method, " ", route, " ", status))
 		}
-		c.Backup = func(context.Context, io.Writer) error { panic("ouch") }
+		c.Engine = servertest.Engine{OnBackup: func(context.Context, io.Writer) error { panic("ouch") }}
 	})
 	for _, c := range []struct{ method, target, body, want string }{
 		{"POST", "/v1/tasks", hour, "POST /v1/tasks 201"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -100,7 +101,7 @@ func (s *Server) limits() string {
 		{"instants of a backfill, of a preview", strconv.Itoa(maxBackfill)},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
 		{"a wait", maxWait.String()},
-		{"requests that wait at once", strconv.Itoa(maxPolls) + ", of one namespace half of them"},
+		{"requests of a namespace that wait at once", strconv.Itoa(admission.MaxPolls)},
 		{"a request that changes a setting", bytesText(settingLimit)},
 		{"the tokens of a namespace, including revoked ones", strconv.Itoa(settings.MaxTokens)},
 		{"a token's label", strconv.Itoa(settings.MaxLabel) + " bytes"},

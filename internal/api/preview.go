@@ -79,7 +79,7 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	}
 	p.anchor()
 	var reply wire.RulePreview
-	err := inTurn(r.Context(), func() (err error) {
+	err := s.gate.Turn(r.Context(), func() (err error) {
 		reply, err = p.compute()
 		return err
 	})

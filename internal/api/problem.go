@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -40,6 +41,7 @@ var sentinels = []struct {
 	{task.ErrSettingsLost, "settings_lost"},
 	{task.ErrUnavailable, "unavailable"},
 	{task.ErrClosed, "unavailable"},
+	{admission.ErrBusy, "too_many_at_once"},
 }
 
 // remedies has the end of a detail in words of the API. The errors themselves
@@ -48,6 +50,7 @@ var remedies = map[error]string{
 	settings.ErrFirstToken: `: send {"namespace": "*", "scope": "admin"}`,
 	settings.ErrLastToken: ": create another one first, or send force=true; after that, only a user of the data directory can create a new one, " +
 		"while the server is stopped",
+	admission.ErrBusy: ": retry later",
 	store.ErrLastNode: ": start or undrain another node first, or send force=true",
 }
 
@@ -218,15 +221,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // they are cheap.
 func (s *Server) delayRefusal(ctx context.Context, w http.ResponseWriter, code string) {
 	out, ok := w.(*response)
-	if !ok || s.delayed.Load() >= maxDelayed || code != "too_many_at_once" && s.rates.freeRefusal(out.namespace, time.Now()) {
+	if !ok || s.delayed.Load() >= maxDelayed || code != "too_many_at_once" && s.gate.FreeRefusal(out.namespace, time.Now()) {
 		return
 	}
 	s.delayed.Add(1)
 	defer s.delayed.Add(-1)
-	if out.running {
-		out.pause()
-		defer out.resume()
-	}
+	out.Leave()
 	timer := time.NewTimer(refusalDelay)
 	defer timer.Stop()
 	select {

@@ -103,7 +103,7 @@ var problemTypes = []struct {
 	{"rate_exceeded", 429, "The namespace exceeds a rate. `field` names the rate, and `limit` has its value.", "Wait as long as `Retry-After` says."},
 	{"namespace_suspended", 403, "The operator has suspended the namespace. It can only be read.", "Ask the operator to resume it."},
 	{"kind_not_allowed", 403, "The namespace does not allow tasks with a kind.", "Send the task to the program that runs its kind, or ask the operator to set `kinds` on the namespace."},
-	{"too_many_at_once", 429, "Too many requests, lists or unread replies of the namespace are running.", "Wait as long as `Retry-After` says."},
+	{"too_many_at_once", 429, "Too many requests of the namespace are running, or their replies are not read.", "Wait as long as `Retry-After` says."},
 
 	// The server.
 	{"unsupported", 501, "This server's store or configuration does not support the route.", "See `detail`."},

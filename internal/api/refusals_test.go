@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -104,10 +105,10 @@ func TestAStrangerDoesNotFillTheAuditLog(t *testing.T) {
 
 func TestABackupIsInTheAuditLog(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
-		c.Backup = func(_ context.Context, w io.Writer) error {
+		c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 			_, err := w.Write([]byte("all there is"))
 			return err
-		}
+		}}
 	})
 	var root wire.Token
 	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`).want(201, &root)

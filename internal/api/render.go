@@ -76,7 +76,9 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	shown.WaitsFor = s.cfg.WaitsFor(t)
+	if s.cfg.Engine != nil {
+		shown.WaitsFor = s.cfg.Engine.WaitsFor(t)
+	}
 	if holdOf(r.settings, s.now(), t) != settings.NotHeld {
 		shown.State = held
 	}

@@ -41,26 +41,15 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 		w.Header().Set("Connection", "close") // do not read the rest
 		return requestTooLarge(limit)
 	}
-	most := limit
-	if r.ContentLength >= 0 {
-		most = int(r.ContentLength)
-	}
-	// Allocate the announced size only up to freeLoad, which is not counted.
-	// Beyond it, the buffer grows as bytes arrive.
-	buf.Grow(min(most, freeLoad) + bytes.MinRead)
+	// Beyond this size, the buffer grows as bytes arrive.
+	const first = 8 << 10
+	buf.Grow(min(max(int(r.ContentLength), 0), first) + bytes.MinRead)
 	// If bytes are left unread, net/http closes the connection slowly, so that a
 	// reset does not discard the reply. It does so only if the writer here and
 	// r.Body are its own types.
-	r.out.pause() // once for the whole body, as waiting for a place may take long
-	body := &counted{http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)), &s.loads, r, freeLoad}
-	err := receive(buf, body, most)
-	r.out.resume()
+	_, err := buf.ReadFrom(http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)))
 	var over *http.MaxBytesError
-	var refusal *task.FieldError
 	switch {
-	case errors.As(err, &refusal):
-		closing(w, r.Request)
-		return refusal
 	case errors.As(err, &over):
 		return requestTooLarge(limit)
 	case err != nil:
@@ -102,9 +91,7 @@ func noBody(r *request) error {
 	if r.Body == nil || r.ContentLength == 0 {
 		return nil
 	}
-	r.out.pause()
 	b, err := io.ReadAll(io.LimitReader(r.Body, 64))
-	r.out.resume()
 	if err != nil {
 		return refuse("unreadable_body", "", "the body ended before its announced length: repeat the request")
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -27,6 +28,7 @@ type route struct {
 	scope      settings.Scope
 	operator   bool // belongs to the whole server: the token must be an operator's
 	public     bool // needs no token, and has no namespace
+	large      bool // weighs as much as a list
 	costly     bool // refused to pages of other sites, although it changes nothing
 	extra      bool // not on every server: 501
 	diagnostic bool // for monitoring and diagnosis: served while the store is closed
@@ -71,7 +73,6 @@ type request struct {
 	ctx   context.Context // nil until the first call of Context
 	scope settings.Scope  // of its route
 	query url.Values
-	load  int    // bytes of its body that are counted in Server.loads
 	made  bool   // the store made a change, or confirmed an earlier one
 	lower string // the durability that its changes reached, if that is lower than the store's
 	out   *response
@@ -202,24 +203,24 @@ func filterRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, tag: "tasks",
-			id: "listTasks", summary: "List tasks",
+			large: true, id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
 			query:   append(slices.Clone(filterParams), orderParam, limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, tag: "tasks",
-			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
+			large: true, id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
 			query: query, replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, tag: "tasks",
-			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
+			large: true, id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
 			query: query, replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/move", serve: (*Server).moveMany, scope: settings.ScopeWrite, tag: "tasks",
-			id: "moveTasks", summary: "Change the due times of the tasks that match",
+			large: true, id: "moveTasks", summary: "Change the due times of the tasks that match",
 			about: about + "Without state: scheduled tasks. Running and finished tasks are skipped. " +
 				"With by, a repeat moves tasks again that still match: bound the filter with due_before or due_after.",
 			query: query, body: wire.MoveInput{}, replies: bulk,
@@ -240,7 +241,7 @@ func publicRoutes() []route {
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",
-			id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
+			large: true, id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
 		},
 	}
 }
@@ -285,11 +286,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 			return err
 		}
 	}
+	out := w.(*response)
 	caller, err := s.authenticate(w, r, rt)
 	if err != nil {
+		if busy := out.enter(r, strangers, admission.Small); busy != nil {
+			return busy
+		}
 		return err
 	}
-	out := w.(*response)
 	if !rt.public {
 		out.sender = sender{caller.namespace, caller.tokenID()}
 		if s.cfg.Authenticated != nil {
@@ -300,14 +304,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
-	if !rt.public {
-		if err := out.account(caller.account(rt), rt.reads()); err != nil {
-			return err
-		}
+	switch {
+	case !rt.public:
+		err = out.enter(r, caller.account(rt), weigh(rt, r))
+	case rt.large: // the probes of balancers are not counted
+		err = out.enter(r, strangers, weigh(rt, r))
+	}
+	if err != nil {
+		return err
 	}
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
-	defer func() { s.loads.give(asked.namespace, asked.load) }()
-	if out.reads && !rt.operator {
+	if rt.reads() && !rt.operator {
 		if err := s.checkRate(w, asked, settings.ReadRate); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func scheduleRecordRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: settings.ScopeRead, tag: "schedules",
-			id: "listSchedules", summary: "List schedules", about: "In the order of their names.",
+			large: true, id: "listSchedules", summary: "List schedules", about: "In the order of their names.",
 			query: []param{labelParam, limitParam, cursorParam, includeParam}, replies: []reply{{status: 200, about: "A page of schedules.", body: wire.ScheduleList{}}},
 		},
 		{

@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
@@ -28,6 +30,38 @@ type Store interface {
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error)
+}
+
+// Engine is the node behind the API, apart from its store.
+type Engine interface {
+	// Live returns the activity in all namespaces.
+	Live() wire.Live
+	// History returns the figures of a namespace, in the steps that begin at a
+	// time or later. The empty namespace means all of them.
+	History(namespace string, from task.Millis) wire.History
+	// RecentAttempts returns recent attempts, the latest first. If detailed is
+	// set, their errors can contain addresses of the internal network.
+	RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList
+	// Near returns the number of timers on the timing wheel, and the time until
+	// which waiting tasks are read into memory.
+	Near() (timers int, until task.Millis)
+	// WaitsFor returns why a task does not start, or nil if it need not start
+	// yet. It must return quickly.
+	WaitsFor(*task.Task) *wire.WaitsFor
+	// Handles reports whether this process has handlers for a namespace. If it
+	// has none, the namespace needs the setting Kinds for tasks with a kind.
+	Handles(namespace string) bool
+
+	// Backup returns the function that writes a backup of the store, or nil if
+	// the store has none. Several calls may run at once.
+	Backup() func(context.Context, io.Writer) error
+	// Examine returns the function that examines the disk or the servers of the
+	// store, or nil if it has neither.
+	Examine() func(context.Context) []wire.Finding
+	// Egress returns the function that reports whether tasks may call a URL, or
+	// nil if nothing here knows that. The function returns an empty Host if no
+	// task may have the URL. It may wait for a resolver.
+	Egress() func(ctx context.Context, url string) wire.Egress
 }
 
 // Config has the operator's settings of the API and its connections to other
@@ -85,40 +119,13 @@ type Config struct {
 	// Trace returns the span of a request as a W3C traceparent, or "". Tasks keep
 	// it. Default: the traceparent header.
 	Trace func(context.Context) string
-	// Backup writes a backup of the store. Several calls may run at once. Default:
-	// the route replies 501.
-	Backup func(context.Context, io.Writer) error
-	// Examine examines the disk or the servers of the store. Default: the route replies 501.
-	Examine func(context.Context) []wire.Finding
-	// WaitsFor returns why a task does not start, or nil if it need not start yet.
-	// It must return quickly. Default: nil for all tasks.
-	WaitsFor func(*task.Task) *wire.WaitsFor
-	// Handles reports whether a program with this server has handlers for a
-	// namespace. Default: a namespace needs the setting Kinds for tasks with a kind.
-	Handles func(namespace string) bool
+	// Engine is the node behind the API. Default: none. Then routes that need it
+	// reply 501, no reply shows why a task waits, and no process has handlers.
+	Engine Engine
 	// Metrics serves /metrics. Default: the route replies 501.
 	Metrics http.Handler
 	// Page serves the web page below /ui/. Default: there is no page.
 	Page http.Handler
-	// Live returns the activity of the server in all namespaces. Default: the
-	// route replies 501.
-	Live func() wire.Live
-	// History returns the figures of a namespace, in the steps that begin at a time
-	// or later. The empty
-	// namespace means all of them. Default: the route replies 501.
-	History func(namespace string, from task.Millis) wire.History
-	// Attempts returns recent attempts, the latest first. If detailed is set, their
-	// errors can contain addresses of the internal network. Default: the route
-	// replies 501.
-	Attempts func(f activity.Filter, detailed bool) wire.AttemptList
-	// Near returns the number of timers on the timing wheel of this server, and the
-	// time until which waiting tasks are read into memory. Default: replies have
-	// neither.
-	Near func() (timers int, until task.Millis)
-	// Egress reports whether tasks may call a URL. It returns an empty Host if no
-	// task may have the URL. It may wait for a resolver. Default: the route
-	// replies 501.
-	Egress func(ctx context.Context, url string) wire.Egress
 }
 
 func (c Config) withDefaults() Config {
@@ -135,12 +142,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Trusted == nil {
 		c.Trusted = c.Now
-	}
-	if c.WaitsFor == nil {
-		c.WaitsFor = func(*task.Task) *wire.WaitsFor { return nil }
-	}
-	if c.Handles == nil {
-		c.Handles = func(string) bool { return false }
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -164,17 +165,10 @@ type Server struct {
 	logins     logins
 	refusals   refusals
 	uses       uses
-	rates      rates
-	loads      shares       // memory for bodies
-	replies    shares       // memory for unread replies
-	polls      shares       // waiting long polls
-	underWay   shares       // requests under way
-	turns      turns        // for lists, searches and large bodies
-	countTurns turns        // for counts of the due index of a shared store
+	gate       *admission.Gate
 	delayed    atomic.Int32 // refused requests with a delayed reply
-	samples    samples
-	dueSamples dueSamples
-	places     chan struct{} // has an element for each handler that runs
+	samples    sampled[struct{}, *liveSample]
+	dueSamples sampled[dueQuery, []byte]
 	waiting    waiters
 	buffers    sync.Pool // *bytes.Buffer, for requests and replies
 	stop       chan struct{}
@@ -186,17 +180,17 @@ type Server struct {
 // headers and of whole requests (ReadHeaderTimeout, ReadTimeout). Routes that
 // take longer extend their own deadlines.
 func New(cfg Config, st Store) *Server {
-	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
-	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
+	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
+	turns := max(1, runtime.GOMAXPROCS(0)/2)
 	if nodes, ok := st.(store.Cluster); ok {
-		s.nodes = boundCluster{nodes}
+		s.nodes, turns = nodes, max(2, runtime.GOMAXPROCS(0)) // a turn mostly waits for another machine
 	}
-	s.store = &boundStore{Store: st}
+	s.gate = admission.New(turns)
+	s.store = &boundStore{Store: st, gate: s.gate}
 	if s.cfg.LogChanges {
 		s.store.changes = s.cfg.Log // each change has a line
 	}
 	s.cfg.Log = sparselog.New(s.cfg.Log)
-	s.turns, s.countTurns = newTurns(s.nodes != nil), newTurns(true)
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
@@ -224,15 +218,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, out := time.Now(), s.newResponse(w, r)
 	w = out
 	defer func() {
-		out.finish()
+		out.Leave()
 		s.logRequest(r, out, began)
 		if s.cfg.Observe != nil {
 			s.observe(r, out.status, began)
 		}
 	}()
-	if r.Context().Err() != nil { // the client cancelled the request while it waited for a place
-		return
-	}
 	defer func() {
 		switch v := recover(); v {
 		case nil:
@@ -264,7 +255,7 @@ func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 // still set the status.
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
-	defer func() { s.release(buf) }()
+	defer s.release(buf)
 	if err := wire.Encode(buf, v); err != nil {
 		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "cannot encode reply", slog.Any("error", err))
 		p := problemOf(err)
@@ -272,17 +263,6 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 		return
 	}
 	buf.WriteByte('\n')
-	if out, ok := w.(*response); ok {
-		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
-			s.release(buf)
-			buf = s.buffer() // do not keep the large one while the client reads
-			w.Header().Del("ETag")
-			w.Header().Set("Retry-After", "1")
-			p := problemOf(err)
-			s.write(ctx, w, wire.ProblemType, p.Status, p)
-			return
-		}
-	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
 	_, _ = w.Write(buf.Bytes()) // no reply is possible if the client is gone

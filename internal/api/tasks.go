@@ -104,7 +104,7 @@ func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, no
 // handlers for the namespace.
 func (s *Server) checkKind(r *request, spec *task.Spec) error {
 	n := r.quotas()
-	if spec.Request.Kind == "" || n == nil || n.Kinds || s.cfg.Handles(r.namespace) {
+	if spec.Request.Kind == "" || n == nil || n.Kinds || s.cfg.Engine != nil && s.cfg.Engine.Handles(r.namespace) {
 		return nil
 	}
 	return refuse("kind_not_allowed", "work.kind", fmt.Sprintf("the namespace %q does not allow tasks with a kind: an operator can set kinds on it, if a program runs its tasks", r.namespace))

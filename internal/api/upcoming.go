@@ -22,7 +22,7 @@ var (
 func upcomingRoutes() []route {
 	return []route{{
 		method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, tag: "tasks",
-		id: "listUpcoming", summary: "Show what is due next",
+		large: true, id: "listUpcoming", summary: "Show what is due next",
 		about: "The next tasks and the next instants of schedules, in the order of due times. An operator that names no namespace sees all. " +
 			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000. " +
 			"With from, at most 1000 schedules are included whose next instant is before it.",
@@ -49,15 +49,8 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	if more || reply.More && len(items) == most {
 		reply.Until = showTime(items[len(items)-1].due)
 	}
-	size := 0
 	for i, item := range items {
 		reply.Items[i] = item.show(r.settings, now)
-		size += recordSize + len(reply.Items[i].URL)
-	}
-	if o := responseOf(r.Context()); o != nil {
-		if err := o.hold(size); err != nil {
-			return err
-		}
 	}
 	return s.reply(w, r, http.StatusOK, reply)
 }

@@ -21,11 +21,14 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	allow(w, r.Request, wait)
 	t, err := s.store.Get(r.Context(), key)
 	if err == nil && wait > 0 && !settled(t) {
-		if !s.polls.take(r.namespace, 1) {
+		leave, ok := s.gate.Poll(r.namespace)
+		if !ok {
 			return refuse("unavailable", "wait", "too many requests wait for tasks: retry later, or without wait")
 		}
-		defer s.polls.give(r.namespace, 1)
-		t, err = s.await(r, key, wait)
+		defer leave()
+		if t, err = s.await(r, key, wait); err == nil {
+			err = r.out.Return(r.Context())
+		}
 	}
 	if err != nil {
 		return err
@@ -54,10 +57,6 @@ func writeTimeout(r *http.Request) time.Duration {
 	return 0
 }
 
-// maxPolls bounds the long polls that wait at once. Each costs about 45 KB with
-// its connection, and reads its task once a second.
-const maxPolls = 10_000
-
 // The intervals at which a waiting poll reads its task. Notify usually wakes it
 // earlier, but only reading is reliable.
 const (
@@ -67,9 +66,10 @@ const (
 
 // await returns the task when it is finished or dead. It returns the present
 // task after wait, or when the server stops. It returns an error if the
-// caller's token is revoked.
+// caller's token is revoked. The request has no units meanwhile.
 func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
 	ctx := r.Context()
+	r.out.Leave()
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	look := time.NewTimer(latest)
@@ -94,8 +94,6 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			look.Reset(pause)
 			pause = min(2*pause, latest)
 		}
-		_ = r.out.hold(0) // the task is read again
-		r.out.pause()
 		select {
 		case <-changed:
 		case <-look.C:
@@ -108,7 +106,6 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			return nil, ctx.Err()
 		}
 		leave()
-		r.out.resume()
 	}
 }
 

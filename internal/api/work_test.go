@@ -6,10 +6,14 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
+
+// withHandlers lets all namespaces have tasks with kinds.
+func withHandlers(c *api.Config) { c.Engine = servertest.Engine{} }
 
 // closeOrder is a task of a kind that is overdue.
 const closeOrder = `{"name": "a", "at": "2020-01-01T00:00:00Z", "work": {"kind": "close-order", "args": {"order":  42}}}`
@@ -24,7 +28,7 @@ func TestArgumentsAreKeptByteForByte(t *testing.T) {
 		`, "args": null`:     ``,
 		``:                   ``,
 	} {
-		s := serve(t)
+		s := serve(t, withHandlers)
 		input := `"work": {"kind": "close-order"` + given + `}`
 		created := s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", `+input+`}`).task(201)
 		if created.BodySize != len(want) || created.Work.Args != nil || created.Work.Kind != "close-order" || !created.HTTP.IsZero() {
@@ -47,7 +51,7 @@ func TestArgumentsAreKeptByteForByte(t *testing.T) {
 }
 
 func TestAPatchChangesArgumentsAndRefusesRequests(t *testing.T) {
-	s := serve(t)
+	s := serve(t, withHandlers)
 	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
 	s.do("PUT", "/v1/tasks/b", `{"delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
 	if got := s.do("PATCH", "/v1/tasks/a", `{"work": {"args": [ 1 ]}}`).task(200); got.BodySize != 5 || string(s.record("a").Request.Body) != "[ 1 ]" {
@@ -73,7 +77,7 @@ func TestAPatchChangesArgumentsAndRefusesRequests(t *testing.T) {
 }
 
 func TestTheTemplateOfAScheduleHasEitherHTTPOrWork(t *testing.T) {
-	s := serve(t)
+	s := serve(t, withHandlers)
 	for _, c := range []struct{ task, code, field string }{
 		{`{}`, "required", "task.http"},
 		{`{"http": {"url": "http://example.com/"}, "work": {"kind": "k"}}`, "conflict", "task.http"},
@@ -85,7 +89,7 @@ func TestTheTemplateOfAScheduleHasEitherHTTPOrWork(t *testing.T) {
 }
 
 func TestATokenOfScopeReadSeesTheKindAndNoHiddenArguments(t *testing.T) {
-	s := serve(t)
+	s := serve(t, withHandlers)
 	s.do("PUT", "/v1/namespaces/default", `{"hide_payloads": true}`).want(201, nil)
 	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
 	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {"work": {"kind": "close-order", "args": {"order":  42}}}}`).want(201, nil)
@@ -98,7 +102,7 @@ func TestATokenOfScopeReadSeesTheKindAndNoHiddenArguments(t *testing.T) {
 }
 
 func TestTasksOfASchedulePassTheArgumentsOn(t *testing.T) {
-	s := serve(t)
+	s := serve(t, withHandlers)
 	s.do("PUT", "/v1/schedules/s", `{"every": "1s", "start": "2020-01-01T00:00:00Z", "task": {"work": {"kind": "close-order", "args": "x"}}}`).want(201, nil)
 	made := s.do("POST", "/v1/schedules/s/trigger", "").task(201)
 	s.do("POST", "/v1/schedules/s/backfill", `{"from": "2020-01-01T00:00:00Z", "until": "2020-01-01T00:00:01Z"}`).want(200, nil)
@@ -110,7 +114,7 @@ func TestTasksOfASchedulePassTheArgumentsOn(t *testing.T) {
 }
 
 func TestUpcomingShowsTheKindInPlaceOfTheURL(t *testing.T) {
-	s := serve(t)
+	s := serve(t, withHandlers)
 	s.do("POST", "/v1/tasks", closeOrder).want(201, nil)
 	s.do("PUT", "/v1/schedules/s", `{"every": "1m", "max_runs": 1, "task": {"work": {"kind": "report"}}}`).want(201, nil)
 	var kinds []string
@@ -123,7 +127,7 @@ func TestUpcomingShowsTheKindInPlaceOfTheURL(t *testing.T) {
 }
 
 func TestArgumentsCountAgainstTheLimitOfBodies(t *testing.T) {
-	s := serve(t, func(c *api.Config) { c.BodyLimit = small })
+	s := serve(t, withHandlers, func(c *api.Config) { c.BodyLimit = small })
 	for size, status := range map[int]int{small: 201, small + 1: 413} {
 		args := `"` + strings.Repeat("x", size-2) + `"`
 		r := s.do("POST", "/v1/tasks", fmt.Sprintf(`{"delay": "1h", "work": {"kind": "k", "args": %s}}`, args))
@@ -136,7 +140,7 @@ func TestArgumentsCountAgainstTheLimitOfBodies(t *testing.T) {
 // Otherwise a program on the same Redis would run its handlers for a tenant's
 // tasks.
 func TestAKindIsRefusedInANamespaceThatDoesNotAllowKinds(t *testing.T) {
-	s := serve(t, func(cfg *api.Config) { cfg.Handles = nil })
+	s := serve(t)
 	const work = `"work": {"kind": "close-order"}`
 	calls := [][3]string{
 		{"POST", "/v1/tasks", closeOrder},

@@ -125,6 +125,7 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 	}
 }
 
+// The namespace is not in the files any more, but a new queue in it is.
 func TestPruneKeepsTheNamespaceOfANewObject(t *testing.T) {
 	s := newSession(t)
 	s.applied(exit.OK, "kind: namespace\nname: acme\n")
@@ -144,6 +145,8 @@ func TestPruneOfAllNamespacesIsForOperators(t *testing.T) {
 	}
 }
 
+// On a terminal each deletion needs an answer, and the question names the
+// server.
 func TestDeletionsAreConfirmedOnATerminal(t *testing.T) {
 	s := newSession(t)
 	s.applied(exit.OK, mailQueue+"---\nkind: queue\nname: old\n")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -43,9 +44,7 @@ func (s *session) command(args ...string) (stdout, stderr string, code int) {
 func (s *session) applied(code int, content string, more ...string) (stdout, stderr string) {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "settings.yaml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, os.WriteFile(file, []byte(content), 0o600))
 	out, errs, got := s.run("", append([]string{"apply", "-f", file}, more...)...)
 	if got != code {
 		s.t.Fatalf("apply %v ended with %d, want %d:\n%s%s", more, got, code, out, errs)
@@ -58,9 +57,7 @@ func (s *session) applied(code int, content string, more ...string) (stdout, std
 func checkRoundTrip(t *testing.T, foliot command) {
 	t.Helper()
 	golden, err := os.ReadFile(settingsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if out, errs, code := foliot("apply", "-f", settingsFile); code != exit.OK {
 		t.Fatalf("apply ended with %d: %s%s", code, out, errs)
 	}
@@ -69,9 +66,7 @@ func checkRoundTrip(t *testing.T, foliot command) {
 		t.Fatalf("export ended with %d: %s%s", code, out, errs)
 	}
 	exported, err := os.ReadFile(export)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if d := cmp.Diff(string(golden), string(exported)); d != "" {
 		t.Errorf("the export differs from %s (-want +got):\n%s", settingsFile, d)
 	}
@@ -97,9 +92,7 @@ func TestAnExportOfSettingsChangesNothing(t *testing.T) {
 // A field of the API that the file cannot hold would be lost by an export.
 func TestTheExampleOfSettingsHasEveryField(t *testing.T) {
 	golden, err := os.ReadFile(settingsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	elsewhere := map[string]string{
 		"managed_by": "set by --owner", "anchor": "for import only", "runs": "for import only", "body_base64": "in TestABodyOfAnyKindSurvivesAnExport",
 	}
@@ -187,9 +180,6 @@ func TestAChangedDefaultOfAQueueReachesItsSchedules(t *testing.T) {
 	}
 }
 
-// The namespace is not in the files any more, but a new queue in it is.
-// On a terminal each deletion needs an answer, and the question names the
-// server.
 // The namespace is suspended on the server and in the file.
 func TestASuspendedNamespaceGetsSchedules(t *testing.T) {
 	s := newSession(t)
@@ -272,9 +262,7 @@ func TestAChangeDuringApplyIsNotOverwritten(t *testing.T) {
 				t.Errorf("raced %v, stderr %q", raced, errs)
 			}
 			resp, err := http.Get(srv.URL + c.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			defer resp.Body.Close()
 			if body, _ := io.ReadAll(resp.Body); !strings.Contains(string(body), "7") {
 				t.Errorf("the change of the other client is lost: %s", body)
@@ -342,9 +330,7 @@ func TestApplyPrintsObjectsAsJSONWithoutSecrets(t *testing.T) {
 func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 	s, dir := newSession(t), t.TempDir()
 	for name, content := range map[string]string{"b.yml": mailQueue, "a.yaml": "# nothing\n---\n---\nkind: queue\nname: a\n", "notes.txt": "kind: queue\nname: no\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	if out, errs, code := s.run("", "apply", "-f", dir); code != exit.OK || out != "+ queue a\n+ queue mail\n" {
 		t.Errorf("%d %s%s", code, out, errs)
@@ -364,9 +350,7 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 		t.Errorf("%d %s", code, errs)
 	}
 	below := filepath.Join(dir, "team", "a")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "c.yaml")), os.MkdirAll(below, 0o700), os.Rename(filepath.Join(dir, "b.yml"), filepath.Join(below, "b.yml"))); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(os.Remove(filepath.Join(dir, "c.yaml")), os.MkdirAll(below, 0o700), os.Rename(filepath.Join(dir, "b.yml"), filepath.Join(below, "b.yml"))))
 	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "b.yml is in a subdirectory, which is not read: pass "+below) {
 		t.Errorf("%d %s", code, errs)
 	}
@@ -374,12 +358,8 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 		t.Errorf("%d %s", code, errs)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "team")
-	if err := os.Rename(filepath.Join(dir, "team"), elsewhere); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, filepath.Join(dir, "team")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Rename(filepath.Join(dir, "team"), elsewhere))
+	fatal.If(t, os.Symlink(elsewhere, filepath.Join(dir, "team")))
 	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "is in a subdirectory") {
 		t.Errorf("behind a link: %d %s", code, errs)
 	}
@@ -388,9 +368,7 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 // A user begins with the example of the page.
 func TestTheExampleOfThePageAboutApplyWorks(t *testing.T) {
 	page, err := os.ReadFile("../../docs/apply.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
 	if example == nil {
 		t.Fatal("the page has no example")
@@ -439,9 +417,7 @@ func TestApplyCreatesANamespaceWithQueuesBehindALoadBalancer(t *testing.T) {
 	var nodes []*httputil.ReverseProxy
 	for range 2 {
 		node, err := neturl.Parse(redisNode(t, url).url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		nodes = append(nodes, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(node)
 			if r.Out.Body != nil { // otherwise the proxy cuts off a reply that begins early: golang/go#40747

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
@@ -62,12 +63,8 @@ func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b.tar")
 	p.must("backup", file)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, whole[:len(whole)*2/3], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, os.WriteFile(file, whole[:len(whole)*2/3], 0o600))
 	dir := filepath.Join(t.TempDir(), "new")
 	out, stderr, code := (&session{t: t}).runBare("restore", file, "--data", dir)
 	if code != exit.Failure || !strings.Contains(stderr, "damaged or incomplete") {
@@ -76,9 +73,7 @@ func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("restore left %s: %v", dir, err)
 	}
-	if err := os.WriteFile(file, []byte("foliot_token\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("foliot_token\n"), 0o600))
 	if _, stderr, code = (&session{t: t}).runBare("restore", file, "--data", dir); code != exit.Failure || !strings.Contains(stderr, "is not a backup of Foliot") || strings.Count(stderr, "restore") != 1 {
 		t.Errorf("a file that is no backup: %d: %s", code, stderr)
 	}
@@ -98,9 +93,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 			t.Errorf("%q, %v, other files %v", got, err, entries)
 		}
 	}
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("old"), 0o600))
 	if _, stderr, code := s.run("", "backup", file); code != exit.Usage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
 		t.Errorf("%d: %s", code, stderr)
 	}
@@ -144,9 +137,7 @@ func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	t.Setenv("FOLIOT_TOKEN", token)
 	p.must("token", "ls")
 	var made struct{ ID, Token string }
-	if err := json.Unmarshal([]byte(p.must("token", "create", "--scope", "write", "-o", "json")), &made); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal([]byte(p.must("token", "create", "--scope", "write", "-o", "json")), &made))
 	t.Setenv("FOLIOT_TOKEN", made.Token)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "mine")
 	if _, stderr, code := p.foliot("token", "ls"); code != exit.Failure {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -31,9 +32,7 @@ func (p *process) tokens() map[string]string {
 	ids := map[string]string{}
 	for line := range strings.Lines(p.must("token", "ls", "-o", "json")) {
 		var one struct{ ID, Label string }
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			p.t.Fatal(err)
-		}
+		fatal.If(p.t, json.Unmarshal([]byte(line), &one))
 		ids[one.Label] = one.ID
 	}
 	return ids
@@ -155,9 +154,7 @@ func TestAFileWithoutATokenIsRefused(t *testing.T) {
 		}
 	}
 	servertest.WriteFile(t, file, []byte("x"))
-	if err := os.Chmod(file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(file, 0o644))
 	if _, errs, code := newSession(t).runBare("serve", "--listen", "127.0.0.1:0", "--data", dir, "--bootstrap-token-file", file); code != exit.Usage || !strings.Contains(errs, "chmod 6") {
 		t.Errorf("a file that all can read: code %d, %s", code, errs)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -27,9 +28,7 @@ import (
 
 func TestASilentServerIsNamedAndExits5(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	server := "http://" + l.Addr().String()
 	l.Close() // now no process listens there
 	s := newSession(t)
@@ -86,9 +85,7 @@ func TestAWrongSchemeIsReportedWithTheRightOne(t *testing.T) {
 	cert, key := filepath.Join(data, "crt"), filepath.Join(data, "key")
 	certPEM, keyPEM := ca.Leaf(time.Time{})
 	for file, text := range map[string][]byte{cert: certPEM, key: keyPEM} {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(file, text, 0o600))
 	}
 	for _, p := range []*process{
 		serveHere(t, "--listen", anyPort, "--store", "memory:"),
@@ -157,9 +154,7 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 	defer srv.Close()
 	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
 	file := filepath.Join(s.dir, "token")
-	if err := os.WriteFile(file, []byte("foliot_secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("foliot_secret\n"), 0o600))
 	for _, line := range []string{"--token foliot_secret ls", "ls --token-file $DIR/token --namespace acme"} {
 		stdout, stderr, code := s.run("", s.words(line)...)
 		if code != exit.Failure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
@@ -198,9 +193,7 @@ func TestCACertTrustsAPrivateAuthority(t *testing.T) {
 		t.Errorf("without the authority ls ended with %d and printed %q", code, stderr)
 	}
 	file := filepath.Join(s.dir, "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
 	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exit.OK {
 		t.Errorf("with it ls ended with %d and printed %q", code, stderr)
 	}

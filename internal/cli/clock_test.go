@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/server"
@@ -144,8 +145,8 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	var ahead atomic.Int64
-	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), BodyLimit: 256 << 10, Concurrency: 1}
-	cfg.Keep.KeepFinished = time.Hour
+	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), Dispatch: dispatch.Config{Slots: 1, Grace: -1, BreakerFailures: -1}}
+	cfg.Store.Keep.KeepFinished = time.Hour
 	n, err := server.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

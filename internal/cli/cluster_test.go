@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -75,7 +76,7 @@ func newShared(t *testing.T, behind ...string) *session {
 		{Name: "c", Version: "1.2.2", StartedAt: began, BeatAt: began.Add(time.Second)},
 	}, behind: behind}
 	live := func() wire.Live { return wire.Live{At: wire.FormatTime(time.Now())} }
-	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler), Live: live}, store))
+	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler), Engine: servertest.Engine{OnLive: live}}, store))
 	t.Cleanup(func() {
 		srv.Close()
 		if err := store.Close(); err != nil {

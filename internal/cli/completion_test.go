@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/cli/completion"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -100,9 +101,7 @@ func asFoliot(t *testing.T, shell string) string {
 		t.Skip("there is no " + shell)
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir, "foliot")); err != nil {
 		t.Skip(err)
@@ -119,9 +118,7 @@ func shellWords(t *testing.T, shell, script string, args ...string) []string {
 	dir := t.TempDir()
 	servertest.WriteFile(t, filepath.Join(dir, "cert.pem"), nil)
 	servertest.WriteFile(t, filepath.Join(dir, "two words.pem"), nil)
-	if err := os.Mkdir(filepath.Join(dir, "certs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Mkdir(filepath.Join(dir, "certs"), 0o700))
 	cmd := exec.CommandContext(t.Context(), shell, append(args, script)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -21,17 +22,13 @@ const configDocs = "../../docs/configuration.md"
 // command line, so that they are always correct.
 func TestTheDocsHaveEverySetting(t *testing.T) {
 	before, err := os.ReadFile(configDocs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	root := theModel().Node
 	serve := commandOfName(root, "serve")
 	after := between(t, before, "settings", settingsTable(withoutHelp(serve.Flags)))
 	after = between(t, after, "client", settingsTable(withVariable(root.Flags)))
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(configDocs, after, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(configDocs, after, 0o600))
 		return
 	}
 	if diff := cmp.Diff(string(before), string(after)); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -18,13 +19,9 @@ func TestConfigRefusesTheFilesAndHostsThatServeRefuses(t *testing.T) {
 	servertest.WriteFile(t, in("text"), []byte("not a token and not PEM"))
 	files := servertest.NewAuthority(t).Files(servertest.InAYear())
 	servertest.WriteFile(t, in("open"), []byte("foliot_x"))
-	if err := os.Chmod(in("open"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(in("open"), 0o644))
 	empty := in("empty")
-	if err := os.Mkdir(empty, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Mkdir(empty, 0o755))
 	for _, c := range []struct{ args, flag string }{
 		{"--tls-cert " + in("missing") + " --tls-key " + files.Key, "--tls-cert"},
 		{"--tls-cert " + files.Cert + " --tls-key " + in("missing"), "--tls-key"},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -20,9 +21,7 @@ import (
 func configure(t *testing.T, text string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "foliot.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path, []byte(text), 0o600))
 	stdout, stderr, code = newSession(t).runBare(append([]string{"config", "--config", path}, args...)...)
 	hide := strings.NewReplacer(path, "foliot.yaml")
 	return hide.Replace(stdout), hide.Replace(stderr), code
@@ -61,9 +60,7 @@ func TestAFlagOverridesItsVariableTheFileAndTheDefault(t *testing.T) {
 
 func TestAVariableNamesTheFileToo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "foliot.yaml")
-	if err := os.WriteFile(path, []byte("grace: 4s\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path, []byte("grace: 4s\n"), 0o600))
 	t.Setenv("FOLIOT_CONFIG", path)
 	out, _, _ := newSession(t).runBare("config")
 	if got := keyLine(out, "grace"); got != "grace: 4s  # file "+path+":1" {
@@ -200,12 +197,8 @@ func TestTheExampleHasTheDefaults(t *testing.T) {
 		t.Fatal(errs)
 	}
 	var defaults, given map[string]setting
-	if err := json.Unmarshal([]byte(want), &defaults); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(got), &given); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal([]byte(want), &defaults))
+	fatal.If(t, json.Unmarshal([]byte(got), &given))
 	for key, d := range defaults {
 		if diff := cmp.Diff(d.Value, given[key].Value); diff != "" {
 			t.Errorf("%s: %s", key, diff)

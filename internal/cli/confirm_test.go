@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // terminal runs a command line on a terminal at which the user types answer. It
@@ -21,16 +22,12 @@ func (s *session) terminal(answer io.Reader, line string) (printed, asked string
 	defer release()
 	flags := p.line
 	parsed, err := p.Parse(append(strings.Fields(line), "--server", s.server))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	con := console.New(answer, &out, &errs, false)
 	con.CanAsk = true
 	parsed.Bind(&flags.Flags)
 	parsed.BindTo(s.t.Context(), (*context.Context)(nil))
-	if err := parsed.BindToProvider(flags.Client); err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, parsed.BindToProvider(flags.Client))
 	err = parsed.Run(con)
 	flags.Close()
 	return out.String(), errs.String(), err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -50,9 +51,7 @@ func TestTheDemoRefusesItsFlagsBeforeItWrites(t *testing.T) {
 
 func TestTheDemoRefusesARedisWhoseKeysItMayNotRemove(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "users.acl")
-	if err := os.WriteFile(rules, []byte("user default on nopass ~* &* +@all\nuser scan on >p ~* &* +@all -scan\nuser unlink on >p ~* &* +@all -unlink\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(rules, []byte("user default on nopass ~* &* +@all\nuser scan on >p ~* &* +@all -scan\nuser unlink on >p ~* &* +@all -unlink\n"), 0o600))
 	r := redistest.New(t, "--aclfile", rules)
 	for _, right := range []string{"scan", "unlink"} {
 		out, _ := foliotCommand(t, "demo", "--store", "redis://"+right+":p@"+r.Addr).CombinedOutput() // the text shows the failure
@@ -70,12 +69,8 @@ func TestAClosedTerminalEndsTheDemoAndItsServer(t *testing.T) {
 	p := &process{t: t, cmd: foliotCommand(t, "demo")}
 	p.cmd.Env = append(p.cmd.Env, "TMPDIR="+dir)
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	p.stderr = bufio.NewReader(stderr)
 	p.await("web page: ")

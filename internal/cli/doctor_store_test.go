@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
@@ -95,9 +96,7 @@ func closes(t *testing.T, p *process) {
 	t.Helper()
 	redistest.Until(t, "the server is closed", func() bool {
 		resp, err := http.Get(p.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
 		return strings.Contains(string(text), "store_replaced")
@@ -131,9 +130,7 @@ func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 	get := func(path string) (int, string) {
 		t.Helper()
 		resp, err := http.Get(p.url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(text)

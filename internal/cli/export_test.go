@@ -13,9 +13,12 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // moveTest has two servers, and a file that the first exports and the second
@@ -35,7 +38,7 @@ func newMoveTest(t *testing.T) *moveTest {
 
 func (m *moveTest) serve() (*session, *memstore.Store) {
 	store := memstore.New(memstore.Config{})
-	server := httptest.NewServer(api.New(api.Config{Handles: func(string) bool { return true }, Log: slog.New(slog.DiscardHandler)}, store))
+	server := httptest.NewServer(api.New(api.Config{Engine: servertest.Engine{}, Log: slog.New(slog.DiscardHandler)}, store))
 	m.Cleanup(func() {
 		server.Close()
 		store.Close()
@@ -47,17 +50,13 @@ func (m *moveTest) serve() (*session, *memstore.Store) {
 func (m *moveTest) post(method, path, media, body string, headers ...string) {
 	m.Helper()
 	r, err := http.NewRequestWithContext(m.Context(), method, m.from.server+path, strings.NewReader(body))
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	r.Header.Set("Content-Type", media)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	defer resp.Body.Close()
 	if reply, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
 		m.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, reply)
@@ -84,8 +83,6 @@ func (m *moveTest) load(s *memstore.Store, key task.Key) *task.Task {
 	}
 	return t
 }
-
-func keyOf(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
 // sentAs returns the body and the content type that a receiver gets.
 func sentAs(t *task.Task) string {
@@ -120,7 +117,7 @@ func TestExportAndImportKeepEveryByteOfABody(t *testing.T) {
 	m.post("PUT", "/v1/schedules/nightly", "application/json", `{"every": "1h", "task": {"http": {"url": "http://example.com/", "body": `+scheduled+`}}}`)
 	m.move()
 	for name, body := range bodies {
-		want, got := sentAs(m.load(m.source, keyOf(name))), sentAs(m.load(m.target, keyOf(name)))
+		want, got := sentAs(m.load(m.source, tasktest.Key(name))), sentAs(m.load(m.target, tasktest.Key(name)))
 		if got != want || name != "string" && !strings.HasSuffix(got, "\n"+body) {
 			t.Errorf("%s: the receiver got %q, and gets %q", name, want, got)
 		}
@@ -139,7 +136,7 @@ func TestExportAndImportKeepTheArgumentsOfAKind(t *testing.T) {
 	m.post("PUT", "/v1/schedules/nightly", "application/json", `{"every": "1h", "task": {"work": {"kind": "report", "args": { "full": true }}}}`)
 	m.move()
 	for key, want := range map[task.Key]string{
-		keyOf("spaced"): `{ "a": 1.50e1 }`, keyOf("text"): `"text"`, keyOf("lines"): `[1,2]`, task.ScheduleKey(task.DefaultNamespace, "nightly"): `{ "full": true }`,
+		tasktest.Key("spaced"): `{ "a": 1.50e1 }`, tasktest.Key("text"): `"text"`, tasktest.Key("lines"): `[1,2]`, task.ScheduleKey(task.DefaultNamespace, "nightly"): `{ "full": true }`,
 	} {
 		before, after := m.load(m.source, key).Request, m.load(m.target, key).Request
 		if after.Kind != before.Kind || after.URL != "" || string(after.Body) != want {
@@ -154,8 +151,8 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "a", "delay": "0s", "expire_after": "3h", "retry": {"min_backoff": "1h"}, "http": {"url": "http://example.com/"}}`, "Traceparent", span)
 	m.post("POST", "/v1/tasks", "application/json", `{"name": "dead", "delay": "0s", "expire_after": "1ms", "http": {"url": "http://example.com/"}}`)
 	for name, verdict := range map[string]task.Verdict{"a": task.Failure, "dead": task.Refusal} {
-		made := m.load(m.source, keyOf(name))
-		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 1000}}))
+		made := m.load(m.source, tasktest.Key(name))
+		replies, err := m.source.Transit(t.Context(), made.Due, store.Claims([]task.Claim{tasktest.Claim(made, "token", made.Due+1000)}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
@@ -165,7 +162,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 		}
 	}
 	m.move()
-	before, after := m.load(m.source, keyOf("a")), m.load(m.target, keyOf("a"))
+	before, after := m.load(m.source, tasktest.Key("a")), m.load(m.target, tasktest.Key("a"))
 	if before.Due <= before.OriginalDue {
 		t.Fatal("it waits for no retry")
 	}
@@ -176,7 +173,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 	m.move("--state", "dead")
 	// It starts again, as after a retry, so it does not expire before its first
 	// attempt.
-	if after := m.load(m.target, keyOf("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
+	if after := m.load(m.target, tasktest.Key("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
 		t.Errorf("the dead one: %+v", after)
 	}
 }

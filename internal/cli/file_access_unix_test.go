@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 )
@@ -21,9 +22,7 @@ import (
 // can be readable for other users.
 func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(dir, 0o755))
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	if out, errs, code := p.foliot("secret", "create"); code != exit.OK {
 		t.Fatalf("%q%q", out, errs)
@@ -51,29 +50,17 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode fs.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(path, []byte(text), 0o600))
+		fatal.If(t, os.Chmod(path, mode))
 		return path
 	}
 	data := filepath.Join(dir, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Mkdir(data, 0o700))
 	file("data/FOLIOT", "", 0o600)
-	if err := os.Chmod(data, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(file("open.yaml", "log-level: error\n", 0o666), filepath.Join(dir, "link.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(data, 0o750))
+	fatal.If(t, os.Symlink(file("open.yaml", "log-level: error\n", 0o666), filepath.Join(dir, "link.yaml")))
 	tls := servertest.NewAuthority(t).Files(time.Now().Add(time.Hour))
-	if err := os.Chmod(tls.Key, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(tls.Key, 0o644))
 	_, token := settings.MintToken()
 	for _, c := range []struct{ args, path, mode, remedy string }{
 		{"serve --listen 127.0.0.1:0 --data " + data, data, "0750", "chmod 700 "},
@@ -105,12 +92,8 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 // The usual remedy would lock other users out of their own directory.
 func TestNoErrorAdvisesToCloseADirectoryOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "passwd"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(filepath.Join(dir, "passwd"), nil, 0o600))
+	fatal.If(t, os.Chmod(dir, 0o755))
 	_, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "token", "create", "--data", dir)
 	if code == exit.OK || strings.Contains(errs, "chmod") || !strings.Contains(errs, "not a foliot data directory") {
 		t.Errorf("%d %s", code, errs)
@@ -132,9 +115,7 @@ func TestNoCommandWritesAsRootIntoADirectoryOfAnotherUser(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, dir := range []string{empty, store} {
-		if err := os.Chown(dir, other, other); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.Chown(dir, other, other))
 	}
 	for _, c := range []struct{ args, dir string }{
 		{"token create --data " + store, store},

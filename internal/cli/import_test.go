@@ -20,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/transfer"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
@@ -40,9 +41,7 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 		t.Fatalf("export ended with %d: %s", code, errs)
 	}
 	first, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if out, errs, code := to.run("", "import", file); code != exit.OK || !strings.HasPrefix(out, "created 2503,") {
 		t.Fatalf("the second import ended with %d: %s%s", code, out, errs)
 	}
@@ -85,18 +84,14 @@ func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {
 
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tasks.ndjson")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("old"), 0o600))
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
 	if _, _, code := s.run("", "export", file); code != exit.Unreachable {
 		t.Errorf("export ended with %d", code)
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if old, err := os.ReadFile(file); err != nil || string(old) != "old" || len(entries) != 1 {
 		t.Errorf("the directory holds %v, the file %q, %v", entries, old, err)
 	}
@@ -173,9 +168,7 @@ func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 func (s *session) api(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New(s.server, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	return c
 }

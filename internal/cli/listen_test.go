@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
@@ -67,9 +68,7 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 	url := urlPattern.FindString(l.line(t, l.stderr))
 	due := time.Now().Add(-1500 * time.Microsecond)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/hook?x=1", strings.NewReader("two\nlines \x1b[2J"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	req.Header.Set("Foliot-Task", "order-1")
 	req.Header.Set("Foliot-Attempt", "3")
 	req.Header.Set("Foliot-Due-At", wire.FormatTime(due))
@@ -89,9 +88,7 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 		t.Errorf("listen printed %q", got)
 	}
 	plain, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	go send(plain)
 	if got := l.line(t, l.stdout); !strings.HasSuffix(got, "  GET  /") {
 		t.Errorf("listen printed %q for a request of somebody else", got)
@@ -124,9 +121,7 @@ func TestListenPrintsObjects(t *testing.T) {
 		}
 	}()
 	var got printedCallback
-	if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &got))
 	if got.Method != "POST" || got.Path != "/hook" || got.Body != "secret" || got.LateMS != nil {
 		t.Errorf("listen printed %+v", got)
 	}
@@ -154,9 +149,7 @@ func TestAPortInUseIsReported(t *testing.T) {
 func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	now := time.Now()
 	req.Header.Set(webhook.HeaderID, "0198c0de")
 	req.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
@@ -178,9 +171,7 @@ func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...
 func TestListenVerifiesSignatures(t *testing.T) {
 	older, newer, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 24), bytes.Repeat([]byte{3}, 32)
 	file := filepath.Join(t.TempDir(), "secrets")
-	if err := os.WriteFile(file, []byte(webhook.FormatSecret(older)+"\r\n\n  "+webhook.FormatSecret(newer)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte(webhook.FormatSecret(older)+"\r\n\n  "+webhook.FormatSecret(newer)), 0o600))
 	t.Setenv("FOLIOT_VERIFY_SECRET", webhook.FormatSecret(older)+","+webhook.FormatSecret(newer))
 	for _, args := range [][]string{
 		{"--verify", webhook.FormatSecret(older), "--verify", webhook.FormatSecret(newer)},
@@ -210,9 +201,7 @@ func TestListenVerifiesSignatures(t *testing.T) {
 			answer := make(chan int, 1)
 			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()
 			var got printedCallback
-			if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &got))
 			if status := <-answer; status != c.status {
 				t.Errorf("%v, %s: answered %d", args, c.name, status)
 			}
@@ -252,9 +241,7 @@ func TestListenReportsAnInvalidSecretWithoutShowingIt(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	bad := filepath.Join(t.TempDir(), "bad")
 	for name, text := range map[string]string{empty: "\n", bad: "hunter2"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for arg, want := range map[string]string{
 		"hunter2":       "whsec_ followed by 24 to 64 bytes",

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestTheManualPageIsValidRoff(t *testing.T) {
@@ -16,9 +17,7 @@ func TestTheManualPageIsValidRoff(t *testing.T) {
 		t.Fatal(errs)
 	}
 	page, err := manPage(quietParser(new(cli)), "1.2.3", "November 27, 2026") // a test binary has no date
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	checked := false
 	for _, check := range [][]string{{"groff", "-man", "-ww", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
 		if _, err := exec.LookPath(check[0]); err != nil {
@@ -40,9 +39,7 @@ func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
 	parser := quietParser(new(cli))
 	root, global := parser.Model.Node, parser.Model.Flags
 	page, err := manPage(parser, "dev", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	page = strings.ReplaceAll(page, `\-`, "-")
 	each(global, func(f *kong.Flag) {
 		if strings.Count(page, "  --"+f.Name)+strings.Count(page, ", --"+f.Name) < 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 )
 
@@ -82,15 +83,11 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	ask := func(method, path, header, value, body string) string {
 		t.Helper()
 		r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set(header, value)
 		reply, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer reply.Body.Close()
 		text, _ := io.ReadAll(reply.Body)
 		return string(text)
@@ -108,9 +105,7 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	ask("POST", "/v1/secrets", "Authorization", bearer, `{"secret": "`+signingSecret+`"}`)
 	secret := ask("POST", "/v1/secrets", "Authorization", bearer, `{}`)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	fmt.Fprintf(conn, "GET /%s HTTP/9.9\r\nAuthorization: %s\r\n\r\n", token, bearer)
 	_, _ = io.ReadAll(conn)
 	conn.Close()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -52,9 +53,7 @@ func serveHere(t *testing.T, args ...string) *process {
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r, w
 }
@@ -70,17 +69,11 @@ func serveProcess(t *testing.T, args ...string) *process {
 func (p *process) start() {
 	p.t.Helper()
 	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	p.stderr = bufio.NewReader(stderr)
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, p.cmd.Start())
 	p.t.Cleanup(p.kill)
 	p.readURL(stdout)
 }
@@ -99,9 +92,7 @@ func (p *process) readURL(stdout io.Reader) {
 func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), asBinary+"=1", "GOGC=")
 	return cmd
@@ -188,9 +179,7 @@ func (p *process) must(args ...string) string {
 // task returns a task from the server.
 func (p *process) task(name string) (t wire.Task) {
 	p.t.Helper()
-	if err := json.Unmarshal([]byte(p.must("get", name, "-o", "json")), &t); err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, json.Unmarshal([]byte(p.must("get", name, "-o", "json")), &t))
 	return t
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var (
@@ -23,9 +24,7 @@ var (
 // In the second round, the tasks of the first round are finished.
 func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	s := newSession(t)
 	for round := range 2 {
 		found := 0
@@ -48,9 +47,7 @@ func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 // The README does not put foliot on the PATH, so it must call bin/foliot.
 func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	bare := regexp.MustCompile(`(?m)^(?:.*[$;|] ?)?foliot [a-z]+.*$`)
 	for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
 		if line := bare.FindString(block[2]); line != "" && (block[1] == "" || block[1] == "sh") {
@@ -64,14 +61,10 @@ func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
 func TestThePagesMakeAnOperatorsTokenInADataDirectory(t *testing.T) {
 	command, found := regexp.MustCompile("token create --data [^`\n]*"), 0
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, line := range command.FindAllString(string(text), -1) {
 			if found++; !strings.Contains(line, "--for operator --scope admin") {
 				t.Errorf("%s: foliot %s", page, line)
@@ -103,16 +96,12 @@ func (s *session) demo(round int, line string) {
 		}
 	}
 	req, err := http.NewRequestWithContext(s.t.Context(), method, strings.Replace(url, "http://127.0.0.1:8750", s.server, 1), strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		s.t.Errorf("round %d: %s: the reply is %s", round, line, resp.Status)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -47,13 +48,9 @@ func shell(t *testing.T, tools ...string) func(script string, env ...string) (ou
 		}
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "foliot"), []byte("#!/bin/sh\nexec '"+self+"' \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(filepath.Join(dir, "foliot"), []byte("#!/bin/sh\nexec '"+self+"' \"$@\"\n"), 0o700))
 	return func(script string, env ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", script)
 		cmd.Dir, cmd.WaitDelay = dir, time.Second
@@ -67,9 +64,7 @@ func shell(t *testing.T, tools ...string) func(script string, env ...string) (ou
 func typed(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, section, found := strings.Cut(string(text), heading)
 	if !found {
 		t.Fatalf("%s has no %q", page, heading)
@@ -91,9 +86,7 @@ func typed(t *testing.T, page, heading string) string {
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

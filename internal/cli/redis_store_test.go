@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
@@ -123,9 +124,7 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	if _, errs, code := p.foliot("ls"); code == exit.OK || time.Since(began) > servertest.Patience {
 		t.Errorf("after %v it listed tasks while there was no Redis: %s", time.Since(began), errs)
 	}
-	if err := r.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart())
 	if name := hook.Next(t); name != "a" {
 		t.Errorf("%q arrived", name)
 	}
@@ -253,9 +252,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.Cert, "--tls-key-file", f.Key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
@@ -294,9 +291,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 func aclRule(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/redis.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for line := range strings.Lines(string(text)) {
 		if at := strings.Index(line, "ACL SETUSER foliot "); at >= 0 {
 			return strings.Trim(strings.TrimSpace(line[at:]), "'`")
@@ -317,14 +312,10 @@ func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
 	third := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	first.must("export", file)
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, p := range []*process{second, third} {
 		p.must("import", file)
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.Remove(file))
 		p.must("export", file)
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != string(want) || len(got) == 0 {
@@ -340,9 +331,7 @@ func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {
 		t.Errorf("backup ended with %d: %s", code, errs)
 	}
 	reply, err := http.Get(p.url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	metrics, _ := io.ReadAll(reply.Body)
 	for _, name := range []string{"foliot_sync_", "foliot_disk_", "foliot_store_bytes"} {

@@ -113,7 +113,7 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 		con.Linef("web page at %s/ui/", url)
 	}
 	con.Linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())
-	if !s.Node.LoopbackOpen() {
+	if !s.LoopbackOpen() {
 		return // the task of listen --try would be refused
 	}
 	server := ""

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -103,9 +104,7 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 	p := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
 	out := p.must("add", hook.URL+"/hello", "--in", "10ms", "--name", "a", "--wait", "-o", "json")
 	var done wire.Task
-	if err := json.Unmarshal([]byte(out), &done); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal([]byte(out), &done))
 	if done.State != "delivered" || len(done.Attempts) != 1 || done.Attempts[0].LateMS < 0 {
 		t.Errorf("add --wait printed %s", out)
 	}
@@ -238,9 +237,7 @@ func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 
 func TestAServerOnATakenPortIsRefused(t *testing.T) {
 	l, err := net.Listen("tcp", anyPort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer l.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	if out := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(out, "--listen") || !strings.Contains(out, "in use") {
@@ -261,12 +258,8 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, os.Mkdir(dir, 0o700))
+			fatal.If(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600))
 			if out := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(out, c.says) || !strings.Contains(out, dir) {
 				t.Errorf("it printed %q", out)
 			}

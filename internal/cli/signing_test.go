@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -30,26 +31,20 @@ func startServer(t *testing.T) (b *background, url string) {
 func post(t *testing.T, url, token, body string, to any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer resp.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	reply, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode/100 != 2 {
 		t.Fatalf("POST %s: %d %s, %v", url, resp.StatusCode, reply, err)
 	}
-	if err := json.Unmarshal(reply, to); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(reply, to))
 }
 
 // The test rotates a secret. At each step, each receiver with a valid secret
@@ -62,9 +57,7 @@ func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 		l.line(t, l.stderr)
 		l.line(t, l.stderr)
 		var c printedCallback
-		if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &c); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &c))
 		l.stop()
 		<-l.code
 		return c.Verified != nil && *c.Verified
@@ -137,21 +130,15 @@ func TestTasksMayNotCallLoopbackAfterTheFirstToken(t *testing.T) {
 		var made, done wire.Task
 		post(t, url+"/v1/tasks", token, asked, &made)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/tasks/"+made.Name+"?wait=10s", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer resp.Body.Close()
 		defer http.DefaultClient.CloseIdleConnections()
-		if err := json.NewDecoder(resp.Body).Decode(&done); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.NewDecoder(resp.Body).Decode(&done))
 		return done
 	}
 	if done := ends(""); done.State != "delivered" {

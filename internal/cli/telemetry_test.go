@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -42,14 +43,10 @@ func scraped(t *testing.T, text, series string) float64 {
 func (p *process) fetch(path string) (status int, body string) {
 	p.t.Helper()
 	reply, err := http.Get(p.url + path)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	return reply.StatusCode, string(text)
 }
 
@@ -122,9 +119,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	s.Name, s.ID, s.Request.URL = "poison", "id", "http://receiver.example/"
 	for life := range task.MaxReclaims { // each server ends during the attempt
 		p, err := pebblestore.Open(dir, pebblestore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		now := task.FloorMillis(time.Now())
 		if life == 0 {
 			if _, err := p.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: s}})); err != nil {
@@ -132,9 +127,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 			}
 		}
 		poison, err := p.Get(t.Context(), s.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		replies, err := p.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}}))
 		if err = errors.Join(err, replies[0].Err, p.Close()); err != nil {
 			t.Fatal(err)
@@ -201,15 +194,11 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 func create(t *testing.T, server, target, traceparent string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server+"/v1/tasks", strings.NewReader(`{"delay":"0s","http":{"url":"`+target+`"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Traceparent", traceparent)
 	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply.Body.Close()
 	if reply.StatusCode != http.StatusCreated {
 		t.Fatalf("the create was answered %d", reply.StatusCode)

@@ -14,9 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/medium"
-	"github.com/foliot/foliot/internal/medium/memory"
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // A transcript is a file in testdata with the commands and output of a session:
@@ -38,15 +39,11 @@ func TestTranscripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			session := newSession(t)
 			got := session.replay(string(want))
 			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, os.WriteFile(file, []byte(got), 0o600))
 				return
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
@@ -67,12 +64,10 @@ type session struct {
 func newSession(t *testing.T) *session {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	n, err := node.Open(t.Context(), memory.Medium{}, medium.Config{Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Connect(node.Config{})
-	srv := httptest.NewServer(api.New(api.Config{Log: log, WaitsFor: n.WaitsFor, Handles: func(string) bool { return true }}, n.Store))
+	n, err := engine.Open(t.Context(), memory.Medium{}, engine.StoreConfig{Logger: log})
+	fatal.If(t, err)
+	n.Connect(dispatch.Config{Handlers: 1}, nil, nil)
+	srv := httptest.NewServer(api.New(api.Config{Log: log, Engine: n}, n.Store))
 	t.Cleanup(func() {
 		srv.Close()
 		if err := n.Close(); err != nil {

@@ -43,18 +43,6 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-func BenchmarkPrev(b *testing.B) {
-	for _, row := range benched {
-		b.Run(row.name, func(b *testing.B) {
-			r, at := benchRule(b, row.text, row.zone, row.at)
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Prev(at)
-			}
-		})
-	}
-}
-
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // everyZone loads the zones of the database that the package is linked with.
@@ -19,17 +21,13 @@ func everyZone(t testing.TB) []*time.Location {
 func mustZone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	zone, err := LoadZone(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return zone
 }
 
 func mustParse(t testing.TB, text string) *Expr {
 	t.Helper()
 	e, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return e
 }

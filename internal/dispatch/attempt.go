@@ -30,7 +30,8 @@ type attempt struct {
 
 	refused     error // why the claim was not granted; nil means that it was granted
 	unexpected  bool  // it was refused with an error that no healthy task can get
-	unavailable bool  // its shard of the store is unavailable: the claim may have been granted all the same
+	unavailable bool  // its shard of the store is unavailable
+	unclear     bool  // its claim was not granted, and may have taken a lease all the same
 	permitLost  bool  // it was granted, but the lease of its permits, or of its token, had ended
 	task        *task.Task
 	outcome     task.Outcome
@@ -57,9 +58,14 @@ type attempt struct {
 }
 
 // claimed applies the reply to a claim. start is when the claim was sent, by
-// the monotonic clock, and now is the same moment by the wall clock.
-func (a *attempt) claimed(r store.Reply, start time.Duration, now task.Millis) {
+// the monotonic clock, and now is the same moment by the wall clock. If an
+// earlier call with the claim failed, and the task runs now, that call may have
+// taken the lease: the task was replaced between the two calls, so an attempt
+// of the old task must not begin.
+func (a *attempt) claimed(r store.Reply, start time.Duration, now task.Millis, repeated bool) {
 	a.refused, a.task, a.unavailable = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
+	var state *task.StateError
+	a.unclear = a.unavailable || repeated && errors.As(r.Err, &state) && state.Code == task.CodeRunning
 	if r.Err == nil {
 		a.extended(start, r.Task.Lease.Until.Sub(now))
 	}
@@ -142,13 +148,13 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	switch o.Verdict {
 	case task.Deferral:
 		if !o.Exact { // a handler moves only its own task
-			d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.retryAfter()) })
+			d.update(func(task.Millis) { d.planner.Slow(&a.Pick, a.retryAfter()) })
 		}
 	case task.Unsent:
 		if d.holds(a) {
 			break // the settings stopped the attempt, not the receiver
 		}
-		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
+		d.update(func(task.Millis) { d.planner.Rest(&a.Pick, unsentPause) })
 	}
 	d.outcomes <- a
 }

@@ -50,9 +50,15 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			}
 			pace.begin(d.monotonic(), len(batch) >= claimBatch.now(d))
 			d.claim(stopping, calls, batch)
-			if away := unanswered(batch); len(away) > 0 {
+			var unclear []*attempt
+			for _, a := range batch {
+				if a.unclear {
+					unclear = append(unclear, a)
+				}
+			}
+			if len(unclear) > 0 {
 				d.storeAway()
-				retries.Go(func() { d.unclaim(stopping, away) })
+				retries.Go(func() { d.unclaim(stopping, unclear) })
 			}
 			d.launch(stopping, attempts, batch)
 		}
@@ -63,7 +69,6 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 func (d *Dispatcher) take() []*attempt {
 	var picks []planner.Pick
 	d.update(func(now task.Millis) {
-		d.several.Store(d.planner.Several())
 		picks = d.planner.Take(now, claimBatch.now(d))
 		d.backlog.note(d.monotonic(), now, picks, d.config.Gather)
 	})
@@ -94,10 +99,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			return err
 		}
 		for i, r := range replies {
-			batch[i].claimed(r, start, now)
-		}
-		if repeated {
-			d.releaseClaims(stopping, calls, batch)
+			batch[i].claimed(r, start, now, repeated)
 		}
 		return nil
 	})
@@ -114,25 +116,15 @@ func (d *Dispatcher) storeAway() {
 	d.update(func(task.Millis) { d.planner.StoreAway() })
 }
 
-// unanswered returns the attempts in shards that are unavailable, if the store
-// replied for the other shards.
-func unanswered(batch []*attempt) (away []*attempt) {
-	for _, a := range batch {
-		if a.unavailable {
-			away = append(away, a)
-		}
-	}
-	return away
-}
-
-// unclaim ends the leases that unanswered claims may have taken. Otherwise the
-// leases would end later and count as reclaims. After LeaseFor it stops,
-// since the leases have then ended.
-func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
+// unclaim ends the leases that unclear claims may have taken. Otherwise the
+// leases would end later and count as reclaims. A lease of another claim is not
+// changed, because its token differs. After LeaseFor unclaim stops, since the
+// leases have then ended.
+func (d *Dispatcher) unclaim(stopping context.Context, unclear []*attempt) {
 	until := d.monotonic() + d.config.LeaseFor
-	for wait := firstWait; len(away) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
-		settlements := make([]task.Settlement, len(away))
-		for i, a := range away {
+	for wait := firstWait; len(unclear) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
+		settlements := make([]task.Settlement, len(unclear))
+		for i, a := range unclear {
 			settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
 		}
 		replies, err := d.queue.Transit(stopping, d.now(), store.Settlements(settlements))
@@ -142,36 +134,8 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 			}
 			continue
 		}
-		var open []*attempt
-		for i, r := range replies {
-			if errors.Is(r.Err, task.ErrUnavailable) {
-				open = append(open, away[i])
-			}
-		}
-		away = open
+		_, _, unclear = splitAnswered(unclear, replies)
 	}
-}
-
-// releaseClaims ends leases that an earlier, unanswered call may have taken. It
-// handles the attempts for which the repeated call reported a running task: the
-// task was replaced between the two calls, so an attempt of the old task must
-// not begin. A lease of another claim is not changed, because its token
-// differs.
-func (d *Dispatcher) releaseClaims(stopping, calls context.Context, batch []*attempt) {
-	var settlements []task.Settlement
-	for _, a := range batch {
-		var state *task.StateError
-		if errors.As(a.refused, &state) && state.Code == task.CodeRunning {
-			settlements = append(settlements, task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}})
-		}
-	}
-	if len(settlements) == 0 {
-		return
-	}
-	_ = d.retry(stopping, calls, "give back claimed tasks", func(bool) error {
-		_, err := d.queue.Transit(calls, d.now(), store.Settlements(settlements))
-		return err
-	})
 }
 
 // launch starts the attempts of the claimed tasks, and releases the slots of
@@ -189,12 +153,12 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 			d.arm(attempts, a)
 		}
 	}
-	d.update(func(now task.Millis) {
+	d.update(func(task.Millis) {
 		for _, a := range batch {
 			d.planner.Answered(a.Key)
 			if a.refused != nil {
 				a.unexpected = !d.count.countRefusal(a.refused) && !a.unavailable && stopping.Err() == nil
-				d.planner.Release(&a.Pick, now, planner.Nothing, nil)
+				d.planner.Release(&a.Pick, planner.Nothing, nil)
 				continue
 			}
 			a.permitLost = !d.planner.Covered(&a.Pick)

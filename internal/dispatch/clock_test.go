@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,4 +167,132 @@ func TestAStepBackOfTheClockHoldsTasksThatAreNotDueYet(t *testing.T) {
 			t.Errorf("claimed before it was due: %+v", s)
 		}
 	})
+}
+
+// trusted returns the trusted time of the clock. It starts with its first call,
+// in the bubble.
+func (s *shifted) trusted() func() time.Time {
+	return func() time.Time {
+		s.once.Do(func() { s.follower = trustedclock.New(s.now, nil) })
+		return s.follower.Now()
+	}
+}
+
+// blip sets the clock ahead for 1.5 s.
+func (s *shifted) blip(b *bed, by time.Duration) {
+	b.t.Helper()
+	s.set(by)
+	b.pass(1500 * time.Millisecond)
+	s.set(0)
+	b.pass(time.Minute)
+}
+
+func TestAShortStepAheadOfTheClockEndsNothing(t *testing.T) {
+	var clock shifted
+	down := true
+	fail := func(ctx context.Context, d task.Delivery) task.Outcome {
+		if down {
+			return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+		}
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{Now: clock.now, Trusted: clock.trusted(), BreakerFailures: -1, SweepEvery: time.Second, ReapEvery: time.Second}, nil, fail, func(b *bed) {
+		b.create("retries", 0)
+		b.create("never-tried", time.Minute, func(s *task.Spec) { s.ExpireAfter = time.Hour })
+		done := spec(t, "done", time.Hour)
+		b.apply(task.Create{Spec: done, Idempotency: &task.Idempotency{Key: "key", Fingerprint: "print"}}, task.Cancel{Key: key("done")})
+		b.pass(2 * time.Second)
+		down = false
+		for _, by := range []time.Duration{2 * time.Minute, 2 * time.Hour, 365 * 24 * time.Hour} {
+			clock.blip(b, by)
+			if r := b.get("retries"); r.State != task.Scheduled && r.State != task.Delivered {
+				t.Errorf("by %v: the task that is tried again is %v (%s)", by, r.State, r.Reason)
+			}
+			if r := b.get("never-tried"); r.State != task.Scheduled && r.State != task.Delivered {
+				t.Errorf("by %v: the task that was never tried is %v (%s)", by, r.State, r.Reason)
+			}
+			b.wantState("done", task.Cancelled)
+		}
+	})
+}
+
+func TestAClockThatStaysAheadIsTrustedAfterAWhile(t *testing.T) {
+	var clock shifted
+	inBubble(t, Config{Now: clock.now, Trusted: clock.trusted(), SweepEvery: time.Second}, nil, accept, func(b *bed) {
+		b.create("done", time.Hour)
+		b.apply(task.Cancel{Key: key("done")})
+		b.pass(2 * time.Second)
+		clock.set(365 * 24 * time.Hour)
+		b.pass(trustedclock.Lasts - time.Second)
+		b.wantState("done", task.Cancelled)
+		b.pass(3 * time.Second)
+		if _, err := b.store.Get(t.Context(), key("done")); err == nil {
+			t.Error("it was never removed")
+		}
+	})
+}
+
+// The store's clock steps while an attempt is under way. Its lease is not taken
+// back, and no second attempt begins, whether the attempt ends or continues.
+func TestALeaseSurvivesAStepOfTheClock(t *testing.T) {
+	for _, by := range []time.Duration{20 * time.Second, time.Hour, 24 * time.Hour} {
+		var clock shifted
+		l := &long{takes: 10 * time.Minute}
+		inBubble(t, Config{Now: clock.now, Trusted: clock.trusted(), ReapEvery: 500 * time.Millisecond}, nil, l.receive, func(b *bed) {
+			b.create("t", 0, func(s *task.Spec) { s.Timeout = 20 * time.Minute })
+			b.pass(time.Second)
+			clock.set(by)
+			b.pass(11 * time.Minute)
+			b.wantCalls(1)
+			b.wantState("t", task.Delivered)
+		})
+	}
+}
+
+func TestTheMonotonicClockAdvancesDuringSleepAndNeverGoesBack(t *testing.T) {
+	s := &monotonicClock{}
+	for i, reading := range []struct{ monotonic, wall, want time.Duration }{
+		{1 * time.Second, 1 * time.Second, 1 * time.Second},
+		{2 * time.Second, 2*time.Second + 900*time.Millisecond, 2 * time.Second}, // corrected
+		{3 * time.Second, time.Hour + 3*time.Second + 900*time.Millisecond, time.Hour + 3*time.Second},
+		{4 * time.Second, 4 * time.Second, time.Hour + 4*time.Second}, // set back
+		{5 * time.Second, 5 * time.Second, time.Hour + 5*time.Second},
+		{6 * time.Second, time.Minute + 6*time.Second, time.Hour + time.Minute + 6*time.Second},
+	} {
+		if got := s.readLocked(reading.monotonic, reading.wall); got != reading.want {
+			t.Errorf("reading %d: %v, want %v", i, got, reading.want)
+		}
+	}
+}
+
+// A laptop is closed, or a machine paused, between an attempt's claim and its
+// request.
+func TestAnAttemptIsNotSentAfterTheMachineSleptPastItsLease(t *testing.T) {
+	var b *bed
+	var live error
+	r := func(ctx context.Context, d task.Delivery) task.Outcome {
+		if d.Number == 1 && live == nil {
+			b.clock.mu.Lock()
+			b.clock.gap -= time.Hour // the wall clock went an hour further than the monotonic one
+			b.clock.mu.Unlock()
+			live = d.Live()
+			return task.Outcome{Verdict: task.Unsent, Error: "the lease ended"}
+		}
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{}, nil, r, func(bed *bed) {
+		b = bed
+		b.create("t", 0)
+		time.Sleep(time.Minute)
+	})
+	if !errors.Is(live, ErrLeaseLost) {
+		t.Errorf("it may be sent: %v", live)
+	}
+}
+
+func BenchmarkMonotonicClock(b *testing.B) {
+	s := newMonotonicClock()
+	for b.Loop() {
+		s.now()
+	}
 }

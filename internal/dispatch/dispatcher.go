@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -71,7 +72,7 @@ type Dispatcher struct {
 	starting chan *attempt                     // to a goroutine that has ended its attempt and waits for the next one
 	waiting  atomic.Int32                      // such goroutines
 	backlog  backlog                           // the claimer writes it, the settler reads it too
-	several  atomic.Bool                       // several namespaces have known tasks; the claimer writes it, the settler reads it
+	several  atomic.Bool                       // several namespaces are known; update writes it under mu, the claimer and the settler read it
 	settings atomic.Pointer[settings.Settings] // in force; Configure writes it, attempts read it without a lock
 
 	// mu guards all fields below. It is taken before a wheel's locks, and is
@@ -102,8 +103,8 @@ func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher 
 		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
-			Shared: c.Permits != nil, Kinds: c.Kinds, KindsOf: c.KindsOf, Handlers: c.Handlers,
-		}, c.Slots),
+			Shared: c.Permits != nil, Kinds: c.Kinds, KindsOf: c.KindsOf, Slots: c.Slots, Handlers: c.Handlers,
+		}),
 		held: map[*attempt]struct{}{},
 	}
 	d.Configure(c.Settings)
@@ -150,60 +151,45 @@ func (d *Dispatcher) Configure(s *settings.Settings) {
 // that have work after it.
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
-	d.planner.Tick(d.monotonic())
+	monotonic := d.monotonic()
+	d.planner.Tick(monotonic)
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
-	d.planner.Work(task.FloorMillis(clock))
-	if d.planner.MustInterrupt() {
-		d.interruptQuarantinedLocked()
-	}
-	d.armLocked(clock)
-	signals, changes := d.planner.Signals(), d.planner.BreakerChanges()
-	d.mu.Unlock()
-	d.logBreakers(changes)
-	if signals.Survey {
-		signal(d.surveys)
-	}
-	if signals.Claim {
-		signal(d.wake)
-	}
-	if signals.Fire {
-		signal(d.fires)
-	}
-	if signals.Refill {
-		signal(d.refills)
-	}
-	if signals.Permits {
-		signal(d.asks)
-	}
-}
-
-// interruptQuarantinedLocked ends the attempt in quarantine. Its cost is
-// O(attempts under way).
-func (d *Dispatcher) interruptQuarantinedLocked() {
-	for a := range d.held {
-		if a.Lane().Priority == task.Quarantine {
-			a.cancel(ErrQuarantineTurn)
+	effects := d.planner.Settle(task.FloorMillis(clock))
+	d.armLocked(effects.Wakeups, clock, monotonic)
+	if effects.Interrupt {
+		for a := range d.held {
+			if a.Lane().Priority == task.Quarantine {
+				a.cancel(ErrQuarantineTurn)
+			}
 		}
 	}
+	d.several.Store(effects.Several)
+	d.mu.Unlock()
+	d.logBreakers(effects.Breakers)
+	signalIf(effects.Survey, d.surveys)
+	signalIf(effects.Claim, d.wake)
+	signalIf(effects.Fire, d.fires)
+	signalIf(effects.Refill, d.refills)
+	signalIf(effects.Permits, d.asks)
 }
 
 // armLocked sets the timers of the wake-ups whose moment has changed. The wait
 // for a moment of the wall clock is a difference of that clock's times. After a
 // step of the clock such a timer is wrong. timersFired or the poll notices that
 // and sets the timer again.
-func (d *Dispatcher) armLocked(clock time.Time) {
-	for _, b := range d.planner.Wakeups() {
-		if !b.IsSet() {
-			d.timers.Remove(wheel.ID(b.Timer))
+func (d *Dispatcher) armLocked(changed []*planner.Wakeup, clock time.Time, monotonic time.Duration) {
+	for _, w := range changed {
+		if !w.IsSet() {
+			d.timers.Remove(wheel.ID(w.Timer))
 			continue
 		}
-		wait := d.planner.Until(b)
-		if b.Wall != 0 {
-			wait = b.Wall.Time().Sub(clock)
+		wait := w.Monotonic - monotonic
+		if w.Wall != 0 {
+			wait = w.Wall.Time().Sub(clock)
 		}
-		if !d.timers.Reset(wheel.ID(b.Timer), wait) {
-			b.Timer = uint64(d.timers.Add(wait, b))
+		if !d.timers.Reset(wheel.ID(w.Timer), wait) {
+			w.Timer = uint64(d.timers.Add(wait, w))
 		}
 	}
 }
@@ -268,4 +254,37 @@ func signal(c chan<- struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+func signalIf(has bool, c chan<- struct{}) {
+	if has {
+		signal(c)
+	}
+}
+
+// logBreakers logs breakers that opened or closed.
+func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
+	for _, c := range changes {
+		attrs, reason := []any{"namespace", c.Namespace, "destination", c.Destination}, breakerReason(c.Cause)
+		if c.Open {
+			attrs = append(attrs, "failures", c.Failures, "next_try_in", c.Rest.Round(time.Millisecond).String())
+			d.config.Logger.Warn("breaker opened", append(attrs, reason...)...)
+		} else {
+			attrs = append(attrs, "open_for", c.Lasted.Round(time.Millisecond).String())
+			d.config.Logger.Info("breaker closed", append(attrs, reason...)...)
+		}
+	}
+}
+
+// breakerReason returns the attributes with the reason for a breaker's change.
+// cause is the end of the attempt that changed it, or nil.
+func breakerReason(cause *task.Outcome) []any {
+	if cause == nil {
+		return []any{"reason", "no task waits for this destination, so its state was removed"}
+	}
+	attrs := []any{"reason", cmp.Or(cause.Error, "the receiver replied"), "status", cause.Status}
+	if cause.Detail != "" {
+		attrs = append(attrs, "detail", cause.Detail)
+	}
+	return attrs
 }

@@ -3,9 +3,11 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
 // fireBatch is how many schedules one Fire fires. Schedules that become due
@@ -49,7 +51,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 	skipped := skippedBy(replies)
 	d.update(func(now task.Millis) {
 		for _, f := range fires {
-			d.planner.FireAnswered(f.Key)
+			d.planner.Answered(f.Key)
 		}
 		for _, r := range replies {
 			if some = some || !refusedForNow(r.Err); r.Err == nil {
@@ -87,4 +89,63 @@ func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 	case r.Task.Recur.Problem != "":
 		d.config.Logger.Error("could not follow a schedule", "schedule", r.Task.ScheduleName(), "namespace", f.Key.Namespace, "error", r.Task.Recur.Problem)
 	}
+}
+
+// countMost bounds how many skipped instants are counted, of one stretch and of
+// all stretches of a batch. A thousand expressions that did not run for a year
+// would take longer to count than to fire.
+const countMost = 10_000
+
+// Skipped counts instants of schedules that created no occurrence, by reason.
+// If very many were skipped at once, not all are counted.
+type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
+
+// stretch is a series of instants that a schedule skipped.
+type stretch struct {
+	schedule *task.Task
+	recurrence.Skip
+	count int // number of instants, at least 1
+}
+
+// skippedBy returns the instants that schedules skipped when they were fired.
+func skippedBy(replies []store.Reply) (all []stretch) {
+	left := countMost
+	for _, r := range replies {
+		for _, s := range r.Skipped {
+			most := countMost
+			if r.Task.Recur.Cron != "" { // its instants are counted one by one
+				most = max(left, 1)
+			}
+			n := max(r.Task.Recur.Count(s.Span, most), 1)
+			left -= n
+			all = append(all, stretch{r.Task, s, n})
+		}
+	}
+	return all
+}
+
+// skipped counts the instants that schedules skipped.
+func (c *counters) skipped(all []stretch) {
+	for _, s := range all {
+		n := uint64(s.count)
+		switch s.Why {
+		case recurrence.SkippedMisfire:
+			c.Skipped.Misfire += n
+		case recurrence.SkippedWindow:
+			c.Skipped.Window += n
+		case recurrence.SkippedLimit:
+			c.Skipped.Limit += n
+		case recurrence.SkippedQuota:
+			c.Skipped.Quota += n
+		case recurrence.SkippedOverlap:
+			c.Skipped.Overlap += n
+		}
+	}
+}
+
+// logSkipped logs which instants a schedule skipped.
+func (d *Dispatcher) logSkipped(ctx context.Context, s stretch) {
+	d.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
+		slog.String("schedule", s.schedule.ScheduleName()), slog.String("namespace", s.schedule.Namespace), slog.String("why", s.Why),
+		slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", s.count))
 }

@@ -101,8 +101,7 @@ func TestAWaitingOccurrenceBeginsWhenThePreviousOneEnds(t *testing.T) {
 }
 
 func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T) {
-	deaf := func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }
-	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
+	inBubble(t, Config{}, deafened, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.BufferOne })
 		b.pass(time.Minute)
 		if n := len(b.seen()); n < 12 {
@@ -111,13 +110,11 @@ func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T)
 	})
 }
 
-// deafQueue gives no hints.
-type deafQueue struct{ store.DispatchStore }
-
-func (deafQueue) Watch(store.Watcher) (stop func()) { return func() {} }
+// deafened returns a store that gives no hints.
+func deafened(q store.DispatchStore) store.DispatchStore { return (&faults{deaf: true}).over(q) }
 
 func TestSchedulesAreFoundWithoutHints(t *testing.T) {
-	inBubble(t, Config{}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{}, deafened, accept, func(b *bed) {
 		b.schedule("a", 10*time.Second)
 		b.pass(101 * time.Second)
 		b.wantInstants(10, 2*250*time.Millisecond)
@@ -128,7 +125,7 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 // store.
 func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Config{}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept)
+		b := newBed(t, Config{}, deafened, accept)
 		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 		b.pass(100*time.Minute + time.Second)
 		b.start()
@@ -145,7 +142,7 @@ func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 // TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll: the other schedules
 // are read while the first are fired.
 func TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll(t *testing.T) {
-	inBubble(t, Config{WindowTasks: 64}, func(q store.DispatchStore) store.DispatchStore { return deafQueue{q} }, accept, func(b *bed) {
+	inBubble(t, Config{WindowTasks: 64}, deafened, accept, func(b *bed) {
 		for i := range 1000 {
 			b.schedule(fmt.Sprint("s", i), time.Minute)
 		}
@@ -193,39 +190,22 @@ func TestAStartAfterTwoWeeksFiresOrLogsMissedInstants(t *testing.T) {
 	}
 }
 
+// Of three calls one fails before it is applied, and one after.
 func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
-	var failing *failingFires
-	wrap := func(q store.DispatchStore) store.DispatchStore {
-		failing = &failingFires{DispatchStore: q}
-		return failing
-	}
-	inBubble(t, Config{}, wrap, accept, func(b *bed) {
+	f := &faults{fail: func(op string, n int) (before, after error) {
+		switch {
+		case op == "fire" && n%3 == 1:
+			return errBroken, nil
+		case op == "fire" && n%3 == 2:
+			return nil, errBroken
+		}
+		return nil, nil
+	}}
+	inBubble(t, Config{}, f.over, accept, func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
 		b.pass(time.Minute + 500*time.Millisecond)
 		b.wantInstants(60, 2*time.Second)
 	})
-}
-
-// failingFires fails two calls of three: one before it is applied, one
-// after.
-type failingFires struct {
-	store.DispatchStore
-	calls int
-}
-
-func (f *failingFires) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
-	if steps[0].Kind != store.Fire {
-		return f.DispatchStore.Transit(ctx, now, steps)
-	}
-	f.calls++
-	switch f.calls % 3 {
-	case 1:
-		return nil, fmt.Errorf("it did not come to that")
-	case 2:
-		_, _ = f.DispatchStore.Transit(ctx, now, steps)
-		return nil, fmt.Errorf("the answer was lost")
-	}
-	return f.DispatchStore.Transit(ctx, now, steps)
 }
 
 // fullQueue has no room for occurrences until room is set.

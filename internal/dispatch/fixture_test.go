@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"go.uber.org/goleak"
 )
 
 // Values that follow from the planner's rules. Its own tests check the rules.
@@ -231,4 +232,8 @@ func short(names []string) string {
 		return fmt.Sprint(names[:20], " ...")
 	}
 	return fmt.Sprint(names)
+}
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }

@@ -81,7 +81,9 @@ func TestAnAttemptThatCannotExtendItsLeaseEndsASecondBefore(t *testing.T) {
 
 func TestAnAttemptThatLosesItsLeaseEndsAndSettlesNothing(t *testing.T) {
 	l := &long{takes: time.Minute}
-	inBubble(t, Config{LeaseFor: 15 * time.Second, Grace: -1}, nil, l.receive, func(b *bed) {
+	var events []Event
+	c := Config{LeaseFor: 15 * time.Second, Grace: -1, Observe: func(e Event) { events = append(events, e) }}
+	inBubble(t, c, nil, l.receive, func(b *bed) {
 		began := time.Now()
 		b.create("t", 0, patient)
 		b.pass(time.Second)
@@ -97,6 +99,9 @@ func TestAnAttemptThatLosesItsLeaseEndsAndSettlesNothing(t *testing.T) {
 		}
 		if s := b.Stats(); s.Stale != 1 || s.Claimed != 2 {
 			t.Errorf("stats: %+v", s)
+		}
+		if len(events) != 1 || events[0].After != nil {
+			t.Errorf("events: %+v", events)
 		}
 	})
 }

@@ -26,19 +26,19 @@ type monotonicClock struct {
 func newMonotonicClock() *monotonicClock { return &monotonicClock{base: time.Now()} }
 
 // now returns the time since newMonotonicClock.
-func (s *monotonicClock) now() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *monotonicClock) now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := time.Now()
-	return s.readLocked(now.Sub(s.base), now.Round(0).Sub(s.base.Round(0)))
+	return c.readLocked(now.Sub(c.base), now.Round(0).Sub(c.base.Round(0)))
 }
 
 // readLocked applies a reading of both clocks, each since newMonotonicClock.
-func (s *monotonicClock) readLocked(monotonic, wall time.Duration) time.Duration {
+func (c *monotonicClock) readLocked(monotonic, wall time.Duration) time.Duration {
 	gap := wall - monotonic
-	if ahead := gap - s.gap; ahead > sleepStep {
-		s.slept += ahead
+	if ahead := gap - c.gap; ahead > sleepStep {
+		c.slept += ahead
 	}
-	s.gap = gap
-	return monotonic + s.slept
+	c.gap = gap
+	return monotonic + c.slept
 }

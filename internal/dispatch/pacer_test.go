@@ -9,39 +9,26 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestATaskAfterAQuietTimeWaitsForNoOther(t *testing.T) {
-	p := pacer{interval: 2 * time.Millisecond}
-	if left := p.left(0); left != 0 {
-		t.Errorf("the first task waits %v", left)
-	}
-	p.begin(time.Second, false)
-	if left := p.left(time.Second + 2*time.Millisecond); left != 0 {
-		t.Errorf("it waits %v", left)
-	}
-}
-
-func TestTasksThatComeTogetherShareCalls(t *testing.T) {
-	p := pacer{interval: 2 * time.Millisecond}
-	p.begin(time.Second, false)
-	if left := p.left(time.Second + time.Millisecond/2); left != 3*time.Millisecond/2 {
-		t.Errorf("the next call waits %v, not 1.5 ms", left)
-	}
-}
-
-func TestAfterAFullCallTheNextOneBeginsAtOnce(t *testing.T) {
-	p := pacer{interval: 2 * time.Millisecond}
-	p.begin(time.Second, false)
-	p.begin(time.Second+time.Millisecond, true)
-	if left := p.left(time.Second + time.Millisecond); left != 0 {
-		t.Errorf("the next call waits %v", left)
-	}
-}
-
-func TestWithoutGatherNoCallWaits(t *testing.T) {
-	var p pacer
-	p.begin(time.Second, false)
-	if left := p.left(time.Second); left != 0 {
-		t.Errorf("it waits %v", left)
+func TestCallsThatComeTogetherWait(t *testing.T) {
+	const gather = 2 * time.Millisecond
+	for what, c := range map[string]struct {
+		interval, after time.Duration
+		full            bool
+		left            time.Duration
+	}{
+		"after a quiet time":       {gather, gather, false, 0},
+		"soon after the last call": {gather, gather / 4, false, gather * 3 / 4},
+		"after a full call":        {gather, 0, true, 0},
+		"if there is no interval":  {0, 0, false, 0},
+	} {
+		p := pacer{interval: c.interval}
+		if left := p.left(0); left != 0 {
+			t.Errorf("%s: the first call waits %v", what, left)
+		}
+		p.begin(time.Second, c.full)
+		if left := p.left(time.Second + c.after); left != c.left {
+			t.Errorf("%s: the next call waits %v, want %v", what, left, c.left)
+		}
 	}
 }
 

@@ -61,12 +61,12 @@ func (d *Dispatcher) permitRequester(calls context.Context) {
 func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease, replies []store.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
-	d.update(func(now task.Millis) {
-		for i, s := range leases {
+	d.update(func(task.Millis) {
+		for i, l := range leases {
 			if replies[i].Err != nil {
 				failed = replies[i].Err
 			}
-			d.planner.Granted(s, replies[i], start, now)
+			d.planner.Granted(l, replies[i], start)
 		}
 		quiet = d.planner.Quiet()
 	})

@@ -28,12 +28,16 @@ func (d *Dispatcher) renewer(calls context.Context) {
 }
 
 func (d *Dispatcher) renew(calls context.Context) {
-	aged := d.aged()
-	defer d.reportHanging() // after the extensions, which must not wait
+	aged, hanging := d.aged()
 	for len(aged) > 0 {
 		batch := aged[:min(len(aged), settleBatch.now(d))]
 		aged = aged[len(batch):]
 		d.extend(calls, batch)
+	}
+	if d.config.Hangs != nil {
+		for _, a := range hanging { // after the extensions, which must not wait
+			d.config.Hangs(a.task, d.monotonic()-a.armed)
+		}
 	}
 }
 
@@ -41,41 +45,27 @@ func (d *Dispatcher) renew(calls context.Context) {
 // which it clears. A request that outlives its task's timeout by a whole lease
 // is left out: its Deliver hangs, and its context ends with the lease. A
 // handler that hangs keeps its lease, so that no second attempt runs at the
-// same time.
-func (d *Dispatcher) aged() []*attempt {
+// same time. hanging has the handlers that have begun to hang.
+func (d *Dispatcher) aged() (aged, hanging []*attempt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var aged []*attempt
 	monotonic := d.monotonic()
 	for a := range d.held {
-		hangs := !a.over.Load() && !a.runsHandler() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor
-		if (a.renewNow || a.left(monotonic) <= d.config.LeaseFor*2/3) && !hangs && !a.lost.Load() {
+		over := time.Duration(0) // how long it has outlived its timeout
+		if !a.over.Load() {
+			over = monotonic - a.armed - a.task.Timeout
+		}
+		if !a.hung && a.runsHandler() && over > d.config.LeaseFor/6 {
+			a.hung = true
+			hanging = append(hanging, a)
+		}
+		givenUp := !a.runsHandler() && over > d.config.LeaseFor
+		if (a.renewNow || a.left(monotonic) <= d.config.LeaseFor*2/3) && !givenUp && !a.lost.Load() {
 			aged = append(aged, a)
 		}
 		a.renewNow = false
 	}
-	return aged
-}
-
-// reportHanging finds the handlers that have begun to hang, and calls
-// Config.Hangs for each of them.
-func (d *Dispatcher) reportHanging() {
-	var found []*attempt
-	monotonic := d.monotonic()
-	d.mu.Lock()
-	for a := range d.held {
-		if !a.hung && !a.over.Load() && a.runsHandler() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor/6 {
-			a.hung = true
-			found = append(found, a)
-		}
-	}
-	d.mu.Unlock()
-	for _, a := range found {
-		if d.config.Hangs == nil {
-			break
-		}
-		d.config.Hangs(a.task, monotonic-a.armed)
-	}
+	return aged, hanging
 }
 
 // extend extends the leases of a batch. If that fails, the next tick tries

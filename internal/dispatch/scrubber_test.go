@@ -139,19 +139,3 @@ func TestObserveIsCalledForEverySettlement(t *testing.T) {
 		}
 	})
 }
-
-func TestObserveReportsALostLease(t *testing.T) {
-	var events []Event
-	l := &long{takes: time.Minute}
-	inBubble(t, Config{Grace: -1, Observe: func(e Event) { events = append(events, e) }}, nil, l.receive, func(b *bed) {
-		b.create("t", 0, patient)
-		b.pass(time.Second)
-		if _, err := b.store.Reap(b.t.Context(), millis().Add(time.Hour), 10); err != nil {
-			t.Fatal(err)
-		}
-		b.pass(10 * time.Second)
-		if len(events) != 1 || events[0].After != nil {
-			t.Errorf("events: %+v", events)
-		}
-	})
-}

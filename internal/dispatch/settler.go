@@ -89,7 +89,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 		for i, a := range batch {
 			delete(d.held, a)
 			d.count.sent(d.monotonic(), a.outcome)
-			d.planner.Release(&a.Pick, now, a.evidence(), &a.outcome)
+			d.planner.Release(&a.Pick, a.evidence(), &a.outcome)
 			r := replies[i]
 			switch {
 			case errors.Is(r.Err, task.ErrStale):
@@ -118,5 +118,26 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 func (d *Dispatcher) offerRetry(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
 		d.planner.Offer(now, t.Entry())
+	}
+}
+
+// Event is one attempt and its settlement.
+type Event struct {
+	Claimed *task.Task // as the attempt began; its Attempts is the attempt's number
+	Outcome task.Outcome
+	After   *task.Task // after the settlement; nil if the lease was lost and nothing was changed
+}
+
+// observe calls Observe with each settled attempt.
+func (d *Dispatcher) observe(batch []*attempt, replies []store.Reply) {
+	if d.config.Observe == nil {
+		return
+	}
+	for i, a := range batch {
+		e := Event{Claimed: a.task, Outcome: a.outcome}
+		if replies[i].Err == nil {
+			e.After = replies[i].Task
+		}
+		d.config.Observe(e)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Destinations returns the state of every destination that has tasks in the
 // window, or had some recently, by namespace and host. It costs some 200 ns per
 // destination, and a little per overdue task. Deliveries go on during the walk:
-// see walk.
+// see walked.
 func (d *Dispatcher) Destinations() []planner.Destination {
 	list := walked(d, d.planner.Destinations)
 	slices.SortFunc(list, func(a, b planner.Destination) int {
@@ -46,37 +46,25 @@ func (d *Dispatcher) Near() (timers int, until task.Millis) {
 	return d.timers.Len(), d.now().Add(d.config.Window)
 }
 
-// walk is a walk over the planner. It holds mu for one step at a time, so
-// that deliveries never wait for the whole walk.
-type walk struct {
-	d    *Dispatcher
-	now  time.Time
-	cost int // the cost of the present step
-}
-
-// walkStep is the cost of one step.
+// walkStep is the cost of one step of a walk over the planner.
 const walkStep = 1000
 
-// walked returns the list of a walk over the planner.
+// walked returns the list of a walk over the planner. It holds mu for one step
+// at a time, so that deliveries never wait for the whole walk.
 func walked[T any](d *Dispatcher, list func(now time.Time, pause func(cost int) time.Time) []T) []T {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	g := &walk{d: d, now: d.tickLocked()}
-	return list(g.now, g.spent)
-}
-
-// spent counts the cost of the walk, and releases mu for a moment when a step
-// is over. It returns the time of the wall clock.
-func (g *walk) spent(cost int) time.Time {
-	if g.cost += cost; g.cost < walkStep {
-		return g.now
-	}
-	g.cost = 0
-	g.d.mu.Unlock()
-	runtime.Gosched() // goroutines that wait for mu run now and take it
-	g.d.mu.Lock()
-	g.now = g.d.tickLocked()
-	return g.now
+	now, spent := d.tickLocked(), 0
+	return list(now, func(cost int) time.Time {
+		if spent += cost; spent >= walkStep {
+			spent = 0
+			d.mu.Unlock()
+			runtime.Gosched() // goroutines that wait for mu run now and take it
+			d.mu.Lock()
+			now = d.tickLocked()
+		}
+		return now
+	})
 }
 
 // tickLocked passes the time to the planner, and returns the time of the wall

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -60,9 +61,7 @@ func TestAccessOfOtherUsersToAFile(t *testing.T) {
 func TestADirectoryThatCannotBeUsedIsReportedWithItsOwner(t *testing.T) {
 	dir, self := t.TempDir(), userName(os.Geteuid())
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, nil, 0o600))
 	fresh := filepath.Join(dir, "a", "b")
 	for _, c := range []struct {
 		dir     string
@@ -94,9 +93,7 @@ func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
 	refused := func(string) error { return syscall.EACCES }
 	empty, store, foreign := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(store, "FOLIOT"), filepath.Join(store, "x.sst"), filepath.Join(foreign, "passwd")} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(path, nil, 0o600))
 	}
 	for dir, advised := range map[string]bool{empty: true, store: true, foreign: false, "/": false} {
 		problem := placeProblem(dir, refused)
@@ -115,9 +112,7 @@ func TestRootWritesToNoStoreOfAnotherUser(t *testing.T) {
 	const root, me, other = 0, 1000, 1001
 	empty, store, foreign := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(store, "FOLIOT"), filepath.Join(foreign, "passwd")} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(path, nil, 0o600))
 	}
 	for _, c := range []struct {
 		dir         string
@@ -154,9 +149,7 @@ func placed(t *testing.T, path string) string {
 // A command that ran as root may have left such a file.
 func TestAFileOfAStoreThatMayNotBeOpenedHasARemedy(t *testing.T) {
 	store := t.TempDir()
-	if err := os.WriteFile(filepath.Join(store, "FOLIOT"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(filepath.Join(store, "FOLIOT"), nil, 0o600))
 	if got := placed(t, filepath.Join(store, "MANIFEST-000029")); !strings.Contains(got, "run the command as the user that owns the store") {
 		t.Error(got)
 	}

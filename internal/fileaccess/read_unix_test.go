@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // A file with a secret must not stop the server, fill its memory, or come from
@@ -17,14 +19,10 @@ func TestASecretIsReadOnlyFromAShortFileOrAPipeOfThisUser(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	pipe := func(name string, mode uint32) string {
-		if err := syscall.Mkfifo(path(name), mode); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, syscall.Mkfifo(path(name), mode))
 		return path(name)
 	}
-	if err := os.WriteFile(path("long"), make([]byte, maxSecret+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path("long"), make([]byte, maxSecret+1), 0o600))
 	for file, want := range map[string]string{
 		"/dev/zero": "neither a file nor a pipe", "/dev/null": "neither a file nor a pipe",
 		path("long"):        "is longer than",
@@ -41,9 +39,7 @@ func TestASecretIsReadOnlyFromAShortFileOrAPipeOfThisUser(t *testing.T) {
 		}
 	}
 	r, w, err := os.Pipe() // as a shell makes one for <(command)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer r.Close()
 	go func() { defer w.Close(); w.WriteString("secret\n") }()
 	if data, err := Read(fmt.Sprintf("/dev/fd/%d", r.Fd()), SecretFile); err != nil || string(data) != "secret\n" {

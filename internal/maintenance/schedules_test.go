@@ -187,15 +187,11 @@ func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
 func TestARoundThatFailedIsBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &failsOnce{Store: memstore.New(memstore.Config{})}
-		ctx, stop := context.WithCancel(context.Background())
-		var running sync.WaitGroup
-		running.Go(func() { New(Config{}, s).Run(ctx) })
+		run(t, Config{}, s)
 		time.Sleep(2 * roundAgain)
 		if n := s.rounds.Load(); n != 2 {
 			t.Errorf("%d rounds were begun", n)
 		}
-		stop()
-		running.Wait()
 	})
 }
 
@@ -205,11 +201,11 @@ type failsOnce struct {
 	rounds atomic.Int32
 }
 
-func (s *failsOnce) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	if s.rounds.Add(1) == 1 {
+func (f *failsOnce) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	if f.rounds.Add(1) == 1 {
 		return nil, errors.New("not now")
 	}
-	return s.Store.Counts(ctx)
+	return f.Store.Counts(ctx)
 }
 
 // pages counts the listings.

@@ -23,25 +23,25 @@ type Store interface {
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 }
 
+const (
+	// every is the interval at which the settings and the clocks are checked, in
+	// addition to Wake.
+	every = time.Second
+	// pendingEvery is the interval at which the pending edits are made.
+	pendingEvery = time.Minute
+	// forgetEvery is the interval at which records of ended tokens are removed.
+	forgetEvery = 10 * time.Minute
+)
+
 // Config holds the settings of a Worker.
 type Config struct {
-	// Every is the interval at which the settings and the clocks are checked, in
-	// addition to Wake. Default: 1 s.
-	Every time.Duration
-	// UsesEvery is the interval at which the last uses of tokens are recorded.
-	// Default: 1 min.
-	UsesEvery time.Duration
-	// Uses returns the uses of tokens since the previous call. Default: none.
-	Uses func() []settings.Edit
-	// Refusals returns the entries of the audit log that were collected since
-	// the previous call. They are recorded as often as the uses of tokens.
-	// Default: none.
-	Refusals func() []settings.AuditEntry
-	// ForgetEvery is the interval at which ended tokens are removed. KeepTokens is
-	// the time for which their records are kept. It equals the time for which the
-	// audit log is kept, because the log has their ids. Defaults: 10 min and
-	// store.DefaultAuditKeep. A negative KeepTokens keeps no records.
-	ForgetEvery, KeepTokens time.Duration
+	// Pending returns edits that can wait, such as the last uses of tokens, and
+	// forgets them. Run makes them once a minute, and at its end. Default: none.
+	Pending func() []settings.Edit
+	// KeepTokens is the time for which the records of ended tokens are kept. It
+	// equals the time for which the audit log is kept, because the log has their
+	// ids. Default: store.DefaultAuditKeep.
+	KeepTokens time.Duration
 	// Now reads the wall clock. It must be the clock of the store's other
 	// callers. Default: time.Now.
 	Now func() time.Time
@@ -53,15 +53,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Every = cmp.Or(c.Every, time.Second)
-	c.UsesEvery = cmp.Or(c.UsesEvery, time.Minute)
-	c.ForgetEvery = cmp.Or(c.ForgetEvery, 10*time.Minute)
-	c.KeepTokens = max(cmp.Or(c.KeepTokens, store.DefaultAuditKeep), 0)
-	if c.Uses == nil {
-		c.Uses = func() []settings.Edit { return nil }
-	}
-	if c.Refusals == nil {
-		c.Refusals = func() []settings.AuditEntry { return nil }
+	c.KeepTokens = cmp.Or(c.KeepTokens, store.DefaultAuditKeep)
+	if c.Pending == nil {
+		c.Pending = func() []settings.Edit { return nil }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -87,8 +81,8 @@ func New(config Config, store Store) *Worker {
 	return &Worker{config: config.withDefaults(), store: store, wake: make(chan struct{}, 1)}
 }
 
-// Wake lets the Worker check the settings now instead of after Config.Every. It
-// does not block.
+// Wake lets the Worker check the settings now instead of after every. It does
+// not block.
 func (w *Worker) Wake() {
 	select {
 	case w.wake <- struct{}{}:
@@ -98,29 +92,29 @@ func (w *Worker) Wake() {
 
 // Run works until ctx ends, in the caller's goroutine and in one more, for
 // which it waits. At the end it stops unfinished work, which the next Run
-// starts again, and records the uses of tokens.
+// starts again, and makes the pending edits.
 func (w *Worker) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
 	rounds.Go(func() { w.checkSchedules(ctx) }) // a purge of millions of tasks must not delay the work after a clock step
-	every, uses, forget := time.NewTicker(w.config.Every), time.NewTicker(w.config.UsesEvery), time.NewTicker(w.config.ForgetEvery)
-	defer every.Stop()
-	defer uses.Stop()
+	look, pending, forget := time.NewTicker(every), time.NewTicker(pendingEvery), time.NewTicker(forgetEvery)
+	defer look.Stop()
+	defer pending.Stop()
 	defer forget.Stop()
 	for {
 		select {
 		case <-w.wake:
 			w.purges(ctx)
-		case <-every.C:
+		case <-look.C:
 			w.purges(ctx)
-		case <-uses.C:
-			w.recordUses(ctx)
+		case <-pending.C:
+			w.makePending(ctx)
 		case <-forget.C:
 			w.forgetTokens(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
-			w.recordUses(last)
+			w.makePending(last)
 			return
 		}
 	}
@@ -129,15 +123,10 @@ func (w *Worker) Run(ctx context.Context) {
 // stopTimeout is the maximum time that Run takes after its context has ended.
 const stopTimeout = 2 * time.Second
 
-func (w *Worker) recordUses(ctx context.Context) {
-	if edits := w.config.Uses(); len(edits) > 0 {
+func (w *Worker) makePending(ctx context.Context) {
+	if edits := w.config.Pending(); len(edits) > 0 {
 		if _, err := w.store.Configure(ctx, w.now(), edits); err != nil {
-			w.logFailure(ctx, "record the last uses of tokens", err)
-		}
-	}
-	if entries := w.config.Refusals(); len(entries) > 0 {
-		if _, err := w.store.Configure(ctx, w.now(), []settings.Edit{settings.Note(entries)}); err != nil {
-			w.logFailure(ctx, "record refused tokens", err)
+			w.logFailure(ctx, "record the last uses of tokens and refused tokens", err)
 		}
 	}
 }

@@ -77,14 +77,15 @@ func configure(t *testing.T, s store.SettingsStore, edits ...settings.Edit) {
 	}
 }
 
-// run starts a Worker that ends with the test.
-func run(t *testing.T, c Config, s Store) *Worker {
-	u := New(c, s)
-	ctx, stop := context.WithCancel(t.Context())
+// run starts a Worker. It ends with the test, or when stop is called.
+func run(t *testing.T, c Config, s Store) (w *Worker, stop func()) {
+	w = New(c, s)
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); u.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
-	return u
+	go func() { defer close(done); w.Run(ctx) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return w, stop
 }
 
 func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
@@ -99,7 +100,8 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		if _, err := s.Transit(t.Context(), now().Add(settings.PurgeSkew), store.Changes([]task.Change{task.Create{Spec: young}})); err != nil {
 			t.Fatal(err)
 		}
-		run(t, Config{}, s).Wake()
+		w, _ := run(t, Config{}, s)
+		w.Wake()
 		synctest.Wait()
 
 		counts, err := s.Counts(t.Context())
@@ -214,10 +216,7 @@ func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 			pending = append(pending, settings.UseToken{Namespace: settings.AllNamespaces, ID: id, At: at})
 		}
 		use(1)
-		u := New(Config{Uses: uses}, s)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); u.Run(ctx) }()
+		_, stop := run(t, Config{Pending: uses}, s)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if got := s.Standing().Settings.Token(hash, now()).LastUsedAt; got != 1 {
@@ -225,7 +224,6 @@ func TestUsesOfTokensAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 		}
 		use(2)
 		stop()
-		<-done
 		if got := s.Standing().Settings.Token(hash, now()).LastUsedAt; got != 2 {
 			t.Errorf("at the end: %d", got)
 		}
@@ -242,10 +240,7 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		}
 		_, hash := settings.MintToken()
 		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash})
-		u := New(Config{KeepTokens: 24 * time.Hour}, s)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); u.Run(ctx) }()
+		run(t, Config{KeepTokens: 24 * time.Hour}, s)
 		left := func() int { return len(s.Standing().Settings.List(settings.TokenKind, "")) }
 		time.Sleep(23 * time.Hour)
 		synctest.Wait()
@@ -257,8 +252,6 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		if n := left(); n != 1 || !s.Standing().Settings.Secured() {
 			t.Errorf("after the end: %d records", n)
 		}
-		stop()
-		<-done
 	})
 }
 
@@ -271,17 +264,17 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		_, hash := settings.MintToken()
 		configure(t, s, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: operator},
 			settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash, ExpiresAt: now().Add(time.Hour)})
-		run(t, Config{Now: clock, Trusted: trustedclock.New(clock, nil).Now, KeepTokens: time.Hour, ForgetEvery: time.Second}, s)
-		time.Sleep(10 * time.Second)
+		run(t, Config{Now: clock, Trusted: trustedclock.New(clock, nil).Now, KeepTokens: time.Hour}, s)
+		time.Sleep(forgetEvery - time.Second)
 		ahead.Store(int64(365 * 24 * time.Hour))
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(2 * time.Second) // tokens are forgotten in between
 		ahead.Store(0)
 		synctest.Wait()
 		if s.Standing().Settings.Token(hash, now()) == nil {
 			t.Error("a token that holds was forgotten")
 		}
 		ahead.Store(int64(365 * 24 * time.Hour))
-		time.Sleep(trustedclock.Lasts + 2*time.Second)
+		time.Sleep(2 * forgetEvery)
 		synctest.Wait()
 		if s.Standing().Settings.TokenByHash(hash) != nil {
 			t.Error("a token that ended was never forgotten")
@@ -292,15 +285,12 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
-		refusals := func() []settings.AuditEntry {
-			return []settings.AuditEntry{{At: now(), Action: settings.ActionTokenRefused}}
+		refusals := func() []settings.Edit {
+			return []settings.Edit{settings.Note([]settings.AuditEntry{{At: now(), Action: settings.ActionTokenRefused}})}
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); New(Config{Refusals: refusals}, s).Run(ctx) }()
+		_, stop := run(t, Config{Pending: refusals}, s)
 		time.Sleep(2*time.Minute + time.Second)
 		stop()
-		<-done
 		if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
 			t.Errorf("%d entries after two minutes and the end, error %v", len(page.Entries), err)
 		}
@@ -331,7 +321,7 @@ func TestChangesAreRecordedByTheGivenClock(t *testing.T) {
 		configure(t, s.Store, settings.PurgeQueue{Namespace: "default", Name: "doomed"}, settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeRead, Hash: hash})
 		at := now().Add(time.Hour)
 		uses := []settings.Edit{settings.UseToken{Namespace: settings.AllNamespaces, ID: s.Standing().Settings.Token(hash, at).ID, At: at}}
-		run(t, Config{Now: at.Time, Uses: func() []settings.Edit { return uses }}, s)
+		run(t, Config{Now: at.Time, Pending: func() []settings.Edit { return uses }}, s)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if want := []task.Millis{at, at, at}; !slices.Equal(s.times, want) { // the page, the end of the purge, the uses

@@ -26,20 +26,20 @@ const (
 	ownKeep = 10 * time.Minute
 )
 
-// OwnAddresses is the set of addresses that tasks must not reach, because they
+// ownAddresses is the set of addresses that tasks must not reach, because they
 // belong to the server's own services: its API, its store, the other nodes, the
 // collector. These addresses change: a failover promotes another master, or a
 // name gets another address.
 //
-// The goroutine of run keeps Set up to date. Any goroutine can read Set.
-type OwnAddresses struct {
+// The goroutine of run keeps set up to date. Any goroutine can read set.
+type ownAddresses struct {
 	fixed   []netip.AddrPort
 	sources []func() []string // each returns host:port of services; duplicates are allowed
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	machine func() ([]netip.Addr, error) // the addresses of this machine
 	log     *slog.Logger
 
-	Set atomic.Pointer[webhook.Own] // written by the goroutine of run
+	set atomic.Pointer[webhook.Own] // written by the goroutine of run
 
 	// The goroutine of run owns these fields.
 	names map[string]resolution
@@ -53,33 +53,33 @@ type resolution struct {
 	at    time.Time // the start of the last lookup
 }
 
-// NewOwnAddresses returns the set of the fixed addresses and of the addresses
-// that the sources return. Set holds nil before the first Refresh.
-func NewOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *OwnAddresses {
-	return &OwnAddresses{
+// newOwnAddresses returns the set of the fixed addresses and of the addresses
+// that the sources return. set holds nil before the first refresh.
+func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *ownAddresses {
+	return &ownAddresses{
 		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
 		names: map[string]resolution{}, seen: map[netip.AddrPort]time.Time{},
 	}
 }
 
 // run refreshes the set every ownEvery until ctx ends.
-func (o *OwnAddresses) run(ctx context.Context) {
+func (o *ownAddresses) run(ctx context.Context) {
 	tick := time.NewTicker(ownEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case now := <-tick.C:
-			o.Refresh(ctx, now)
+			o.refresh(ctx, now)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Refresh lists the services again, and publishes their addresses. It resolves
+// refresh lists the services again, and publishes their addresses. It resolves
 // host names only after that, so a slow resolver delays only the addresses of
 // names. Only one goroutine may call it at a time.
-func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
+func (o *ownAddresses) refresh(ctx context.Context, now time.Time) {
 	byName := map[string][]uint16{}
 	for _, source := range o.sources {
 		for _, part := range source() {
@@ -101,9 +101,9 @@ func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces Set with a set of all known addresses. byName has the ports
+// publish replaces set with a set of all known addresses. byName has the ports
 // of each host name.
-func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
+func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
 			for _, port := range ports {
@@ -112,7 +112,7 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 		}
 	}
 	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownKeep })
-	o.Set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
+	o.set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
 }
 
 // here returns one wildcard address for each port of a service on this machine.
@@ -120,7 +120,7 @@ func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 // service can listen on more addresses than the server knows: a Redis at
 // 127.0.0.1 usually listens on ::1 too, and a Redis in a container listens on
 // every address of the machine.
-func (o *OwnAddresses) here() (all []netip.AddrPort) {
+func (o *ownAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {
 		o.log.Warn("cannot read the addresses of this machine, so tasks may reach the store or the collector there: allow netlink sockets (AF_NETLINK in RestrictAddressFamilies of systemd), or close the addresses with --egress-deny", "error", err)
@@ -140,7 +140,7 @@ func (o *OwnAddresses) here() (all []netip.AddrPort) {
 // resolve looks up the names with a last lookup older than ownNameEvery. It
 // reports whether it looked up any. If the lookup of a name fails, the name
 // keeps its addresses.
-func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
+func (o *ownAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
 	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {
 		r, known := o.names[name]

@@ -15,11 +15,11 @@ import (
 
 // closedBy reports whether the set closes addr, although all other rules open
 // it.
-func closedBy(o *OwnAddresses, addr string) bool {
+func closedBy(o *ownAddresses, addr string) bool {
 	guard := webhook.NewGuard(webhook.Config{
 		AllowLoopback: func() bool { return true },
 		Allow:         []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
-		Own:           o.Set.Load,
+		Own:           o.set.Load,
 	})
 	return guard.Verdict(netip.MustParseAddrPort(addr)) != nil
 }
@@ -28,7 +28,7 @@ func TestOwnAddressesFollowFailoversAndNames(t *testing.T) {
 	parts := []string{"10.0.0.1:6379", "redis.internal:6379", ":1", "nonsense", "[::1]:0", "host:"}
 	names := map[string]string{"redis.internal": "10.0.0.2"}
 	lookups := 0
-	o := NewOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
+	o := newOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
 	o.lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
 		lookups++
 		if names[host] == "" {
@@ -40,7 +40,7 @@ func TestOwnAddressesFollowFailoversAndNames(t *testing.T) {
 	check := func(after time.Duration, what string, want map[string]bool) {
 		t.Helper()
 		now = now.Add(after)
-		o.Refresh(t.Context(), now)
+		o.refresh(t.Context(), now)
 		for addr, closed := range want {
 			if got := closedBy(o, addr); got != closed {
 				t.Errorf("%s: %s is closed: %v, want %v", what, addr, got, closed)
@@ -71,9 +71,9 @@ func TestAServiceOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 	}
 	machine = append(machine, netip.MustParseAddr("10.0.0.5"))
 	parts := []string{"127.0.0.1:6379", "10.0.0.5:4318", "10.0.0.6:26379", "127.0.0.1:8750"}
-	o := NewOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
+	o := newOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
 	o.machine = func() ([]netip.Addr, error) { return machine, nil }
-	o.Refresh(t.Context(), time.Unix(1_800_000_000, 0))
+	o.refresh(t.Context(), time.Unix(1_800_000_000, 0))
 	for _, a := range machine {
 		if a.IsLoopback() || a.String() == "10.0.0.5" {
 			continue
@@ -96,11 +96,11 @@ func TestAServiceOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 // A sandbox may keep the server from reading the addresses.
 func TestAServerThatCannotReadItsAddressesLogsIt(t *testing.T) {
 	j := servertest.NewJournal()
-	o := NewOwnAddresses(j.Logger(), nil, func() []string { return []string{"127.0.0.1:6379"} })
+	o := newOwnAddresses(j.Logger(), nil, func() []string { return []string{"127.0.0.1:6379"} })
 	now, refused := time.Unix(1_800_000_000, 0), errors.New("address family not supported by protocol")
 	for i, is := range []error{refused, refused, nil, refused} {
 		o.machine = func() ([]netip.Addr, error) { return nil, is }
-		o.Refresh(t.Context(), now.Add(time.Duration(i)*ownEvery))
+		o.refresh(t.Context(), now.Add(time.Duration(i)*ownEvery))
 		if !closedBy(o, "127.0.0.2:6379") {
 			t.Error("the store is open")
 		}

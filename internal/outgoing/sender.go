@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
 )
@@ -14,20 +14,20 @@ import (
 // a goroutine while it is in use. Call Close at the end.
 type Sender struct {
 	*webhook.Sender
-	own *OwnAddresses
+	own *ownAddresses
 }
 
 // New returns the sender of a node. The signing secrets, the clock and the own
 // addresses of cfg are set by New. fixed and sources are the addresses that
 // tasks must not reach, besides those of the store and of the other nodes; see
-// NewOwnAddresses. New resolves the names of sources, until ctx ends.
-func New(ctx context.Context, n *node.Node, cfg webhook.Config, fixed []netip.AddrPort, sources ...func() []string) *Sender {
+// newOwnAddresses. New resolves the names of sources, until ctx ends.
+func New(ctx context.Context, n *engine.Node, cfg webhook.Config, fixed []netip.AddrPort, sources ...func() []string) *Sender {
 	if shared, ok := n.Store.(interface{ Endpoints() []string }); ok {
 		sources = append(sources, shared.Endpoints)
 	}
-	own := NewOwnAddresses(n.Log(), fixed, sources...)
-	own.Refresh(ctx, time.Now())
-	cfg.Own, cfg.Now = own.Set.Load, n.Now
+	own := newOwnAddresses(n.Log(), fixed, sources...)
+	own.refresh(ctx, time.Now())
+	cfg.Own, cfg.Now = own.set.Load, n.Now
 	cfg.Secrets = func(namespace, queue string) [][]byte { return signingKeys(n, namespace, queue) }
 	return &Sender{webhook.New(cfg), own}
 }
@@ -38,7 +38,7 @@ func (s *Sender) Run(ctx context.Context) { s.own.run(ctx) }
 // signingKeys returns the keys that sign the callbacks of a queue now, the
 // newest key first. It is called for each attempt, and reads the settings each
 // time. So a new secret is used at once, and an ended secret is no longer used.
-func signingKeys(n *node.Node, namespace, queue string) [][]byte {
+func signingKeys(n *engine.Node, namespace, queue string) [][]byte {
 	secrets := n.Store.Standing().Settings.Secrets(namespace, queue, task.FloorMillis(n.Now()))
 	keys := make([][]byte, 0, len(secrets))
 	for _, secret := range secrets {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -13,7 +13,7 @@ import (
 
 func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 	now := time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
-	n := &node.Node{Store: memstore.New(memstore.Config{}), Clock: func() time.Time { return now }}
+	n := &engine.Node{Opened: &engine.Opened{Store: memstore.New(memstore.Config{}), Clock: func() time.Time { return now }}}
 	for _, overlap := range []time.Duration{0, time.Hour} {
 		at := task.CeilMillis(now)
 		e := settings.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: settings.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}

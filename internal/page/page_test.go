@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func get(t *testing.T, path string, header ...string) *http.Response {
@@ -24,9 +26,7 @@ func get(t *testing.T, path string, header ...string) *http.Response {
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(b)
 }
 
@@ -91,9 +91,7 @@ func TestTheCompressedFileIsTheFile(t *testing.T) {
 			t.Fatalf("/ui/%s is not compressed", name)
 		}
 		unzipped, err := gzip.NewReader(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		content, err := io.ReadAll(unzipped)
 		if err != nil || string(content) != plain {
 			t.Errorf("/ui/%s: the compressed file has other content (%v)", name, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -70,13 +69,4 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q + a token + %q became %q", before, after, got)
 		}
 	})
-}
-
-func BenchmarkRedact(b *testing.B) {
-	line := []byte(`time=2026-11-21T12:00:00.000Z level=DEBUG msg=request method=GET route="GET /v1/tasks/{name}" status=200 took=1.2ms remote=127.0.0.1:40000` + "\n")
-	w := redactor{io.Discard}
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = w.Write(line)
-	}
 }

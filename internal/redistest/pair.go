@@ -20,27 +20,27 @@ type pair struct {
 }
 
 // run returns when both connections have ended.
-func (o *pair) run() {
-	o.proxy.mu.Lock()
-	whole := o.proxy.judge != nil || o.proxy.mute
-	o.proxy.mu.Unlock()
+func (p *pair) run() {
+	p.proxy.mu.Lock()
+	whole := p.proxy.judge != nil || p.proxy.mute
+	p.proxy.mu.Unlock()
 	read := pieces
 	if whole {
 		read = values
 	}
 	var requests sync.WaitGroup
 	requests.Go(func() {
-		o.requests(read(o.client))
-		if tcp, ok := o.server.(*net.TCPConn); ok && o.cut.Load() {
+		p.requests(read(p.client))
+		if tcp, ok := p.server.(*net.TCPConn); ok && p.cut.Load() {
 			_ = tcp.CloseWrite() // the server still reads the bytes that it was sent
 			return
 		}
-		_ = o.server.Close()
+		_ = p.server.Close()
 	})
-	o.replies(read(o.server))
-	_ = o.client.Close()
-	if o.cut.Load() {
-		_, _ = io.Copy(io.Discard, o.server)
+	p.replies(read(p.server))
+	_ = p.client.Close()
+	if p.cut.Load() {
+		_, _ = io.Copy(io.Discard, p.server)
 	}
 	requests.Wait()
 }
@@ -64,18 +64,18 @@ func values(from net.Conn) func() ([]byte, error) {
 // HELLO.
 var naming = regexp.MustCompile(`SETNAME\r\n\$[0-9]+\r\n([^\r]+)\r\n`)
 
-func (o *pair) requests(next func() ([]byte, error)) {
+func (p *pair) requests(next func() ([]byte, error)) {
 	for {
 		piece, err := next()
 		if len(piece) > 0 {
-			if o.name.Load() == nil {
-				o.readName(piece)
+			if p.name.Load() == nil {
+				p.readName(piece)
 			}
-			if o.proxy.doomed(piece) {
-				o.cut.Store(true)
+			if p.proxy.doomed(piece) {
+				p.cut.Store(true)
 			}
-			o.proxy.pass(len(piece), false, *o.name.Load())
-			if _, werr := o.server.Write(piece); werr != nil {
+			p.proxy.pass(len(piece), false, *p.name.Load())
+			if _, werr := p.server.Write(piece); werr != nil {
 				return
 			}
 		}
@@ -86,31 +86,31 @@ func (o *pair) requests(next func() ([]byte, error)) {
 }
 
 // readName finds the client's name in its first command.
-func (o *pair) readName(first []byte) {
+func (p *pair) readName(first []byte) {
 	name := ""
 	if found := naming.FindSubmatch(first); found != nil {
 		name = string(found[1])
 	}
-	o.name.Store(&name)
+	p.name.Store(&name)
 }
 
-func (o *pair) replies(next func() ([]byte, error)) {
+func (p *pair) replies(next func() ([]byte, error)) {
 	for {
 		piece, err := next()
-		if len(piece) > 0 && !o.proxy.muted(piece) {
-			name := o.name.Load()
+		if len(piece) > 0 && !p.proxy.muted(piece) {
+			name := p.name.Load()
 			if name == nil { // a server sends only after a command
 				return
 			}
-			allowed, cut := o.proxy.pass(len(piece), true, *name)
-			if o.cut.Load() {
+			allowed, cut := p.proxy.pass(len(piece), true, *name)
+			if p.cut.Load() {
 				return
 			}
-			if _, werr := o.client.Write(piece[:allowed]); werr != nil {
+			if _, werr := p.client.Write(piece[:allowed]); werr != nil {
 				return
 			}
 			if cut {
-				o.proxy.Cut()
+				p.proxy.Cut()
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -13,9 +14,7 @@ func TestAServerThatWasKilledComesBackWithItsData(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	s.Kill()
-	if err := s.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Restart())
 	if got, err := Command(t.Context(), s.Addr, "GET", "a"); got != "1" {
 		t.Fatalf("it has %q (%v), want 1", got, err)
 	}
@@ -49,9 +48,7 @@ func TestSentinelsReplaceAMasterThatOnlyItsUsersReach(t *testing.T) {
 	Need(t)
 	s, err := StartSentinels(t.TempDir(), true)
 	t.Cleanup(s.Close)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if got := s.Master(t.Context()); got != 0 {
 		t.Fatalf("the master is at %d, want 0", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -51,13 +52,19 @@ type Server struct {
 // caller must kill the result unless it is nil, even if Start returns an error.
 func Start(dir string, args ...string) (*Server, error) { return start(dir, nil, args...) }
 
-// start is Start in an environment; nil: that of this process.
-func start(dir string, env []string, args ...string) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
+// start is Start in an environment; nil: that of this process. Another process can
+// take the free port first, so start tries several.
+func start(dir string, env []string, args ...string) (s *Server, err error) {
+	for range 5 {
+		var port int
+		if port, err = freePort(); err != nil {
+			return nil, err
+		}
+		if s, err = startAt(port, dir, env, args); err == nil || s == nil || !strings.Contains(s.Log(), "Address already in use") {
+			return s, err
+		}
 	}
-	return startAt(port, dir, env, args)
+	return s, err
 }
 
 func startAt(port int, dir string, env, args []string) (*Server, error) {

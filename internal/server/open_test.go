@@ -5,16 +5,21 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -58,20 +63,57 @@ func TestOtherMachinesReachAServerOnlyWithTokensAndEncryption(t *testing.T) {
 			}
 			n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 			if err == nil {
-				n.listener.Close()
-				ended := make(chan error, 1)
-				ended <- nil // it was never started
-				if err := n.http.Shutdown(ended); err != nil {
-					t.Error(err)
-				}
-				if err := n.Node.Close(); err != nil {
-					t.Error(err)
-				}
+				closeUnstarted(t, n)
 			}
 			if (err == nil) != (c.refusal == "") || err != nil && (!errors.As(err, new(*usage.Error)) || !strings.HasPrefix(err.Error(), "--") || !strings.Contains(err.Error(), c.refusal)) {
 				t.Errorf("got %v, want a refusal that says %q", err, c.refusal)
 			}
 		})
+	}
+}
+
+// closeUnstarted closes a server that never ran.
+func closeUnstarted(t *testing.T, n *Server) {
+	t.Helper()
+	n.listener.Close()
+	ended := make(chan error, 1)
+	ended <- nil
+	if err := errors.Join(n.http.Shutdown(ended), n.close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
+	cfg := testConfig()
+	cfg.Dir = t.TempDir()
+	makeToken(t, cfg.Dir) // in a directory with restricted access
+	s, err := pebblestore.Open(cfg.Dir, pebblestore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := task.FloorMillis(time.Now())
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID, spec.Queue, spec.When, spec.Request.URL = "a", "a", "mail", task.When{At: now}, "https://receiver.example/"
+	if err := spec.Validate(now); err != nil {
+		t.Fatal(err)
+	}
+	created, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
+	if err = errors.Join(err, created[0].Err); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: spec.Key, Lane: created[0].Task.Lane(), Token: "t", Until: now + 60_000}}))
+	if err = errors.Join(err, claimed[0].Err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeUnstarted(t, n)
+	w := httptest.NewRecorder()
+	n.metrics.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+	if want := "\nfoliot_reclaims_total 1\n"; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("the metrics lack %q:\n%s", want, w.Body)
 	}
 }
 

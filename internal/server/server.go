@@ -11,25 +11,37 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/directory"
+	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/engine/redis"
 	"github.com/foliot/foliot/internal/fileaccess"
-	"github.com/foliot/foliot/internal/page"
+	"github.com/foliot/foliot/internal/outgoing"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
-	"github.com/foliot/foliot/internal/service"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// Server is a node behind its listener. Open builds the parts in the order of
-// their start. Run starts its goroutines, stops them and waits for them.
+// Server is a node behind its listener, with the API, the sender of requests,
+// metrics and traces. Open builds the parts in the order of their start. Run
+// starts its goroutines, stops them and waits for them.
 type Server struct {
+	Node *engine.Node
+	API  *api.Server
+
 	cfg      config.Config
 	log      *slog.Logger
-	files    descriptors
+	sparse   *slog.Logger             // log for lines that may be repeated
 	certs    *httpserver.Certificates // nil means no TLS
 	listener net.Listener
-	Node     *service.Service
+	metrics  *metrics.Metrics
 	tracer   *tracing.Tracer // nil means no tracing
+	sender   *outgoing.Sender
 	http     *httpserver.Server
 	spare    []byte // see newSpareHeap; allocated first, so that its memory is not that of former values
 }
@@ -38,10 +50,12 @@ type Server struct {
 // before Run, but clients can already connect: a restart refuses no connection.
 // ctx ends the wait for a Redis that is loading its file.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, spare: newSpareHeap()}
-	if s.files, err = budget(cfg.Concurrency, log); err != nil {
+	s := &Server{cfg: cfg, log: log, sparse: sparselog.New(log), spare: newSpareHeap()}
+	files, err := budget(cfg.Dispatch.Slots, log)
+	if err != nil {
 		return nil, err
 	}
+	s.cfg.Dispatch.Slots, s.cfg.Sender.MaxIdle = files.slots, files.idle
 	checked, err := Check(cfg, log)
 	if err != nil {
 		return nil, err
@@ -62,18 +76,18 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 		err = cfg.CheckOpen(secured)
 	}
 	if err == nil {
-		s.tracer, err = newTracer(cfg, log)
+		s.tracer, err = newTracer(cfg.Tracing, log)
 	}
 	if err != nil {
 		s.listener.Close()
-		return nil, errors.Join(err, s.Node.Store.Close())
+		return nil, errors.Join(err, s.Node.Close())
 	}
-	if !secured && len(cfg.Hosts) > 0 {
-		log.Warn("no access token exists: every client that reaches this server by a name of --host has full access", "hosts", cfg.Hosts)
+	if hosts := cfg.API.AllowedHosts; !secured && len(hosts) > 0 {
+		log.Warn("no access token exists: every client that reaches this server by a name of --host has full access", "hosts", hosts)
 	}
-	s.Node.Connect(ctx, s.tracer)
-	s.http = httpserver.New(s.listener, s.Node.API, httpserver.Config{
-		Certs: s.certs, MaxConnections: s.files.clients, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
+	s.connect(ctx)
+	s.http = httpserver.New(s.listener, s.API, httpserver.Config{
+		Certs: s.certs, MaxConnections: files.clients, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
 	})
 	return s, nil
 }
@@ -83,7 +97,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 type Files struct {
 	First string                   // the first token; "": none
 	Certs *httpserver.Certificates // nil: no TLS
-	Redis *redisstore.Config       // with the certificates of the URL; nil: no Redis
+	Redis redisstore.Config        // with the certificates of the URL, if there is one
 }
 
 // Check does all checks of Open before the store is opened, and changes nothing:
@@ -102,8 +116,8 @@ func Check(cfg config.Config, log *slog.Logger) (f Files, err error) {
 	}
 	switch {
 	case cfg.Redis != nil:
-		c := cfg.Sharing.StoreConfig()
-		f.Redis, err = &c, cfg.Redis.Configure(&c)
+		f.Redis = cfg.Shared
+		err = cfg.Redis.Configure(&f.Redis)
 	case !cfg.InMemory():
 		err = fileaccess.CheckDataDir("--data", cfg.Dir)
 	}
@@ -112,44 +126,38 @@ func Check(cfg config.Config, log *slog.Logger) (f Files, err error) {
 
 // openNode opens the store. An error names the flag of the store, or gives
 // advice about its servers.
-func (s *Server) openNode(ctx context.Context, shared *redisstore.Config) (err error) {
-	cfg := s.nodeConfig()
+func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err error) {
+	s.metrics = s.newMetrics()
+	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
+	c := s.cfg.Store
+	c.Logger, c.OnSync = s.log, s.metrics.Sync
+	c.OnReap = func(left []*task.Task) {
+		if s.Node == nil {
+			early = append(early, left...)
+			return
+		}
+		s.reaped(left)
+	}
+	var m engine.Medium = memory.Medium{}
 	switch {
 	case s.cfg.Redis != nil:
-		cfg.Redis = s.withAddress(shared)
+		shared.Address, shared.APIs = advertised(s.listener.Addr()), func() []string { return apisOf(s.listener.Addr()) }
+		m = redis.Medium{Config: shared}
 	case !s.cfg.InMemory():
 		if err := fileaccess.CloseDataDir("--data", s.cfg.Dir); err != nil {
 			return err
 		}
+		m = directory.Medium{Path: s.cfg.Dir}
 	}
-	s.Node, err = service.Open(ctx, cfg, s.log)
+	s.Node, err = engine.Open(ctx, m, c)
 	switch {
 	case err == nil:
+		s.reaped(early)
 		return nil
 	case s.cfg.Redis != nil:
 		return s.cfg.Redis.Explain("open", err)
 	}
 	return fileaccess.Placed("--data", err)
-}
-
-// nodeConfig translates the configuration for the node.
-func (s *Server) nodeConfig() service.Config {
-	cfg := service.Config{
-		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
-		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.CollectorAddr,
-		BodyLimit: s.cfg.BodyLimit, Hosts: s.cfg.Hosts, ClientAddr: httpserver.ClientAddr(s.cfg.Proxies), Authenticated: httpserver.Authenticated,
-		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Receivers: s.cfg.Receivers, Private: s.cfg.Private(),
-		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
-		BreakerFailures: s.cfg.BreakerFailures,
-		LogChanges:      s.cfg.Changes, Connections: func() int { return s.http.Connections() },
-	}
-	if s.cfg.UI {
-		cfg.Page = page.Handler()
-	}
-	if s.certs != nil {
-		cfg.Certificate = s.certs.State
-	}
-	return cfg
 }
 
 // Addr returns the address of the listener.
@@ -180,30 +188,35 @@ func (s *Server) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 	case err := <-dispatched:
-		return s.Node.Failure(err)
+		return err
 	}
-	s.log.Info("the server is stopping: no new attempts start", "grace", s.cfg.Grace.String())
+	s.log.Info("the server is stopping: no new attempts start", "grace", max(s.cfg.Dispatch.Grace, 0).String())
 	// First /readyz fails and each reply is its connection's last, so that
 	// balancers and clients use other servers. The API still answers until
 	// dispatch has ended: a receiver may create its next task.
-	s.Node.API.Stop()
+	s.API.Stop()
 	s.http.Leave()
 	stopDispatch()
 	s.Node.Release()
 	if err := <-dispatched; err != nil {
-		return s.Node.Failure(err)
+		return err
 	}
 	did := s.Node.Stats()
 	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "deferred", did.Deferred, "refused", did.Refused,
 		"interrupted", did.Interrupted, "dead", did.Dead, "late_p50", did.Late.P50.String(), "late_p99", did.Late.P99.String())
-	return s.close(served, func() { stopKeeping(); kept() })
+	err := s.http.Shutdown(served)
+	stopKeeping()
+	kept()
+	return errors.Join(err, s.close())
 }
 
-// keep starts the background work until ctx ends: the maintenance of the node
-// and the check of the certificates. wait waits for both.
+// keep starts the background work until ctx ends: the maintenance of the node,
+// the updates of the server's own addresses, and the check of the certificates.
+// wait waits for all.
 func (s *Server) keep(ctx context.Context, hangup <-chan os.Signal) (wait func()) {
 	var working sync.WaitGroup
 	working.Go(func() { s.Node.Maintain(ctx) })
+	working.Go(func() { s.sender.Run(ctx) })
 	working.Go(func() {
 		if s.certs != nil {
 			s.certs.Watch(ctx, hangup)
@@ -221,10 +234,12 @@ func (s *Server) keep(ctx context.Context, hangup <-chan os.Signal) (wait func()
 	return working.Wait
 }
 
-// close releases the parts in the reverse order of their start. ended receives
-// the result of Serve.
-func (s *Server) close(ended <-chan error, stopKeeping func()) error {
-	err := s.http.Shutdown(ended)
-	stopKeeping()
-	return errors.Join(err, s.Node.Close())
+// close closes the sender, the tracer and the store. If the last spans cannot be
+// exported, it only logs that: the exit must not fail because spans are lost.
+func (s *Server) close() error {
+	s.sender.Close()
+	if err := s.tracer.Close(context.Background()); err != nil {
+		s.log.Warn("spans were lost when the server stopped: the last export failed", "error", err)
+	}
+	return s.Node.Close()
 }

@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
 // testConfig returns the configuration of a server in memory, on any port.
 func testConfig() config.Config {
-	return config.Config{Addr: anyPort, BodyLimit: 256 << 10, Concurrency: 1}
+	return config.Config{Addr: anyPort, Dispatch: dispatch.Config{Slots: 1, Grace: -1, BreakerFailures: -1}}
 }
 
 // runNode runs a server in this process until the test ends. prepare may change
@@ -71,7 +72,7 @@ func TestAClientThatReadsNoReplyIsDisconnected(t *testing.T) {
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	n.Node.API.ServeHTTP(w, r)
+	n.API.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
@@ -96,7 +97,7 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
 	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
 	r.Header.Set("Content-Type", "application/json")
-	n.Node.API.ServeHTTP(httptest.NewRecorder(), r)
+	n.API.ServeHTTP(httptest.NewRecorder(), r)
 	reply, err := http.Get(url + "?wait=150ms")
 	if err != nil {
 		t.Fatal(err)

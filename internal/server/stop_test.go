@@ -16,7 +16,7 @@ import (
 func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	cfg := testConfig()
-	cfg.Grace = servertest.Patience
+	cfg.Dispatch.Grace = servertest.Patience
 	n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestAFailedStoreStopsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.Node.Close()
+	defer n.close()
 	defer n.http.HTTP.Close()
 	n.Node.Fatal <- errors.New("the disk is gone")
 	if err := n.Run(t.Context(), nil); err == nil || err.Error() != "the disk is gone" {

@@ -16,13 +16,23 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// put creates a task through n's API.
-func (n *Server) put(t *testing.T, name, body string) {
+// put creates a task through s's API.
+func (s *Server) put(t *testing.T, name, body string) {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest("PUT", "http://localhost/v1/tasks/"+name, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	if n.Node.API.ServeHTTP(w, r); w.Code != 201 {
+	if s.API.ServeHTTP(w, r); w.Code != 201 {
 		t.Fatal(w.Body)
+	}
+}
+
+// get reads a reply of s's API.
+func (s *Server) get(t *testing.T, path string, into any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/"+path, nil))
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code != 200 {
+		t.Fatal(w.Body, err)
 	}
 }
 
@@ -31,13 +41,13 @@ func TestRetentionIsAsConfigured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig()
 			cfg.Dir = dir
-			cfg.Keep = task.Policy{KeepFinished: time.Hour, KeepDead: 10 * time.Hour}
-			cfg.AuditKeep = 5 * time.Hour
+			cfg.Store.Keep = task.Policy{KeepFinished: time.Hour, KeepDead: 10 * time.Hour}
+			cfg.Store.AuditKeep = 5 * time.Hour
 			n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 			n.put(t, "a", `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`)
 			w, r := httptest.NewRecorder(), httptest.NewRequest("DELETE", "http://localhost/v1/tasks/a", nil)
 			r.Header.Set("Foliot-Client", "page")
-			if n.Node.API.ServeHTTP(w, r); w.Code != 200 {
+			if n.API.ServeHTTP(w, r); w.Code != 200 {
 				t.Fatal(w.Body)
 			}
 			key := task.Key{Namespace: task.DefaultNamespace, Name: "a"}
@@ -73,9 +83,9 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 	for _, c := range []struct {
 		failures int
 		opens    bool
-	}{{1, true}, {0, false}} {
+	}{{1, true}, {-1, false}} {
 		cfg := testConfig()
-		cfg.BreakerFailures = c.failures
+		cfg.Dispatch.BreakerFailures = c.failures
 		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
 		servertest.Eventually(t, "a few failures", func() bool { return n.Node.Stats().Failed > uint64(12*(1-c.failures)) })
@@ -85,7 +95,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 
 func TestTheLogNamesDeadTasksAndOpenBreakers(t *testing.T) {
 	cfg, j := testConfig(), servertest.NewJournal()
-	cfg.BreakerFailures = 1
+	cfg.Dispatch.BreakerFailures = 1
 	n := runNodeWith(t, cfg, j.Logger(), nil)
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"max_attempts": 1}}`)
 	j.Await(t, `msg="a task died" namespace=default queue=default task=a`)
@@ -97,7 +107,7 @@ func TestMetricsShowTheCertificate(t *testing.T) {
 	cfg.TLS = httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
-	n.Node.API.ServeHTTP(w, r)
+	n.API.ServeHTTP(w, r)
 	if want := "foliot_tls_files_broken 0\n"; !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "foliot_tls_not_after_timestamp_seconds 1") {
 		t.Errorf("the metrics say:\n%s", w.Body)
 	}
@@ -172,12 +182,8 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 	if waits := get("waits"); waits.Reason != task.ReasonPurged || waits.FinishedAt < began {
 		t.Errorf("waits was cancelled at %v (%s), before the clock's %v", waits.FinishedAt.Time(), waits.Reason, began.Time())
 	}
-	w := httptest.NewRecorder()
-	n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/live", nil))
 	var live wire.Live
-	if err := json.Unmarshal(w.Body.Bytes(), &live); err != nil {
-		t.Fatal(err)
-	}
+	n.get(t, "live", &live)
 	if at, err := time.Parse(time.RFC3339, live.At); err != nil || task.CeilMillis(at) < began {
 		t.Errorf("the time of the live data is %v, %v", at, err)
 	}
@@ -189,21 +195,13 @@ func TestAnAttemptAppearsInTheHistoryAndInTheRecentAttempts(t *testing.T) {
 	n := runNode(t, nil)
 	n.put(t, "good", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "bad", `{"delay": "0s", "queue": "mail", "retry": {"max_attempts": 1}, "http": {"url": "http://127.0.0.1:1/"}}`)
-	get := func(path string, into any) {
-		t.Helper()
-		w := httptest.NewRecorder()
-		n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/"+path, nil))
-		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code != 200 {
-			t.Fatal(w.Body, err)
-		}
-	}
 	var all wire.AttemptList
 	servertest.Eventually(t, "both attempts are recorded", func() bool {
-		get("attempts", &all)
+		n.get(t, "attempts", &all)
 		return len(all.Attempts) == 2
 	})
 	var bad wire.AttemptList
-	get("attempts?outcome=failed&queue=mail", &bad)
+	n.get(t, "attempts?outcome=failed&queue=mail", &bad)
 	if len(bad.Attempts) != 1 {
 		t.Fatalf("%+v", bad)
 	}
@@ -211,7 +209,7 @@ func TestAnAttemptAppearsInTheHistoryAndInTheRecentAttempts(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	var history wire.History
-	get("history?for=10m", &history)
+	n.get(t, "history?for=10m", &history)
 	delivered, failed, dead, late := uint32(0), uint32(0), uint32(0), uint32(0)
 	for _, s := range history.Steps {
 		delivered, failed, dead = delivered+s.Delivered, failed+s.Failed, dead+s.Dead
@@ -230,16 +228,33 @@ func TestTheServerCountsItsTimers(t *testing.T) {
 	n.put(t, "later", `{"delay": "1h", "http": {"url": "http://127.0.0.1:1/"}}`)
 	var due wire.Due
 	servertest.Eventually(t, "a timer waits for the task", func() bool {
-		w := httptest.NewRecorder()
-		n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/due", nil))
-		if err := json.Unmarshal(w.Body.Bytes(), &due); err != nil || w.Code != 200 {
-			t.Fatal(w.Body, err)
-		}
+		n.get(t, "due", &due)
 		return due.Timers > 0
 	})
 	until, err := time.Parse(time.RFC3339, due.NearUntil)
 	at, err2 := time.Parse(time.RFC3339, due.Time)
 	if away := until.Sub(at); err != nil || err2 != nil || away < 5*time.Second || away > 10*time.Second || due.Scheduled < 1 {
 		t.Errorf("%+v: %v, %v", due, err, err2)
+	}
+}
+
+// The API and the record of attempts have the words of outcomes each for
+// themselves.
+func TestEveryOutcomeIsFoundByItsWord(t *testing.T) {
+	n := runNode(t, nil)
+	claimed, after := &task.Task{Namespace: "default", Name: "a", Queue: "default"}, &task.Task{State: task.Scheduled}
+	for _, v := range []task.Verdict{task.Success, task.Failure, task.Deferral, task.Refusal, task.Interrupted} {
+		n.Node.Attempts.Note(task.FloorMillis(n.Node.Now()), claimed, &task.Outcome{Verdict: v}, after)
+	}
+	n.Node.Attempts.Note(task.FloorMillis(n.Node.Now()), claimed, &task.Outcome{Verdict: task.Success}, nil)
+	var all wire.AttemptList
+	if n.get(t, "attempts", &all); len(all.Attempts) != 6 {
+		t.Fatalf("%d attempts: %+v", len(all.Attempts), all)
+	}
+	for _, a := range all.Attempts {
+		var found wire.AttemptList
+		if n.get(t, "attempts?outcome="+a.Outcome, &found); len(found.Attempts) != 1 || found.Attempts[0].Outcome != a.Outcome {
+			t.Errorf("%s: %+v", a.Outcome, found)
+		}
 	}
 }

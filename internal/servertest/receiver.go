@@ -19,24 +19,24 @@ type Receiver struct {
 func NewReceiver(t *testing.T) *Receiver {
 	t.Helper()
 	open := make(chan struct{})
-	h := &Receiver{Arrived: make(chan string, 1024), Release: sync.OnceFunc(func() { close(open) })}
-	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.Arrived <- r.Header.Get("Foliot-Task")
+	r := &Receiver{Arrived: make(chan string, 1024), Release: sync.OnceFunc(func() { close(open) })}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, callback *http.Request) {
+		r.Arrived <- callback.Header.Get("Foliot-Task")
 		select {
 		case <-open:
-		case <-r.Context().Done():
+		case <-callback.Context().Done():
 		}
 	}))
-	t.Cleanup(h.Close)
-	t.Cleanup(h.Release)
-	return h
+	t.Cleanup(r.Close)
+	t.Cleanup(r.Release)
+	return r
 }
 
 // Next returns the name of the next callback.
-func (h *Receiver) Next(t *testing.T) string {
+func (r *Receiver) Next(t *testing.T) string {
 	t.Helper()
 	select {
-	case name := <-h.Arrived:
+	case name := <-r.Arrived:
 		return name
 	case <-time.After(Patience):
 		t.Fatal("no callback came")

@@ -19,7 +19,7 @@ func TestTheAuditLogSaysWhatChanged(t *testing.T) {
 	}
 	who.Client = "page"
 	got, ok := AuditChange(t0, who, c, r)
-	want := AuditEntry{At: t0, By: "token:1 shop", Addr: "10.0.0.1", Namespace: "default", Action: "task.cancel", Target: "a", ID: "id-1", Version: 2, Detail: "from the page"}
+	want := AuditEntry{At: t0, By: "token:1 shop", Addr: "10.0.0.1", Namespace: "default", Action: "task.cancel", Target: "a", ID: "id-a", Version: 2, Detail: "from the page"}
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Error(ok, diff)
 	}

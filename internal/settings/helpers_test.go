@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // t0 is the start of every test.
@@ -22,15 +23,7 @@ var facts = task.Facts{Policy: policy}
 
 // demand is a valid spec that is due a minute after t0.
 func demand() task.Spec {
-	s := task.DefaultSpec()
-	s.Name, s.ID = "a", "id-1"
-	s.When = task.When{Relative: true, Delay: time.Minute}
-	s.Request.URL = "https://receiver.example/hook"
-	s.Request.BodyKind, s.Request.Body = task.TextBody, []byte("body")
-	if err := s.Validate(t0); err != nil {
-		panic(err)
-	}
-	return s
+	return tasktest.Spec("a", t0, tasktest.Text("body"), func(s *task.Spec) { s.When = task.When{Relative: true, Delay: time.Minute} })
 }
 
 // apply makes a change that must succeed.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
@@ -22,9 +24,7 @@ func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
 		&SigningSecret{ID: "i", Namespace: "n", Queue: "q", Secret: "whsec_x", CreatedAt: t0, ExpiresAt: 5, BesideUntil: 6},
 	} {
 		raw, err := EncodeSetting(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		got, err := DecodeSetting(r.Key().Kind, raw)
 		if err != nil || !cmp.Equal(r, got) {
 			t.Errorf("%s: %v\n%s", raw, err, cmp.Diff(r, got))
@@ -59,9 +59,7 @@ func FuzzDecodeSettingNeverPanics(f *testing.F) {
 			return
 		}
 		again, err := EncodeSetting(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if same, err := DecodeSetting(SettingKind(kind), again); err != nil || !cmp.Equal(r, same, cmpopts.EquateEmpty()) {
 			t.Errorf("%s: %v", again, err)
 		}

@@ -274,10 +274,16 @@ func TestTheRestOfAShortenedWaitDoesNotCountAgainstMaxAge(t *testing.T) {
 func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 	got := create(t, func(s *Spec) { s.Retry.MaxAge = 0 })
 	for range MaxHistory + 7 {
-		got = attempt(t, got, Outcome{Verdict: Failure})
+		got = attempt(t, got, Outcome{Verdict: Failure, Status: 503, Error: "busy", Reply: "later"})
 	}
-	if n := len(got.History); n != MaxHistory || got.History[0].Number != 8 || got.History[n-1].Number != MaxHistory+7 {
-		t.Errorf("%d attempts, %d to %d", n, got.History[0].Number, got.History[n-1].Number)
+	got = attempt(t, got, Outcome{Verdict: Success, Reply: "fine"})
+	for i, a := range got.History[:len(got.History)-1] {
+		if a.Number != i+9 || a.Status != 503 || a.Error != "busy" || a.Reply != "" {
+			t.Errorf("attempt %d: %+v", i+9, a)
+		}
+	}
+	if n := len(got.History); n != MaxHistory || got.History[n-1].Number != MaxHistory+8 || got.History[n-1].Reply != "fine" {
+		t.Errorf("%d attempts, the last %+v", n, got.History[n-1])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
@@ -18,9 +19,7 @@ import (
 func schedulesPage(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/schedules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(b)
 }
 
@@ -101,13 +100,9 @@ func parseOnPage(text string) (whole string, err error) {
 func runsOn(t *testing.T, zone, day, expr, policy string) string {
 	t.Helper()
 	at, err := time.Parse("2 January 2006", day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	where, err := cron.LoadZone(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	begin, end := Millis(at.AddDate(0, 0, -3).UnixMilli()), Millis(at.AddDate(0, 0, 3).UnixMilli())
 	s := putAt(t, begin, nil, everySpec(0, rule(func(r *recurrence.Rule) {
 		r.Cron, r.Zone = expr, zone

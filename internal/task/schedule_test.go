@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
@@ -45,9 +46,7 @@ func put(t *testing.T, s ScheduleSpec) *Task {
 // putAt replaces the schedule old.
 func putAt(t *testing.T, now Millis, old *Task, s ScheduleSpec) *Task {
 	t.Helper()
-	if err := s.Validate(now); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Validate(now))
 	return apply(t, now, old, PutSchedule{Spec: s})
 }
 
@@ -389,9 +388,7 @@ func TestAnOccurrenceInheritsTheFieldsOfItsSchedule(t *testing.T) {
 	})
 	at := sec(60)
 	r, err := fireOnce(at+7, put(t, spec), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	want := spec.Spec
 	want.Name, want.ID = OccurrenceName("nightly", at), r.Spawned.ID
 	want.When, want.NotifySchedule, want.Request.Destination = When{At: at}, true, "receiver.example:443"

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
@@ -51,12 +52,8 @@ func zone(t *testing.T, rules ...clocks) {
 	}
 	b = append(b, "TST\x00"...)
 	dir := filepath.Join(os.Getenv("ZONEINFO"), "Test")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "Town"), b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.MkdirAll(dir, 0o700))
+	fatal.If(t, os.WriteFile(filepath.Join(dir, "Town"), b, 0o600))
 	time.Sleep(61 * time.Minute) // in a bubble
 }
 

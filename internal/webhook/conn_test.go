@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -147,9 +148,7 @@ func TestAnAttemptWithoutTimeLeavesThePoolAsItIs(t *testing.T) {
 	s := newSender(t, Config{})
 	s.Deliver(t.Context(), delivery(t, server.URL))
 	target, err := parseTarget(delivery(t, server.URL).Task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for _, x := range []*exchange{
@@ -176,9 +175,7 @@ func TestMessagesOfTLSDoNotEndAConnection(t *testing.T) {
 	config := s.tls.Clone()
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(1) // without it, a server sends no tickets
 	c, err := s.dialer.dial(t.Context(), key, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer c.close()
 	for began := time.Now(); peek(c.system) == nothingToRead; time.Sleep(time.Millisecond) { // no event to wait for
 		if time.Since(began) > time.Minute {
@@ -280,9 +277,7 @@ func TestTheLastAlertOfTLSDelaysNobody(t *testing.T) {
 		config := s.tls.Clone()
 		config.ServerName = "127.0.0.1"
 		secure := tls.Client(here, config)
-		if err := errors.Join(secure.Handshake(), <-shaken); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errors.Join(secure.Handshake(), <-shaken))
 		began := time.Now()
 		newConn(secure, here, poolKey{}).close()
 		if took := time.Since(began); took != 0 {

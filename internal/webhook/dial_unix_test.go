@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -42,20 +43,12 @@ func TestAnAttemptThatEndsLeavesNoDialBehind(t *testing.T) {
 func blackHole(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	fatal.If(t, syscall.Listen(fd, 0))
 	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	address := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: name.(*syscall.SockaddrInet4).Port}).String()
 	for range 4 {
 		c, err := net.DialTimeout("tcp", address, 100*time.Millisecond)
@@ -72,9 +65,7 @@ func blackHole(t *testing.T) string {
 func tarPit(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l.Addr().String()
 }

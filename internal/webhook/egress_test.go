@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,9 +18,7 @@ import (
 func serveAt(t *testing.T, addr string, requests *atomic.Int32) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
 		w.Header().Set("Connection", "close") // the next attempt dials again
@@ -29,9 +28,7 @@ func serveAt(t *testing.T, addr string, requests *atomic.Int32) (port string) {
 	server.Start()
 	t.Cleanup(server.Close)
 	_, port, err = net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return port
 }
 

@@ -20,7 +20,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestMain(m *testing.M) {
@@ -74,22 +76,12 @@ func trust(s *Sender, server *httptest.Server) {
 // delivery returns the first attempt of a task that calls url.
 func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery {
 	t.Helper()
-	spec := task.DefaultSpec()
-	spec.Name, spec.ID = "order-42-close", "0198c0de-0000-7000-8000-000000000042"
-	spec.Request.URL = url
-	spec.When = task.When{At: 1_795_204_800_250}
-	spec.Timeout = 10 * time.Second
-	for _, edit := range edits {
-		edit(&spec)
+	const due task.Millis = 1_795_204_800_250
+	first := func(s *task.Spec) {
+		s.ID, s.Request.URL, s.Timeout = "0198c0de-0000-7000-8000-000000000042", url, 10*time.Second
 	}
-	if err := spec.Validate(spec.When.At); err != nil {
-		t.Fatalf("a task for the test: %v", err)
-	}
-	made, err := task.Create{Spec: spec}.Apply(spec.When.At, nil, task.Facts{})
-	if err != nil {
-		t.Fatalf("a task for the test: %v", err)
-	}
-	return task.Delivery{Task: made.Task, Number: 1}
+	spec := tasktest.Spec("order-42-close", due, append([]func(*task.Spec){tasktest.Bodiless, first}, edits...)...)
+	return task.Delivery{Task: tasktest.Made(spec, due), Number: 1}
 }
 
 // request returns the request that s sends at now.
@@ -97,13 +89,9 @@ func request(t testing.TB, s *Sender, d task.Delivery, now time.Time) *http.Requ
 	t.Helper()
 	x := &exchange{Delivery: d, ctx: t.Context(), trace: parentOf(d)}
 	target, err := parseTarget(d.Task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lines, err := s.appendRequest(nil, x, target, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(lines), bytes.NewReader(d.Task.Request.Body))))
 	if err != nil {
 		t.Fatalf("%v in the request:\n%s", err, lines)
@@ -143,9 +131,7 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 func rawServer(t testing.TB, handle func(n int, c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex // guards conns

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -30,23 +31,15 @@ func TestTheRequestIsTheOneThatNetHTTPWrites(t *testing.T) {
 					continue
 				}
 				r, err := http.NewRequest(m, url, strings.NewReader(text)) //nolint:noctx // it is not sent
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				r.Header.Set("User-Agent", "mine")
 				r.Close = text != "" && (m == "GET" || m == "HEAD" || m == "DELETE" || m == "OPTIONS")
 				var written bytes.Buffer
-				if err := r.Write(&written); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, r.Write(&written))
 				target, err := parseTarget(d.Task)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				ours, err := newSender(t, Config{}).appendRequest(nil, &exchange{Delivery: d, ctx: t.Context()}, target, time.Now())
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				if diff := cmp.Diff(framing(written.String()), framing(string(ours))); diff != "" {
 					t.Errorf("%s %s, body %q (-net/http +Foliot):\n%s", m, url, text, diff)
 				}
@@ -115,9 +108,7 @@ func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
 		d := delivery(t, "http://example.com/")
 		d.Task.Request.Headers = map[string]string{name: value}
 		target, err := parseTarget(d.Task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got, err := newSender(t, Config{}).appendRequest(nil, &exchange{Delivery: d, ctx: t.Context()}, target, time.Now()); err == nil {
 			t.Errorf("%q: %q is sent as\n%s", name, value, got)
 		}

@@ -13,6 +13,7 @@ import (
 
 	official "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -29,9 +30,7 @@ var (
 func officially(t *testing.T, secret []byte, h http.Header, body []byte) error {
 	t.Helper()
 	w, err := official.NewWebhook(FormatSecret(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return w.Verify(body, h)
 }
 
@@ -47,9 +46,7 @@ func signedHeaders(keys [][]byte, id string, at time.Time, body string) http.Hea
 // The example in the standard's own documentation.
 func TestTheStandardsExampleHasItsSignature(t *testing.T) {
 	secret, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got := Sign([][]byte{secret}, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -123,9 +120,7 @@ func TestAReceiverCanNeitherForwardNorForgeCallbacksToAnotherQueue(t *testing.T)
 	for i, queue := range []string{"", "billing", "mail"} {
 		secrets[queue] = key(byte(i+1), 32)
 		changes, err := settings.AddSecret{Namespace: "default", Queue: queue, ID: fmt.Sprint(i), Secret: FormatSecret(secrets[queue])}.Apply(1, current)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		current = current.With(changes...)
 	}
 	s := newSender(t, Config{Secrets: func(namespace, queue string) (keys [][]byte) {
@@ -184,9 +179,7 @@ func TestASecretRotationRejectsNoCallback(t *testing.T) {
 func sentAt(t *testing.T, h http.Header) time.Time {
 	t.Helper()
 	at, err := parseTimestamp(h.Get(HeaderTimestamp))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return at
 }
 
@@ -378,24 +371,4 @@ func FuzzParseSecret(f *testing.F) {
 			t.Fatalf("%q is read as %d bytes, written as %q", s, len(secret), FormatSecret(secret))
 		}
 	})
-}
-
-func BenchmarkSign(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		keys [][]byte
-		size int
-	}{
-		{"1-key-100B", [][]byte{older}, 100},
-		{"2-keys-100B", [][]byte{newer, older}, 100},
-		{"1-key-256KiB", [][]byte{older}, 256 << 10},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			body := make([]byte, c.size)
-			b.ReportAllocs()
-			for b.Loop() {
-				Sign(c.keys, "0198c0de-0000-7000-8000-000000000042", time.Unix(1_800_000_000, 0), body)
-			}
-		})
-	}
 }

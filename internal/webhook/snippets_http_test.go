@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -52,9 +53,7 @@ func TestReceiversBehindRealServersTrustOnlySignedData(t *testing.T) {
 func serveSnippet(t *testing.T, dir string, command []string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	l.Close()
@@ -62,9 +61,7 @@ func serveSnippet(t *testing.T, dir string, command []string) string {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SECRET="+FormatSecret(older), "PORT="+port)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -93,9 +90,7 @@ type rawCall struct {
 func (r *rawCall) check(t *testing.T, addr string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(conn, r.text); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -20,9 +21,7 @@ import (
 func snippet(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/webhooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, after, found := strings.Cut(string(page), "\n```"+language+"\n")
 	block, _, closed := strings.Cut(after, "\n```\n")
 	if !found || !closed {
@@ -211,9 +210,7 @@ func (h *harnessed) write(t *testing.T) (dir, path string) {
 		text = h.edit.Replace(text)
 	}
 	harness, err := os.ReadFile(filepath.Join("testdata", h.files[1]+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if h.language == "java" { // java runs a single file by its first class
 		harness, text = []byte(strings.Replace(text, "class Webhooks", string(harness)+"\nclass Webhooks", 1)), ""
 	}
@@ -299,7 +296,5 @@ func TestTheShellSnippetOfTheDocumentationWorks(t *testing.T) {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }

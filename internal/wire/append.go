@@ -105,8 +105,8 @@ func appendEscaped(b []byte, s string) []byte {
 // appender is a writer that appends.
 type appender struct{ b []byte }
 
-func (w *appender) Write(p []byte) (int, error) {
-	w.b = append(w.b, p...)
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
 	return len(p), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -22,12 +23,8 @@ func TestTasksAndBatchesAreEncodedAsEncodingJSONDoes(t *testing.T) {
 			var got, want bytes.Buffer
 			enc := json.NewEncoder(&want)
 			enc.SetEscapeHTML(false)
-			if err := enc.Encode(v); err != nil {
-				t.Fatal(err)
-			}
-			if err := wire.Encode(&got, v); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, enc.Encode(v))
+			fatal.If(t, wire.Encode(&got, v))
 			if got.WriteByte('\n'); got.String() != want.String() {
 				t.Fatalf("encoded as\n%s, encoding/json has\n%s", &got, &want)
 			}

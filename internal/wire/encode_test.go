@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -25,9 +26,7 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			buf := bytes.NewBufferString(`"body":0,`) // earlier bytes do not change
-			if err := wire.Encode(buf, v); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, wire.Encode(buf, v))
 			got, _ := strings.CutPrefix(buf.String(), `"body":0,`)
 			key := `"body":`
 			if strings.Contains(name, "kind") {
@@ -37,13 +36,9 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 				t.Errorf("encoded as %s", got)
 			}
 			plain, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			var compact bytes.Buffer
-			if err := json.Compact(&compact, []byte(got)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, json.Compact(&compact, []byte(got)))
 			var a, b any
 			if json.Unmarshal(plain, &a) != nil || json.Unmarshal(compact.Bytes(), &b) != nil || !equal(t, a, b) {
 				t.Errorf("encoding/json has\n%s\nwe have\n%s", plain, compact.Bytes())

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 const (
@@ -43,9 +45,7 @@ func build(t *testing.T, setting string) string {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 	info, err := buildinfo.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, s := range info.Settings {
 		if s.Key == "CGO_ENABLED" && s.Value == setting {
 			return program
@@ -104,9 +104,7 @@ func compressed(t *testing.T, dir string, bodies int64) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if tables == 0 || size < bodies/20 || size > bodies*9/10 {
 		t.Fatalf("%d tables hold %d bytes, and the bodies have %d: are they compressed?", tables, size, bodies)
 	}
@@ -140,12 +138,8 @@ func serve(t *testing.T, program, dir string) *server {
 	s := &server{t: t, program: program, cmd: exec.Command(program, "serve", "-o", "json", "--data", dir, "--listen", "127.0.0.1:0")}
 	s.cmd.Stderr = &s.log
 	stdout, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, s.cmd.Start())
 	t.Cleanup(func() {
 		if s.cmd.ProcessState == nil {
 			_ = s.cmd.Process.Kill()
@@ -167,9 +161,7 @@ func (s *server) stop() {
 	s.t.Helper()
 	late := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	if err := s.cmd.Wait(); err != nil {
 		s.t.Fatalf("%s: %v\n%s", s.program, err, s.log.String())
 	}
@@ -180,9 +172,7 @@ func (s *server) stop() {
 func (s *server) add(prefix string) {
 	s.t.Helper()
 	file, err := os.Create(filepath.Join(s.t.TempDir(), "tasks.ndjson"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	random := rand.New(rand.NewPCG(1, uint64(len(prefix))))
 	words := make([]string, 100)
 	for i := range words {
@@ -196,12 +186,8 @@ func (s *server) add(prefix string) {
 		}
 		fmt.Fprintf(out, `{"name": "%s-%06d", "delay": "8760h", "http": {"url": "http://127.0.0.1:9/", "body": %q}}`+"\n", prefix, i, body.String())
 	}
-	if err := out.Flush(); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, out.Flush())
+	fatal.If(s.t, file.Close())
 	s.run("import", file.Name())
 }
 
@@ -211,14 +197,10 @@ func (s *server) export() []string {
 	file := filepath.Join(s.t.TempDir(), "export.ndjson")
 	s.run("export", file)
 	f, err := os.Open(file)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	defer f.Close()
 	text, err := io.ReadAll(f)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fatal.If(s.t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	slices.Sort(lines)
 	return lines

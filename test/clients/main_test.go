@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 const root = "../.."
@@ -84,22 +86,16 @@ func sources(t *testing.T, name string) string {
 		if _, err := os.Stat(filepath.Join(from, part)); err != nil {
 			continue
 		}
-		if err := os.CopyFS(filepath.Join(to, part), os.DirFS(filepath.Join(from, part))); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.CopyFS(filepath.Join(to, part), os.DirFS(filepath.Join(from, part))))
 	}
 	files, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, f := range files {
 		if f.IsDir() {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(from, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		save(t, filepath.Join(to, f.Name()), string(text))
 	}
 	return to
@@ -107,9 +103,7 @@ func sources(t *testing.T, name string) string {
 
 func save(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // one returns the only file that matches a pattern.
@@ -126,9 +120,7 @@ func one(t *testing.T, dir, pattern string) string {
 func example(t *testing.T, name, language string) (program, output string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "clients", name, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	found := regexp.MustCompile("(?s)```" + language + "\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```\n").FindStringSubmatch(string(text))
 	if found == nil {
 		t.Fatalf("the README of %s has no program in %s with its output", name, language)
@@ -143,12 +135,8 @@ func serve(t *testing.T) []string {
 	cmd := exec.Command(binary, "serve", "-o", "json", "--listen", "127.0.0.1:0", "--store", "memory:")
 	cmd.Env, cmd.Stderr = environment(), os.Stderr
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // an error means that it has ended
 		if err := cmd.Wait(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // manifest is a part of package.json.
@@ -18,13 +20,9 @@ type manifest struct {
 func readManifest(t *testing.T, dir string) manifest {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var m manifest
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(text, &m))
 	return m
 }
 

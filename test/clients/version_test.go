@@ -8,27 +8,21 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestThePackagesHaveTheVersionOfTheServer(t *testing.T) {
 	url, _ := strings.CutPrefix(serve(t)[0], "FOLIOT_SERVER=")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	var document struct{ Info struct{ Version string } }
-	if err := json.NewDecoder(reply.Body).Decode(&document); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.NewDecoder(reply.Body).Decode(&document))
 	python, err := os.ReadFile(filepath.Join(root, "clients", "python", "src", "foliot", "_version.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	version := readManifest(t, filepath.Join(root, "clients", "typescript")).Version
 	if !strings.Contains(string(python), `__version__ = "`+version+`"`) {
 		t.Errorf("the TypeScript package has version %s, and the Python package has another:\n%s", version, python)

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // shop starts a node with package admin below /timers, and builds the command
@@ -38,9 +39,7 @@ func shop(t *testing.T) (url string, n *foliot.Node, run func(args ...string) st
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("of-the-shop"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(token, []byte("of-the-shop"), 0o600))
 	url = server.URL + "/timers"
 	run = func(args ...string) string {
 		t.Helper()
@@ -65,9 +64,7 @@ func TestTheCommandLineWorksWithTheAPIOfAProgramBelowAPath(t *testing.T) {
 	if _, err := note.In(t.Context(), n, "close-42", time.Hour, 42); err != nil {
 		t.Fatal(err)
 	}
-	if err := note.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", ""), 1); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, note.Schedule(t.Context(), n, "nightly", foliot.Cron("0 3 * * *", ""), 1))
 	for _, c := range []struct {
 		args []string
 		want string

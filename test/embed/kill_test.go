@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -41,16 +42,10 @@ func start(t *testing.T, mode, place, journal, run string) *child {
 	cmd.Env = append(os.Environ(), "FOLIOT_EMBED_MODE="+mode, "FOLIOT_EMBED_STORE="+place, "FOLIOT_EMBED_JOURNAL="+journal, "FOLIOT_EMBED_RUN="+run)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, cmd.Start())
 	c := &child{cmd, stdin, make(chan bool, 1)}
 	go func() { c.open <- bufio.NewScanner(out).Scan() }()
 	t.Cleanup(func() { c.kill() })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // measuring skips a test that only measures, unless `make measure-embed` runs
@@ -31,9 +32,7 @@ func measuring(t *testing.T) {
 func cpu(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -74,9 +73,7 @@ func TestMeasureAHundredThousandTimersInAMinute(t *testing.T) {
 		return nil
 	})
 	n, err := foliot.Open(t.Context(), dir.Store(t.TempDir()), mux, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer n.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -125,14 +122,10 @@ func TestMeasureAMillionStandingTimers(t *testing.T) {
 		bytes += info.Size()
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	began = time.Now()
 	n, err := foliot.Open(t.Context(), dir.Store(place), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Logf("%d bytes each; opened %v after the kill", bytes/count, time.Since(began).Round(time.Millisecond))
 	if i, err := n.Get(t.Context(), fmt.Sprint("m", count)); err != nil || i.State != foliot.StateScheduled {
 		t.Errorf("the last one is %+v, %v", i, err)

@@ -72,6 +72,6 @@ type handles[H any] struct {
 	close func()
 }
 
-func (x *handles[H]) Open(i uint32)      { x.kept[i] = x.add(i) }
-func (x *handles[H]) Heartbeat(i uint32) { x.kept[i] = x.beat(x.kept[i], i) }
-func (x *handles[H]) Close()             { x.close() }
+func (h *handles[H]) Open(i uint32)      { h.kept[i] = h.add(i) }
+func (h *handles[H]) Heartbeat(i uint32) { h.kept[i] = h.beat(h.kept[i], i) }
+func (h *handles[H]) Close()             { h.close() }

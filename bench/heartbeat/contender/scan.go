@@ -26,14 +26,14 @@ func openScan(s *server) Timeouts {
 	return x
 }
 
-func (x *scan) Open(i uint32)      { x.stamps[i].Store(int64(time.Since(x.base))) }
-func (x *scan) Heartbeat(i uint32) { x.Open(i) }
+func (s *scan) Open(i uint32)      { s.stamps[i].Store(int64(time.Since(s.base))) }
+func (s *scan) Heartbeat(i uint32) { s.Open(i) }
 
-func (x *scan) look() {
-	oldest := int64(time.Since(x.base) - x.timeout)
-	for i := range x.stamps {
-		if at := x.stamps[i].Load(); at <= oldest && x.stamps[i].CompareAndSwap(at, silent) {
-			x.end(uint32(i))
+func (s *scan) look() {
+	oldest := int64(time.Since(s.base) - s.timeout)
+	for i := range s.stamps {
+		if at := s.stamps[i].Load(); at <= oldest && s.stamps[i].CompareAndSwap(at, silent) {
+			s.end(uint32(i))
 		}
 	}
 }

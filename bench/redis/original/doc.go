@@ -3,6 +3,7 @@
 // for each minute. Once a second, a scanner on every node takes tasks from it,
 // and calls their URLs.
 //
-// It loses tasks, calls early, and calls cancelled tasks: see
-// docs/redis-original-design.md. bench/redis measures it. No shipped code uses it.
+// It loses tasks, calls early, and calls cancelled tasks. It is here to show
+// these faults, and a test shows each of them. docs/redis-original-design.md lists
+// the faults, and bench/redis measures the design. No shipped code uses it.
 package original

@@ -29,8 +29,6 @@ func Equal(a, b []byte) bool {
 			x.pos++
 			y.pos++
 		}
-		x.rest()
-		y.rest()
 	}
 }
 

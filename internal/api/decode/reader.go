@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -25,7 +24,6 @@ type Reader struct {
 	depth int
 	keys  [][]byte // the keys of the open objects, the innermost last
 	until int      // the position at which a stored value must have ended; zero means no bound
-	yield int      // the position at which other goroutines run next
 
 	// lenient is set to find the end of a value that was already refused. While it
 	// is set, the only errors are those that make the end impossible to find.
@@ -99,31 +97,16 @@ func (r *Reader) Object(member func(key []byte) error) error {
 // ErrOver stops the parsing of a value that is longer than its limit.
 var ErrOver = errors.New("over the limit")
 
-// YieldStep is the number of bytes that are read before other goroutines run. It
-// takes about a millisecond. Without it, the scheduler would interrupt the
-// goroutine only after ten milliseconds, and deliveries would wait that long.
-const YieldStep = 64 << 10
-
 // maxText bounds a string outside a task's body, in bytes of JSON. It is far
 // above every limit on such strings, so a longer one need not be unescaped.
 const maxText = 1 << 20
 
-// inBounds returns an error if the value exceeds its limit. It lets other
-// goroutines run after each YieldStep.
+// inBounds returns an error if the value exceeds its limit.
 func (r *Reader) inBounds() error {
-	r.rest()
 	if r.until > 0 && r.pos > r.until {
 		return ErrOver
 	}
 	return nil
-}
-
-// rest lets other goroutines run after each YieldStep.
-func (r *Reader) rest() {
-	if r.pos >= r.yield+YieldStep {
-		r.yield = r.pos
-		runtime.Gosched()
-	}
 }
 
 // Array reads an array. It calls item at each value, which must read the value.
@@ -353,7 +336,7 @@ func (r *Reader) Try(read func() error) (refusal, err error) {
 	start, depth, keys := r.pos, r.depth, len(r.keys)
 	r.depth = 0
 	if refusal = read(); refusal != nil {
-		r.pos, r.yield, r.depth, r.keys = start, start, 0, r.keys[:keys]
+		r.pos, r.depth, r.keys = start, 0, r.keys[:keys]
 		r.lenient = true
 		err = r.skip()
 		r.lenient = false
@@ -418,7 +401,6 @@ func (r *Reader) digits() int {
 	start := r.pos
 	for r.pos < len(r.data) && r.data[r.pos] >= '0' && r.data[r.pos] <= '9' {
 		r.pos++
-		r.rest()
 	}
 	return r.pos - start
 }
@@ -437,7 +419,6 @@ func (r *Reader) space() {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\r', '\n':
 			r.pos++
-			r.rest()
 		default:
 			return
 		}

@@ -11,13 +11,14 @@ import (
 func (r *Reader) span() (raw []byte, escaped bool, err error) {
 	r.pos++
 	start, wide := r.pos, false
-	for {
-		if r.pos >= r.yield+YieldStep {
+	for until := r.pos + textStep; ; {
+		if r.pos >= until {
+			until = r.pos + textStep
 			if err := r.longText(start); err != nil {
 				return nil, false, err
 			}
 		}
-		near := r.data[:min(len(r.data), r.yield+YieldStep)]
+		near := r.data[:min(len(r.data), until)]
 		for r.pos < len(near) && plain[near[r.pos]] {
 			r.pos++
 		}
@@ -57,8 +58,10 @@ var plain = func() (is [256]bool) {
 	return is
 }()
 
-// longText lets other goroutines run in the middle of a string. It returns an
-// error if the string exceeds its limit.
+// textStep is the number of bytes of a string after which its limit is checked.
+const textStep = 64 << 10
+
+// longText returns an error if the string that begins at start exceeds its limit.
 func (r *Reader) longText(start int) error {
 	if r.until == 0 && !r.lenient && r.pos > start+maxText {
 		return refuse("too_long", fmt.Sprintf("must have at most %d bytes of JSON", maxText))

@@ -18,7 +18,7 @@ func TestTheReaderStopsAtTheLimitOfAText(t *testing.T) {
 			if err := read(r); codeOf(err) != "too_long" {
 				t.Errorf("%s, %s: %v", kind, name, err)
 			}
-			if r.pos > maxText+2*YieldStep {
+			if r.pos > maxText+2*textStep {
 				t.Errorf("%s, %s: it was read up to byte %d of %d", kind, name, r.pos, len(long))
 			}
 		}

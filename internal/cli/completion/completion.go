@@ -39,8 +39,8 @@ Examples:
 }
 
 // Run prints the script.
-func (c *Script) Run(con *console.Console) error {
-	script, err := scripts.ReadFile("scripts/foliot." + c.Shell)
+func (s *Script) Run(con *console.Console) error {
+	script, err := scripts.ReadFile("scripts/foliot." + s.Shell)
 	if err == nil {
 		_, _ = con.Out.Write(script) // an error means that the reader is gone
 	}

@@ -23,24 +23,24 @@ type plaintextWarning struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (e *plaintextWarning) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *plaintextWarning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "http" || req.Header.Get("Authorization") == "" {
-		return e.next.RoundTrip(req)
+		return w.next.RoundTrip(req)
 	}
-	if proxy, err := e.proxy(req); err == nil && proxy != nil { // the proxy sees the token, and so does the network behind it
-		e.warn(req)
-		return e.next.RoundTrip(req)
+	if proxy, err := w.proxy(req); err == nil && proxy != nil { // the proxy sees the token, and so does the network behind it
+		w.warn(req)
+		return w.next.RoundTrip(req)
 	}
 	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { // called before the request is written
 		if tcp, ok := got.Conn.RemoteAddr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-			e.warn(req)
+			w.warn(req)
 		}
 	}}
-	return e.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	return w.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 }
 
-func (e *plaintextWarning) warn(req *http.Request) {
-	e.once.Do(func() {
-		fmt.Fprintf(e.notes, "foliot: warning: the access token is sent to %s over plain HTTP and can be read on the network: use https://, or a tunnel to 127.0.0.1\n", wording.Printable(req.URL.Host))
+func (w *plaintextWarning) warn(req *http.Request) {
+	w.once.Do(func() {
+		fmt.Fprintf(w.notes, "foliot: warning: the access token is sent to %s over plain HTTP and can be read on the network: use https://, or a tunnel to 127.0.0.1\n", wording.Printable(req.URL.Host))
 	})
 }

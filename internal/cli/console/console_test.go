@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
@@ -27,13 +28,9 @@ func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
 		var out bytes.Buffer
 		table := (&Console{Out: &out, OutTerm: c.terminal}).Table([]string{"NAME", "STATE"})
 		for _, row := range c.rows {
-			if err := table.Add(row...); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, table.Add(row...))
 		}
-		if err := table.End(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, table.End())
 		if out.String() != c.want {
 			t.Errorf("terminal %v: got\n%s\nwant\n%s", c.terminal, out.String(), c.want)
 		}
@@ -56,9 +53,7 @@ func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 		client.Task{Spec: client.Spec{Name: "a", HTTP: client.HTTP{URL: "https://example.com/", Headers: map[string]string{"x": "\u202e\u009b"}, Body: client.Text(hostile)}}},
 	} {
 		var plain, shown bytes.Buffer
-		if err := errors.Join((&Console{Out: &plain}).Object(v), (&Console{Out: &shown, OutTerm: true}).Object(v)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errors.Join((&Console{Out: &plain}).Object(v), (&Console{Out: &shown, OutTerm: true}).Object(v)))
 		if acts(shown.String()) || strings.Count(shown.String(), "\n") != 1 {
 			t.Errorf("a terminal acts on %q", shown.String())
 		}
@@ -85,9 +80,7 @@ func TestNoPrintedLineControlsATerminal(t *testing.T) {
 	con.Notef("%s", hostile)
 	con.Notef("foliot: %s", con.ErrorText(errors.New(hostile)))
 	table := con.Table([]string{"NAME"})
-	if err := errors.Join(table.Add(hostile), table.End()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(table.Add(hostile), table.End()))
 	if text := out.String() + errs.String(); acts(text) || !strings.Contains(text, "é 日本 😀") || !strings.Contains(text, `\x1b[2J`) {
 		t.Errorf("%q", text)
 	}

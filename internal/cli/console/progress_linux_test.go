@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // terminal returns the two ends of a terminal with a width.
@@ -31,9 +33,7 @@ func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 		}
 	}
 	slave, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return master, slave
 }
 
@@ -48,9 +48,7 @@ func TestABarAndItsLineFitIntoOneLineOfATerminal(t *testing.T) {
 			}
 			p.Notef("a note")
 		})
-		if err := slave.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, slave.Close())
 		shown, err := io.ReadAll(master)
 		if err != nil && !errors.Is(err, syscall.EIO) { // EIO is its end
 			t.Fatal(err)
@@ -63,8 +61,6 @@ func TestABarAndItsLineFitIntoOneLineOfATerminal(t *testing.T) {
 		if text := string(shown); !strings.Contains(text, "20%") || !strings.HasSuffix(text, "\ra note\r\n") {
 			t.Errorf("%q", text)
 		}
-		if err := master.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, master.Close())
 	}
 }

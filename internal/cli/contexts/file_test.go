@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // place gives the test a directory of its own for the file.
@@ -38,9 +40,7 @@ func update(t *testing.T, change func(*File)) {
 func TestALinkToTheFileStays(t *testing.T) {
 	path := place(t)
 	real := filepath.Join(t.TempDir(), "contexts.yaml")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	if err := errors.Join(os.WriteFile(real, nil, 0o600), os.Symlink(real, path)); err != nil {
 		t.Skip(err)
 	}
@@ -98,25 +98,19 @@ func TestWithoutAFileThereAreNoContexts(t *testing.T) {
 
 func TestAFileWithAMistakeIsAnErrorThatNamesIt(t *testing.T) {
 	path := place(t)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	for content, want := range map[string]string{
 		"contexts: {a: {servr: http://x}}": "servr",
 		"contexts: [":                      path,
 		"":                                 "",
 	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(path, []byte(content), 0o600))
 		_, err := Read()
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", content, err, want)
 		}
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Chmod(path, 0o666))
 	if _, err := Read(); err == nil || !strings.Contains(err.Error(), "chmod") {
 		t.Errorf("a file that others can write: %v", err)
 	}
@@ -124,9 +118,7 @@ func TestAFileWithAMistakeIsAnErrorThatNamesIt(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenIsReportedAtOnce(t *testing.T) {
 	path := place(t)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Dir(path)), 0o700), os.WriteFile(filepath.Dir(path), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Dir(path)), 0o700), os.WriteFile(filepath.Dir(path), nil, 0o600)))
 	if err := Update(func(*File) error { return nil }); err == nil {
 		t.Errorf("the directory is a file: %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 // servers reports the state of all servers, and returns whether they share a
 // store. The error unavailable means that the store is unavailable. Further
 // requests to the store would fail in the same way, after seconds.
-func (f *Report) servers(ctx context.Context, api *client.Client, caller Caller) (shared bool, unavailable error) {
+func (r *Report) servers(ctx context.Context, api *client.Client, caller Caller) (shared bool, unavailable error) {
 	c, err := api.Admin.Cluster(ctx)
 	var shards []*client.Shard
 	if err == nil && c.Store == "shared" {
@@ -23,55 +23,55 @@ func (f *Report) servers(ctx context.Context, api *client.Client, caller Caller)
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
-		f.add("server", false, "the server answers, but its store is unavailable (%s)", f.why(err))
-		f.store(ctx, api)
+		r.add("server", false, "the server answers, but its store is unavailable (%s)", r.why(err))
+		r.store(ctx, api)
 		return false, err
 	case errors.Is(err, client.ErrForbidden):
-		f.add("server", true, "the server answers; its state is visible only with an operator's token (%s)", f.why(err))
+		r.add("server", true, "the server answers; its state is visible only with an operator's token (%s)", r.why(err))
 		return false, nil
 	case err != nil:
-		f.add("server", false, "the server answers, but its state cannot be read (%s)", f.why(err))
+		r.add("server", false, "the server answers, but its state cannot be read (%s)", r.why(err))
 		return false, nil
 	}
-	f.cluster(c)
-	f.access(ctx, c.Secured, caller)
+	r.cluster(c)
+	r.access(ctx, c.Secured, caller)
 	if c.Store == "shared" {
-		f.shards(c.Nodes, shards)
+		r.shards(c.Nodes, shards)
 	}
-	f.store(ctx, api)
+	r.store(ctx, api)
 	return c.Store == "shared", nil
 }
 
 // store reports the findings of the server about its disk or its Redis, and
 // about its TLS files.
-func (f *Report) store(ctx context.Context, api *client.Client) {
+func (r *Report) store(ctx context.Context, api *client.Client) {
 	all, err := api.Admin.ExamineStore(ctx)
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == "unsupported":
 		return // the server has nothing to examine
 	case errors.Is(err, client.ErrForbidden):
-		f.add("store", true, "visible only with an operator's token (%s)", f.why(err))
+		r.add("store", true, "visible only with an operator's token (%s)", r.why(err))
 	case err != nil:
-		f.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL examines a Redis directly", f.why(err))
+		r.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL examines a Redis directly", r.why(err))
 	}
 	for _, found := range all {
-		f.add(found.Check, found.OK, "%s", found.Says)
+		r.add(found.Check, found.OK, "%s", found.Says)
 	}
 }
 
-func (f *Report) cluster(c *client.Cluster) {
+func (r *Report) cluster(c *client.Cluster) {
 	for _, n := range c.Nodes {
-		f.node(&n)
+		r.node(&n)
 	}
-	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
+	r.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
 }
 
 // access reports whether requests need a token. It sends a request without a
 // token, because a program with package foliot/admin decides itself.
-func (f *Report) access(ctx context.Context, secured bool, caller Caller) {
+func (r *Report) access(ctx context.Context, secured bool, caller Caller) {
 	if !secured {
-		f.add("access", true, "open: there are no tokens, so only its own machine must be able to connect")
+		r.add("access", true, "open: there are no tokens, so only its own machine must be able to connect")
 		return
 	}
 	api, err := caller.Anonymous()
@@ -80,15 +80,15 @@ func (f *Report) access(ctx context.Context, secured bool, caller Caller) {
 	}
 	switch {
 	case err == nil:
-		f.add("access", true, "decided by the program that serves the API: a request without a token was accepted")
+		r.add("access", true, "decided by the program that serves the API: a request without a token was accepted")
 	case errors.Is(err, client.ErrUnauthorized):
-		f.add("access", true, "requests need a token")
+		r.add("access", true, "requests need a token")
 	default:
-		f.add("access", true, "requests without a token fail: %s", f.why(err))
+		r.add("access", true, "requests without a token fail: %s", r.why(err))
 	}
 }
 
-func (f *Report) node(n *client.Node) {
+func (r *Report) node(n *client.Node) {
 	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
 	switch {
 	case n.Name == "":
@@ -99,7 +99,7 @@ func (f *Report) node(n *client.Node) {
 	default:
 		words = fmt.Sprintf("%s: %s; owns %d shards, should own %d%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
 	}
-	f.add("server", n.Ready, "%s", words)
+	r.add("server", n.Ready, "%s", words)
 }
 
 func drainWords(n *client.Node) string {
@@ -113,7 +113,7 @@ func drainWords(n *client.Node) string {
 }
 
 // shards reports whether each shard has an owner, which delivers its tasks.
-func (f *Report) shards(nodes []client.Node, shards []*client.Shard) {
+func (r *Report) shards(nodes []client.Node, shards []*client.Shard) {
 	unowned := 0
 	for _, s := range shards {
 		if s.Owner == "" {
@@ -121,14 +121,14 @@ func (f *Report) shards(nodes []client.Node, shards []*client.Shard) {
 		}
 	}
 	if unowned == 0 {
-		f.add("shards", true, "all %d have an owner", len(shards))
+		r.add("shards", true, "all %d have an owner", len(shards))
 		return
 	}
 	advice := "a server should take them within seconds; otherwise the logs of foliot serve show the reason"
 	if !Delivered(nodes) {
 		advice = "all servers are drained: run foliot cluster drain NODE --undo, or start another server"
 	}
-	f.add("shards", false, "%d of %d have no owner, so their tasks are not delivered: %s", unowned, len(shards), advice)
+	r.add("shards", false, "%d of %d have no owner, so their tasks are not delivered: %s", unowned, len(shards), advice)
 }
 
 func durabilityWords(level string) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -52,9 +53,7 @@ func TestAStoreThatTheCallerMayNotExamineIsNoProblem(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer srv.Close()
 	api, err := client.New(srv.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer api.Close()
 	var out bytes.Buffer
 	f := printing(&out)
@@ -207,16 +206,12 @@ func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
 	}))
 	defer srv.Close()
 	api, err := client.New(srv.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer api.Close()
 	var out bytes.Buffer
 	f := printing(&out)
 	f.namespace = "shop"
-	if err := f.dead(t.Context(), api); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, f.dead(t.Context(), api))
 	const rest = ": foliot ls --state dead --sort ended shows the reasons\n"
 	want := "WARN dead         2 dead tasks of the namespace shop to a.test" + rest +
 		"WARN dead         1 dead task of the namespace shop to the kind k" + rest +

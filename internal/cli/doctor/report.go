@@ -38,26 +38,26 @@ func Line(found wire.Finding) string {
 }
 
 // warn adds a finding that is not ok, but does not make the examination fail.
-func (f *Report) warn(check, format string, args ...any) {
-	f.err = errors.Join(f.err, f.show(wire.Finding{Check: check, Warning: true, Says: fmt.Sprintf(format, args...)}))
+func (r *Report) warn(check, format string, args ...any) {
+	r.err = errors.Join(r.err, r.show(wire.Finding{Check: check, Warning: true, Says: fmt.Sprintf(format, args...)}))
 }
 
-func (f *Report) add(check string, ok bool, format string, args ...any) {
+func (r *Report) add(check string, ok bool, format string, args ...any) {
 	if !ok {
-		f.bad++
+		r.bad++
 	}
-	f.err = errors.Join(f.err, f.show(wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)}))
+	r.err = errors.Join(r.err, r.show(wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)}))
 }
 
 // end returns nil if no finding is bad, and otherwise the error of the command.
-func (f *Report) end() error {
+func (r *Report) end() error {
 	switch {
-	case f.err != nil:
-		return f.err
-	case f.bad == 1:
+	case r.err != nil:
+		return r.err
+	case r.bad == 1:
 		return errors.New("1 finding is bad")
-	case f.bad > 1:
-		return fmt.Errorf("%d findings are bad", f.bad)
+	case r.bad > 1:
+		return fmt.Errorf("%d findings are bad", r.bad)
 	}
 	return nil
 }

@@ -88,15 +88,15 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 }
 
 // unknown adds the findings that need the store while it is unavailable.
-func (f *Report) unknown() {
+func (r *Report) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
-		f.add(check, false, "unknown while the store is unavailable")
+		r.add(check, false, "unknown while the store is unavailable")
 	}
 }
 
 // certificate reports when the certificate of the server expires. Without TLS
 // there is none.
-func (f *Report) certificate(c *x509.Certificate, now time.Time) {
+func (r *Report) certificate(c *x509.Certificate, now time.Time) {
 	if c == nil {
 		return
 	}
@@ -109,12 +109,12 @@ func (f *Report) certificate(c *x509.Certificate, now time.Time) {
 	if left < 48*time.Hour {
 		rest = left.Round(time.Minute).String()
 	}
-	f.add("certificate", remedy == "", "it expires %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
+	r.add("certificate", remedy == "", "it expires %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
 }
 
 // clock compares the clocks. The server read its time at after began, and
 // before the request took trip.
-func (f *Report) clock(at, began time.Time, trip time.Duration) {
+func (r *Report) clock(at, began time.Time, trip time.Duration) {
 	apart := time.Duration(0)
 	switch {
 	case at.Before(began):
@@ -124,19 +124,19 @@ func (f *Report) clock(at, began time.Time, trip time.Duration) {
 	}
 	apart = apart.Round(time.Millisecond)
 	if apart.Abs() <= redischeck.ClockBound {
-		f.add("clock", true, "this machine and the server differ by at most %v", max(apart.Abs(), trip.Round(time.Millisecond)))
+		r.add("clock", true, "this machine and the server differ by at most %v", max(apart.Abs(), trip.Round(time.Millisecond)))
 		return
 	}
-	f.add("clock", false, "the clock of the server differs by %v from this machine, so absolute times mean different moments: synchronise both clocks (chrony, systemd-timesyncd)", apart)
+	r.add("clock", false, "the clock of the server differs by %v from this machine, so absolute times mean different moments: synchronise both clocks (chrony, systemd-timesyncd)", apart)
 }
 
-func (f *Report) live(l *client.Live) {
-	f.lateness(l.Late, l.Waited)
+func (r *Report) live(l *client.Live) {
+	r.lateness(l.Late, l.Waited)
 	if l.Slots > 0 {
-		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
+		r.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
 	}
 	if len(l.Suspended) > 0 {
-		f.add("suspended", true, "these namespaces are suspended, and deliver and fire nothing: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
+		r.add("suspended", true, "these namespaces are suspended, and deliver and fire nothing: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
 	}
 	type broken struct {
 		overdue int
@@ -151,23 +151,23 @@ func (f *Report) live(l *client.Live) {
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		b := hosts[host]
-		f.add("breaker", false, "%s failed repeatedly, so its breaker is not closed: %s of %s wait and use no attempts. Correct the receiver; foliot tail shows its errors", host, wording.Count(b.overdue, "due task"), strings.Join(b.users, ", "))
+		r.add("breaker", false, "%s failed repeatedly, so its breaker is not closed: %s of %s wait and use no attempts. Correct the receiver; foliot tail shows its errors", host, wording.Count(b.overdue, "due task"), strings.Join(b.users, ", "))
 	}
 }
 
 // overdue reports overdue tasks. A server with a shared store only knows the
 // tasks of its own shards.
-func (f *Report) overdue(l *client.Live, shared bool) {
+func (r *Report) overdue(l *client.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
 		queue := wording.Qualified(q.Namespace, q.Queue)
 		switch held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"; {
 		case held:
-			f.add("held", true, "the tasks of %s are not sent: %s; foliot queue get shows more", queue, q.LimitedBy)
+			r.add("held", true, "the tasks of %s are not sent: %s; foliot queue get shows more", queue, q.LimitedBy)
 			continue
 		case q.LimitedBy == "runner":
 			overdue++
-			f.add("runner", false, "%s of %s, but no process runs them: start a process with a handler for the kind, or cancel the tasks", wording.Count(q.Overdue, "due task"), queue)
+			r.add("runner", false, "%s of %s, but no process runs them: start a process with a handler for the kind, or cancel the tasks", wording.Count(q.Overdue, "due task"), queue)
 			continue
 		case q.Oldest <= overdueBound:
 			continue
@@ -175,18 +175,18 @@ func (f *Report) overdue(l *client.Live, shared bool) {
 		if overdue++; q.LimitedBy == "breaker" {
 			continue // the finding breaker counts them
 		}
-		f.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), cmp.Or(q.LimitedBy, "their turn"))
+		r.add("overdue", false, "%s of %s, the oldest for %v; waiting for: %s", wording.Count(q.Overdue, "task"), queue, wording.Age(q.Oldest), cmp.Or(q.LimitedBy, "their turn"))
 	}
 	where := ""
 	if shared {
 		where = " in the shards of this server"
 	}
 	if overdue == 0 {
-		f.add("overdue", true, "no task for longer than %v%s", overdueBound, where)
+		r.add("overdue", true, "no task for longer than %v%s", overdueBound, where)
 	}
 }
 
-func (f *Report) lateness(l, waited client.Lateness) {
+func (r *Report) lateness(l, waited client.Lateness) {
 	inTime, advice := true, ""
 	switch {
 	case l.Count == 0:
@@ -197,30 +197,30 @@ func (f *Report) lateness(l, waited client.Lateness) {
 		inTime = false
 		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk or Redis, or a busy machine: foliot top shows more", lateBound)
 	}
-	f.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
+	r.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
 	if waited.Max > lateBound {
-		f.add("waited", true, "in the last minute, receivers, limits and pauses delayed the same attempts: %s", wording.Lateness(waited))
+		r.add("waited", true, "in the last minute, receivers, limits and pauses delayed the same attempts: %s", wording.Lateness(waited))
 	}
 }
 
 // dead reports the number of dead tasks. An error means that the store is
 // unavailable.
-func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
+func (r *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
 		if err != nil {
-			return f.notCounted(err)
+			return r.notCounted(err)
 		}
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
-		f.add("dead", true, "no task of the namespace %s is dead", f.namespace)
+		r.add("dead", true, "no task of the namespace %s is dead", r.namespace)
 		return nil
 	}
 	byHost, listed := map[string]int{}, 0
 	for t, err := range api.Tasks.List(ctx, client.Query{Filter: client.Filter{States: []client.State{client.Dead}}}) {
 		if err != nil {
-			return f.notCounted(err)
+			return r.notCounted(err)
 		}
 		byHost[hostOf(t)]++
 		if listed++; listed == listedDead {
@@ -228,10 +228,10 @@ func (f *Report) dead(ctx context.Context, api *client.Client) (unavailable erro
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		f.warn("dead", "%s of the namespace %s to %s: foliot ls --state dead --sort ended shows the reasons", wording.Count(byHost[host], "dead task"), f.namespace, host)
+		r.warn("dead", "%s of the namespace %s to %s: foliot ls --state dead --sort ended shows the reasons", wording.Count(byHost[host], "dead task"), r.namespace, host)
 	}
 	if more := dead - int64(listed); more > 0 {
-		f.warn("dead", "%d more of the namespace %s: foliot ls --state dead --sort ended shows the reasons", more, f.namespace)
+		r.warn("dead", "%d more of the namespace %s: foliot ls --state dead --sort ended shows the reasons", more, r.namespace)
 	}
 	return nil
 }
@@ -246,34 +246,34 @@ func hostOf(t *client.Task) string {
 
 // notCounted returns err if the store is unavailable. Otherwise it adds the
 // finding that the dead tasks cannot be counted.
-func (f *Report) notCounted(err error) (unavailable error) {
+func (r *Report) notCounted(err error) (unavailable error) {
 	if errors.Is(err, client.ErrUnavailable) {
 		return err
 	}
-	f.add("dead", false, "cannot count: %s", f.why(err))
+	r.add("dead", false, "cannot count: %s", r.why(err))
 	return nil
 }
 
 // deadOfAll counts the dead tasks of all namespaces.
-func (f *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
+func (r *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
 	var found []string
 	for n, err := range api.Namespaces.List(ctx) {
 		if err != nil {
-			return f.notCounted(err)
+			return r.notCounted(err)
 		}
-		f.others = f.others || n.Name != f.namespace
+		r.others = r.others || n.Name != r.namespace
 		if n.Counts.Dead > 0 {
 			found = append(found, fmt.Sprintf("%d in %s", n.Counts.Dead, n.Name))
 		}
 	}
 	if len(found) == 0 {
-		f.add("dead", true, "no task of any namespace is dead")
+		r.add("dead", true, "no task of any namespace is dead")
 		return nil
 	}
 	rest := ""
 	if more := len(found) - namedProblems; more > 0 {
 		rest = fmt.Sprintf(", and others in %d more namespaces", more)
 	}
-	f.warn("dead", "dead tasks: %s%s; foliot ls --state dead --sort ended --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
+	r.warn("dead", "dead tasks: %s%s; foliot ls --state dead --sort ended --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
 	return nil
 }

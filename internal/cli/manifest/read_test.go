@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -16,9 +17,7 @@ import (
 func read(t *testing.T, content string) ([]Object, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f.yaml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte(content), 0o600))
 	objects, err := Read([]string{file}, nil, "default")
 	if err == nil {
 		return objects, ""
@@ -88,19 +87,11 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 func TestFilesOfHiddenDirectoriesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	for _, hidden := range []string{".github", "..2026_11_28", filepath.Join("visible", ".hidden")} {
-		if err := os.MkdirAll(filepath.Join(dir, hidden), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, hidden, "a.yaml"), []byte("kind: queue\nname: q\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.MkdirAll(filepath.Join(dir, hidden), 0o700))
+		fatal.If(t, os.WriteFile(filepath.Join(dir, hidden, "a.yaml"), []byte("kind: queue\nname: q\n"), 0o600))
 	}
-	if err := os.Symlink("..2026_11_28", filepath.Join(dir, "..data")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join("..data", "a.yaml"), filepath.Join(dir, "a.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Symlink("..2026_11_28", filepath.Join(dir, "..data")))
+	fatal.If(t, os.Symlink(filepath.Join("..data", "a.yaml"), filepath.Join(dir, "a.yaml")))
 	if objects, err := Read([]string{dir}, nil, "default"); err != nil || len(objects) != 1 {
 		t.Errorf("%v, %v", objects, err)
 	}

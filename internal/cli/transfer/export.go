@@ -117,31 +117,31 @@ type exporter struct {
 	count, schedules, ended int
 }
 
-func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
-	_, _, err := tasks.EachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
-		x.count++
-		x.bar.Add(1, 0)
-		return x.line(w, exportLine(t))
+func (e *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
+	_, _, err := tasks.EachTask(ctx, e.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
+		e.count++
+		e.bar.Add(1, 0)
+		return e.line(w, exportLine(t))
 	})
 	return err
 }
 
 // allSchedules writes the schedules with the queue and the labels of the
 // filter.
-func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
-	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
+func (e *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
+	for s, err := range e.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
 		switch {
 		case err != nil:
 			return err
 		case filter.Queue != "" && s.Task.Queue != filter.Queue:
 			continue
 		case s.State == client.ScheduleEnded:
-			x.ended++
+			e.ended++
 			continue
 		}
-		x.schedules++
-		x.bar.Add(1, 0)
-		if err := x.line(w, scheduleToMove(s)); err != nil {
+		e.schedules++
+		e.bar.Add(1, 0)
+		if err := e.line(w, scheduleToMove(s)); err != nil {
 			return err
 		}
 	}
@@ -150,8 +150,8 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 
 // line writes v as a line with its body unchanged. For a terminal it escapes
 // control characters.
-func (x *exporter) line(w io.Writer, v json.Marshaler) error {
-	if x.terminal {
+func (e *exporter) line(w io.Writer, v json.Marshaler) error {
+	if e.terminal {
 		return console.WriteJSON(w, v, true)
 	}
 	line, err := v.MarshalJSON()

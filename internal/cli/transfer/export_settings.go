@@ -44,36 +44,36 @@ type settingsExport struct {
 }
 
 // read reads the objects of all namespaces, or of the given one.
-func (x *settingsExport) read(ctx context.Context, api *client.Client, namespace string) error {
-	if !x.all {
-		return x.readNamespace(ctx, api, namespace)
+func (e *settingsExport) read(ctx context.Context, api *client.Client, namespace string) error {
+	if !e.all {
+		return e.readNamespace(ctx, api, namespace)
 	}
 	for n, err := range api.Namespaces.List(ctx) {
 		if err != nil {
 			return err
 		}
 		if n.Version > 0 { // the default namespace may have no settings
-			x.objects = append(x.objects, manifest.OfNamespace(n))
+			e.objects = append(e.objects, manifest.OfNamespace(n))
 		}
-		api, err := x.conn.In(n.Name)
+		api, err := e.conn.In(n.Name)
 		if err != nil {
 			return err
 		}
-		if err := x.readNamespace(ctx, api, n.Name); err != nil {
+		if err := e.readNamespace(ctx, api, n.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *settingsExport) readNamespace(ctx context.Context, api *client.Client, namespace string) error {
+func (e *settingsExport) readNamespace(ctx context.Context, api *client.Client, namespace string) error {
 	for q, err := range api.Queues.List(ctx) {
 		switch {
 		case err != nil:
 			return err
 		case q.Version > 0: // others have only tasks
 			o := manifest.OfQueue(namespace, q)
-			x.objects, x.queues[o.Key] = append(x.objects, o), q.QueueSettings
+			e.objects, e.queues[o.Key] = append(e.objects, o), q.QueueSettings
 		}
 	}
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{Bodies: true}) {
@@ -83,21 +83,21 @@ func (x *settingsExport) readNamespace(ctx context.Context, api *client.Client, 
 		case s.Hidden:
 			return fmt.Errorf("the namespace %s hides the bodies and headers of its schedules from this token: use a token of scope write", namespace)
 		}
-		x.objects = append(x.objects, manifest.OfSchedule(namespace, s))
+		e.objects = append(e.objects, manifest.OfSchedule(namespace, s))
 	}
 	return nil
 }
 
 // write writes one document for each object.
-func (x *settingsExport) write(w io.Writer) error {
-	slices.SortStableFunc(x.objects, func(a, b manifest.Object) int { return a.Compare(b.Key) })
-	for i, o := range x.objects {
+func (e *settingsExport) write(w io.Writer) error {
+	slices.SortStableFunc(e.objects, func(a, b manifest.Object) int { return a.Compare(b.Key) })
+	for i, o := range e.objects {
 		if i > 0 {
 			if _, err := io.WriteString(w, "---\n"); err != nil {
 				return err
 			}
 		}
-		if err := manifest.Write(w, o, x.queues[o.QueueKey()], x.all); err != nil {
+		if err := manifest.Write(w, o, e.queues[o.QueueKey()], e.all); err != nil {
 			return err
 		}
 	}

@@ -36,18 +36,18 @@ type holding struct {
 // NewModel returns a Model that has granted nothing. Its grants are leases
 // of this duration.
 func NewModel(lease time.Duration) *Model {
-	o := &Model{lease: lease, permits: map[int]holding{}}
-	o.bucket.holding = map[int]holding{}
-	return o
+	m := &Model{lease: lease, permits: map[int]holding{}}
+	m.bucket.holding = map[int]holding{}
+	return m
 }
 
 // Permit returns the reply to a node's request at the time now.
-func (o *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
-	o.asks++
-	r := store.PermitReply{Lease: o.lease, Share: -1}
+func (m *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
+	m.asks++
+	r := store.PermitReply{Lease: m.lease, Share: -1}
 	if ask.Concurrency > 0 {
-		others, mine := 0, o.permits[node]
-		for n, d := range o.permits {
+		others, mine := 0, m.permits[node]
+		for n, d := range m.permits {
 			if n != node && d.ends > now {
 				others += d.n
 			}
@@ -57,18 +57,18 @@ func (o *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.P
 		}
 		mine.n = min(mine.n, ask.Keep)
 		mine.n = max(mine.n, min(ask.Want, ask.Concurrency-others))
-		mine.ends = now + o.lease
-		o.permits[node] = mine
+		mine.ends = now + m.lease
+		m.permits[node] = mine
 		r.Held = mine.n
 		if ask.Want > mine.n {
 			r.Again = 50 * time.Millisecond
 		}
-		if o.Share != nil {
-			r.Share, r.Again = o.Share(node, mine.n)
+		if m.Share != nil {
+			r.Share, r.Again = m.Share(node, mine.n)
 		}
 	}
 	if ask.Rate > 0 {
-		r.Tokens = o.tokens(now, node, ask)
+		r.Tokens = m.tokens(now, node, ask)
 		if r.Tokens < ask.Tokens {
 			r.Again = max(time.Millisecond, time.Duration(float64(time.Second)/ask.Rate/2))
 		}
@@ -76,8 +76,8 @@ func (o *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.P
 	return r
 }
 
-func (o *Model) tokens(now time.Duration, node int, ask store.PermitAsk) int {
-	b, interval := &o.bucket, float64(time.Second)/ask.Rate
+func (m *Model) tokens(now time.Duration, node int, ask store.PermitAsk) int {
+	b, interval := &m.bucket, float64(time.Second)/ask.Rate
 	for n, d := range b.holding {
 		if d.ends <= now {
 			b.tat = max(b.tat, d.ends) + time.Duration(float64(d.n)*interval)
@@ -92,7 +92,7 @@ func (o *Model) tokens(now time.Duration, node int, ask store.PermitAsk) int {
 		b.tat = max(b.tat, now-ask.UsedAgo) + time.Duration(math.Ceil(float64(spent)*interval))
 		mine.n = max(mine.n-spent, 0)
 	}
-	mine.used, mine.n, mine.ends = ask.Used, min(mine.n, ask.Tokens), now+o.lease
+	mine.used, mine.n, mine.ends = ask.Used, min(mine.n, ask.Tokens), now+m.lease
 	free := float64(ask.Burst) - float64(max(b.tat-now, 0))/interval - float64(mine.n)
 	for n, d := range b.holding {
 		if n != node {
@@ -105,6 +105,6 @@ func (o *Model) tokens(now time.Duration, node int, ask store.PermitAsk) int {
 }
 
 // Held returns how many permits and tokens a node has.
-func (o *Model) Held(node int) (permits, tokens int) {
-	return o.permits[node].n, o.bucket.holding[node].n
+func (m *Model) Held(node int) (permits, tokens int) {
+	return m.permits[node].n, m.bucket.holding[node].n
 }

@@ -24,7 +24,7 @@ func BenchmarkPick(b *testing.B) {
 }
 
 func benchPick(b *testing.B, lanes int, q settings.QueueSettings) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute, Slots: 1024})
 	q.Name = "q"
 	now, n := task.Millis(1_000_000), 0
 	pl.Configure(now, settings.NewSettings(&q))
@@ -41,6 +41,6 @@ func benchPick(b *testing.B, lanes int, q settings.QueueSettings) {
 		p := pl.Take(now, 1)[0]
 		pl.Begin(&p)
 		pl.Answered(p.Key)
-		pl.Release(&p, now, Replied, nil)
+		pl.Release(&p, Replied, nil)
 	}
 }

@@ -2,32 +2,37 @@
 //
 // A Planner holds the near future of a store: the waiting tasks it knows, lane
 // by lane, and the limits that apply to them. Its caller passes the time and
-// the store's replies. The Planner returns the work that the caller must do
-// next:
+// the store's replies, and calls Settle after each group of such events. Settle
+// returns Effects: which of the calls below are useful now, and when to call
+// again.
 //
 //	Hint, Offer              a task waits
 //	BeginRounds, Pages,      survey the lanes of the store, page by page
 //	AbsorbPages
 //	Reads, AbsorbReads       read parts of lanes
 //	Take, Begin, Release     which tasks to claim, and how their attempts ended
-//	TakeFires, FireAnswered  which schedules to fire
+//	TakeFires, Answered      which schedules to fire
 //	Asks, Granted            which parts of shared limits to request
-//	Wakeups, Wake            when to call again
-//	Signals                  which of these calls are useful now
+//	Wake                     the moment of a Wakeup has come
+//
+// Three cores share the lanes, queues and destinations:
+//
+//	chooser  choose*.go  which ready lane is next. State: the slots, the trees of
+//	                     lanes, queues and namespaces, the quarantine slot. Each
+//	                     ready lane is in its tree, and no other lane is.
+//	window   window*.go  what is read ahead. State: the known tasks, the cursor
+//	                     of each lane, reads and surveys. Each task up to the
+//	                     cursor of its lane is known, or a hint will name it.
+//	limits   limits*.go  what may start. State: buckets, breakers, leases of
+//	                     shared limits. No start exceeds a limit.
+//
+// No core calls another. An event changes one core and marks the lanes and
+// queues that it affects (mark, markQueue, markAll). One loop, settle, asks the
+// limits about each of them, puts the answer into the chooser, lets the window
+// request reads, and sets the wake-up. So the order of the events of a group
+// does not matter, and a lane that changed many times is placed once.
 //
 // The package is pure: it reads no clock, starts no goroutine, takes no lock
 // and does no I/O. A Planner is not safe for concurrent use. The exception is
-// Pick.Permitted, which any goroutine can call at any time. It reads only the
-// atomic ends of at most two leases: see LimitLease.
-//
-// The files, from the bottom up:
-//
-//	heap, bucket, breaker             data structures that are independent of lanes
-//	wait_tree, slots                  the search tree of lanes that wait for a slot, and the slots
-//	lane, queue, destination, wakeup  the state of each
-//	limit_lease, limit_requests       leased parts of limits that nodes share
-//	quarantine_slot                   the one attempt of the tasks in quarantine
-//	lane_update, survey, read         work in pieces, and reads of the store
-//	planner, pick, schedules,         the calls of the Planner's user
-//	settings, lifecycle, signals, state
+// Pick.Permitted, which reads only the atomic ends of at most two leases.
 package planner

@@ -12,8 +12,8 @@ import (
 type item struct {
 	name string
 	due  task.Millis
-	seq  uint64 // Planner.seq when it became known: a read with a smaller seq is older
-	at   int    // its index in lane.order
+	seq  uint64 // window.seq when it became known: a read with a smaller seq is older
+	at   int    // its index in ahead.order
 }
 
 func (it *item) position() task.Position { return task.Position{Due: it.due, Name: it.name} }
@@ -21,11 +21,6 @@ func (it *item) before(other *item) bool { return it.position().Less(other.posit
 func (it *item) place() *int             { return &it.at }
 
 // lane is the state of one lane of the store.
-//
-// All tasks up to cursor have been read. Later changes to that part arrive as
-// hints. If behind is false, cursor is the end of the window at the time of the
-// read. If behind is true, there were more tasks than room: tasks after cursor
-// are ignored until a later read gets them.
 type lane struct {
 	name                                task.Lane
 	number                              uint64 // lanes that are otherwise equal run in the order in which they were opened
@@ -34,6 +29,25 @@ type lane struct {
 	queueDestination                    *queueDestination
 	inQueue, inDestination, inNamespace int // its indexes in their lists
 
+	ahead
+	turn
+	wakeup   Wakeup      // set for the due time of its first task while waiting
+	firing   bool        // it is in Planner.firing
+	foreseen task.Millis // the due time for which dueSoon last recorded expected work
+	emptied  task.Millis // when it was first seen idle; zero means that it is not idle
+
+	marked bool // it is in Planner.lanesChanged
+	refit  bool // it may have too many tasks, or room for more: see mark
+	gone   bool // it was dropped
+}
+
+// ahead is what the window knows of a lane.
+//
+// All tasks up to cursor have been read. Later changes to that part arrive as
+// hints. If behind is false, cursor is the end of the window at the time of the
+// read. If behind is true, there were more tasks than room: tasks after cursor
+// are ignored until a later read gets them.
+type ahead struct {
 	known  map[string]*item
 	order  heap[*item] // the same tasks, the earliest first
 	cursor task.Position
@@ -52,22 +66,19 @@ type lane struct {
 	readNumber uint64        // if lanes have the same readSince, the smallest number is read first
 	read       task.Millis   // when a read was planned last; zero means never
 	reading    bool          // a read from its cursor is under way
-	firing     bool          // it is in Planner.firing
+}
 
+// turn is what the chooser knows of a lane.
+type turn struct {
+	state      laneState
 	opened     time.Duration // see waited
 	readySince time.Duration // when it last became ready
 	rests      bool          // it is blocked by LimitUnsent, which is no obstacle: see waited
-
-	running   int // attempts, from the claim to the settlement
-	allowance int // see slots
-	state     laneState
-	node      node[*lane] // among the ready lanes of its queue and priority
-	wakeup    Wakeup      // set for the due time of its first task while waiting
-	served    task.Millis // when a task was last picked; zero means never
-	lastPick  uint64      // the number of that pick
-
-	foreseen task.Millis // the due time for which dueSoon last recorded expected work
-	emptied  task.Millis // when it was first seen idle; zero means that it is not idle
+	running    int           // attempts, from the claim to the settlement
+	allowance  int           // see slots
+	node       node[*lane]   // among the ready lanes of its queue and priority
+	served     task.Millis   // when a task was last picked; zero means never
+	lastPick   uint64        // the number of that pick
 }
 
 type laneState uint8
@@ -79,78 +90,110 @@ const (
 	blocked                  // its first task is due, and its destination or a limit of the lane stops it
 )
 
+// busy reports whether the first task of such a lane is due.
+func (s laneState) busy() bool { return s == ready || s == blocked }
+
+// busy reports whether the first task of l is due.
+func (l *lane) busy() bool { return l.state.busy() }
+
 // urgent reports whether l's tasks were run by hand.
 func (l *lane) urgent() bool { return l.name.Priority == task.RunNow }
 
 // quarantined reports whether l's tasks might kill the process.
 func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }
 
-// busy reports whether l's first task is due.
-func (l *lane) busy() bool { return l.state == ready || l.state == blocked }
-
-// earliest returns the earliest known due time.
-func (l *lane) earliest() task.Millis {
-	if l.order.len() == 0 {
-		return math.MaxInt64
-	}
-	return l.order.min().due
-}
-
-// next returns a lower bound of the due times of l's tasks, including tasks
-// that are not read yet.
-func (l *lane) next() task.Millis {
-	if l.behind {
-		return min(l.earliest(), l.cursor.Due)
-	}
-	return l.earliest()
-}
+// schedules reports whether l is a lane of schedules.
+func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
 
 // before and place implement ordered for namespace.readQueue.
 func (l *lane) before(other *lane) bool {
 	return l.readSince < other.readSince || l.readSince == other.readSince && l.readNumber < other.readNumber
 }
 
-func (l *lane) place() *int { return &l.readPlace }
+func (a *ahead) place() *int { return &a.readPlace }
+
+// earliest returns the earliest known due time.
+func (a *ahead) earliest() task.Millis {
+	if a.order.len() == 0 {
+		return math.MaxInt64
+	}
+	return a.order.min().due
+}
+
+// next returns a lower bound of the due times of the lane's tasks, including
+// tasks that are not read yet.
+func (a *ahead) next() task.Millis {
+	if a.behind {
+		return min(a.earliest(), a.cursor.Due)
+	}
+	return a.earliest()
+}
 
 // left reports whether p is in the part that is left for a later read.
-func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
+func (a *ahead) left(p task.Position) bool { return a.behind && a.cursor.Less(p) }
+
+// overdue returns how many known tasks are due, and for how long the first of
+// them has been due.
+func (a *ahead) overdue(now task.Millis) (n int, oldest time.Duration) {
+	if n = a.dueBy(now, math.MaxInt); n > 0 {
+		oldest = now.Sub(a.earliest())
+	}
+	return n, oldest
+}
+
+// dueBy counts the known tasks that are due at or before until, and stops at
+// most. It visits only those tasks and their neighbours in the heap.
+func (a *ahead) dueBy(until task.Millis, most int) (n int) {
+	items := a.order.items
+	var count func(i int)
+	count = func(i int) {
+		if i >= len(items) || items[i].due > until || n >= most {
+			return
+		}
+		n++
+		count(2*i + 1)
+		count(2*i + 2)
+	}
+	count(0)
+	return n
+}
 
 // truncate keeps the keep earliest tasks, at least one. The other tasks, and
 // all that were left before, are read again later. It returns how many tasks it
 // dropped.
-func (l *lane) truncate(keep int) int {
-	gone := l.cut(keep)
-	fromHints := l.cursor == task.Position{} && !l.behind // hints opened the lane, and they are nearly all it has
-	if last := l.order.items[keep-1].position(); fromHints || last.Less(l.cursor) {
-		l.cursor = last
+func (a *ahead) truncate(keep int) int {
+	gone := a.cut(keep)
+	fromHints := a.cursor == task.Position{} && !a.behind // hints opened the lane, and they are nearly all it has
+	if last := a.order.items[keep-1].position(); fromHints || last.Less(a.cursor) {
+		a.cursor = last
 	}
-	l.behind = true
+	a.behind = true
 	return gone
 }
 
 // clear drops all tasks and leaves them to be read again from the start. It
 // returns how many tasks it dropped.
-func (l *lane) clear() int {
-	gone := l.order.len()
-	l.known, l.order = map[string]*item{}, heap[*item]{}
-	l.cursor, l.behind, l.scan = task.Position{}, true, false
+func (a *ahead) clear() int {
+	gone := a.order.len()
+	a.known, a.order = map[string]*item{}, heap[*item]{}
+	a.cursor, a.behind, a.scan = task.Position{}, true, false
 	return gone
 }
 
 // trim drops the tasks after p and returns their number.
-func (l *lane) trim(p task.Position) int {
+func (a *ahead) trim(p task.Position) int {
 	keep := 0
-	for _, it := range l.order.items {
+	for _, it := range a.order.items {
 		if !p.Less(it.position()) {
 			keep++
 		}
 	}
-	return l.cut(keep)
+	return a.cut(keep)
 }
 
 // cut keeps the keep earliest tasks and returns how many it dropped.
-func (l *lane) cut(keep int) int {
-	items := l.order.items
+func (a *ahead) cut(keep int) int {
+	items := a.order.items
 	gone := len(items) - keep
 	if gone == 0 {
 		return 0
@@ -158,8 +201,8 @@ func (l *lane) cut(keep int) int {
 	kept := make([]*item, keep)
 	if keep < len(items)/8 {
 		for i := range kept {
-			kept[i] = l.order.min()
-			l.order.remove(kept[i])
+			kept[i] = a.order.min()
+			a.order.remove(kept[i])
 		}
 	} else {
 		slices.SortFunc(items, func(a, b *item) int {
@@ -170,11 +213,11 @@ func (l *lane) cut(keep int) int {
 		})
 		copy(kept, items)
 	}
-	l.order = heap[*item]{items: kept} // a sorted slice is a heap
-	l.known = make(map[string]*item, keep)
+	a.order = heap[*item]{items: kept} // a sorted slice is a heap
+	a.known = make(map[string]*item, keep)
 	for i, it := range kept {
 		it.at = i
-		l.known[it.name] = it
+		a.known[it.name] = it
 	}
 	return gone
 }

@@ -25,7 +25,7 @@ func manyLanes() int {
 // lanes, each with its own destination or queue. Its window has room for as many
 // tasks.
 func crowdedPlanner(now task.Millis, of func(i int) task.Lane) *Planner {
-	pl := New(Config{Window: 5 * time.Second, Tasks: manyLanes()}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: manyLanes(), Slots: 1024})
 	heads := make([]task.LaneHead, manyLanes())
 	for i := range heads {
 		heads[i] = task.LaneHead{Lane: of(i), Due: now}
@@ -66,23 +66,23 @@ func TestANamespaceGetsItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 		lane := hostOfCrowd(i % 1000)
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
 	}
-	before := pl.total
+	before := pl.window.total
 	for i := range window / 5 {
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
 	}
 	if l := pl.lanes[few]; l == nil || l.order.len() < window/8 {
-		t.Errorf("of %d tasks of the other namespace %d are known, while the crowd has %d", window/5, pl.total-before, before)
+		t.Errorf("of %d tasks of the other namespace %d are known, while the crowd has %d", window/5, pl.window.total-before, before)
 	}
 }
 
 func TestASingleNamespaceMayFillTheWindow(t *testing.T) {
 	const now = 1_000_000
-	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, Slots: 1024})
 	for i := range 20_000 {
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
 	}
-	if pl.total < 9000 {
-		t.Errorf("%d tasks are known, the window has room for 10,000", pl.total)
+	if pl.window.total < 9000 {
+		t.Errorf("%d tasks are known, the window has room for 10,000", pl.window.total)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestASurveyOfManyLanesDoesNotDelayOtherNamespaces(t *testing.T) {
 	pl := crowdedPlanner(now, hostOfCrowd)
 	pl.beginAllRounds(now, []string{"crowd", "few"})
 	surveyed := 0
-	for step := 1; len(pl.rounds) > 0; step++ {
+	for step := 1; len(pl.window.rounds) > 0; step++ {
 		left := pl.namespaces["crowd"].round.lane
 		pages := pl.Pages(now)
 		if n := left - pl.namespaces["crowd"].round.lane; n > most {
@@ -120,7 +120,7 @@ func TestASurveyOfManyLanesDoesNotDelayOtherNamespaces(t *testing.T) {
 
 func TestSchedulesOfAResumedNamespaceTakeTurnsWithThoseOfOthers(t *testing.T) {
 	const now = 1_000_000
-	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Slots: 1024})
 	for i := range manyLanes() {
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd"), Hint: task.OccurrenceEnded})
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
@@ -154,8 +154,9 @@ func TestAChangeForManyLanesIsAppliedInPieces(t *testing.T) {
 		}
 		return n
 	}
+	pl.Settle(now)
 	before := ready()
-	pl.Slow(&Pick{lane: pl.lanes[queueOfCrowd(0)], picked: pl.monotonic}, now, time.Minute)
+	pl.Slow(&Pick{lane: pl.lanes[queueOfCrowd(0)], picked: pl.monotonic}, time.Minute)
 	if n := before - ready(); before != manyLanes() || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
@@ -164,7 +165,7 @@ func TestAChangeForManyLanesIsAppliedInPieces(t *testing.T) {
 	}
 	for steps := 0; len(pl.updates) > 0; steps++ {
 		was := ready()
-		if pl.Work(now); was-ready() > most || steps > manyLanes() {
+		if pl.Settle(now); was-ready() > most || steps > manyLanes() {
 			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
 		}
 	}
@@ -179,7 +180,7 @@ func TestAChangeForManyLanesIsAppliedInPieces(t *testing.T) {
 func TestEachQueueHasItsTurnEvenIfTheReceiverDefersOften(t *testing.T) {
 	const lanes, each, batch = 4 * pieceLanes, 8, 64
 	now := task.Millis(1_000_000)
-	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Slots: 1024})
 	for i := range lanes * each {
 		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
 	}
@@ -188,15 +189,15 @@ func TestEachQueueHasItsTurnEvenIfTheReceiverDefersOften(t *testing.T) {
 	for range 2 * lanes / batch {
 		pl.Tick(pl.monotonic + 2*time.Second)
 		now = now.Add(2 * time.Second)
-		pl.reopen(target, now) // its delay has ended
+		pl.reopen(target) // its delay has ended
 		picks := pl.Take(now, batch)
 		for i := range picks {
 			seen[picks[i].lane.name] = true
-			pl.Release(&picks[i], now, Replied, nil)
+			pl.Release(&picks[i], Replied, nil)
 		}
-		pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, now, time.Second)
+		pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, time.Second)
 		for len(pl.updates) > 0 {
-			pl.Work(now)
+			pl.Settle(now)
 		}
 	}
 	if len(seen) < lanes {

@@ -37,9 +37,10 @@ func (w *world) step() {
 		w.fire(1 + w.rnd.IntN(30))
 	}
 	w.work()
-	if w.planner.needsSurvey && w.lossy == 0 {
-		w.planner.needsSurvey = false
+	if w.survey && w.lossy == 0 {
+		w.survey = false
 		w.poll(func() {})
+		w.work()
 	}
 }
 
@@ -56,9 +57,9 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.planner.Slow(&Pick{lane: w.picks[0].lane, picked: w.planner.monotonic}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.planner.Slow(&Pick{lane: w.picks[0].lane, picked: w.planner.monotonic}, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.planner.Rest(w.picks[0], w.now, unsentPause)
+		w.planner.Rest(w.picks[0], unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
 		w.planner.check(w.now) // the clock steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
@@ -68,8 +69,8 @@ func (w *world) disturb() {
 
 // verify checks the invariants.
 func (w *world) verify() {
-	if n := w.count(inQuarantine); n > 1 || w.planner.quarantine.taken != (n == 1) {
-		w.Fatalf("of quarantine %d attempts are under way, and its slot is taken: %v", n, w.planner.quarantine.taken)
+	if n := w.count(inQuarantine); n > 1 || w.planner.choose.quarantine.taken != (n == 1) {
+		w.Fatalf("of quarantine %d attempts are under way, and its slot is taken: %v", n, w.planner.choose.quarantine.taken)
 	}
 	total, running := 0, 0
 	for _, l := range w.planner.lanes {
@@ -93,10 +94,11 @@ func (w *world) verify() {
 	}
 	if w.lossy == 0 {
 		w.verifyKnown()
+		w.verifyMarks()
 	}
-	s := &w.planner.slots
-	if total != w.planner.total || running != len(w.picks) || running+s.free+s.freeHandlers() != s.all+s.handlers || s.free < 0 || s.freeHandlers() < 0 {
-		w.Fatalf("total %d of %d, running %d of %d, free %d and %d", w.planner.total, total, running, len(w.picks), s.free, s.freeHandlers())
+	s := &w.planner.choose.slots
+	if total != w.planner.window.total || running != len(w.picks) || running+s.free+s.freeHandlers() != s.all+s.handlers || s.free < 0 || s.freeHandlers() < 0 {
+		w.Fatalf("total %d of %d, running %d of %d, free %d and %d", w.planner.window.total, total, running, len(w.picks), s.free, s.freeHandlers())
 	}
 	for name, k := range w.planner.kinds {
 		if n := w.count(func(p *Pick) bool { return task.KindOf(p.lane.name.Destination) == name }); n != k.running || k.atOnce > 0 && n > k.atOnce {
@@ -118,6 +120,33 @@ func (w *world) verifyKnown() {
 	}
 }
 
+// verifyMarks checks that each event has marked all that it changed: if all
+// lanes and queues are settled again, nothing changes.
+func (w *world) verifyMarks() {
+	places := func() (all []string) {
+		for _, l := range sorted(w.planner.lanes) {
+			all = append(all, fmt.Sprint(l.name, l.state, l.wakeup.Wall, l.node.inTree, l.node.rank, l.node.cost))
+		}
+		for _, q := range sorted(w.planner.queues) {
+			all = append(all, fmt.Sprint(q.key, q.wakeup.Wall, q.wakeup.Monotonic, q.node.inTree, q.node.rank, q.node.cost, q.quarantineNode.inTree))
+		}
+		return all
+	}
+	before := places()
+	for _, l := range w.planner.lanes {
+		w.planner.mark(l, false)
+	}
+	for _, q := range w.planner.queues {
+		w.planner.markQueue(q)
+	}
+	w.planner.settle(w.now)
+	for i, place := range places() {
+		if place != before[i] {
+			w.Fatalf("an event has not marked what it changed:\n%s\n%s", before[i], place)
+		}
+	}
+}
+
 // drain continues without edits until no task is left. All tasks must have been
 // claimed at the first poll after they became due.
 func (w *world) drain() {
@@ -134,7 +163,7 @@ func (w *world) drain() {
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.Key)
-				w.planner.Release(p, w.now, Replied, nil)
+				w.planner.Release(p, Replied, nil)
 			}
 			w.picks = nil
 			w.poll(func() {})

@@ -69,7 +69,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.queueDestination == l.queueDestination }) >= s.PerDestination:
 		return false
 	}
-	most := (w.planner.slots.all + 1) / 2
+	most := (w.planner.choose.slots.all + 1) / 2
 	if t.kind != nil {
 		most = w.planner.config.Handlers
 	}
@@ -97,7 +97,7 @@ func (w *world) hasShare(l *lane) bool {
 			spaces[name.Namespace][name.Queue] = true
 		}
 	}
-	all := (w.planner.slots.all - w.planner.slots.all/8) / len(spaces)
+	all := (w.planner.choose.slots.all - w.planner.choose.slots.all/8) / len(spaces)
 	if queues == 1 {
 		all /= 2
 	}
@@ -106,7 +106,7 @@ func (w *world) hasShare(l *lane) bool {
 
 // hasSlot applies the rules of slots.
 func (w *world) hasSlot(l *lane) bool {
-	all, class := w.planner.slots.all, l.destination.class
+	all, class := w.planner.choose.slots.all, l.destination.class
 	handlers := w.count(func(p *Pick) bool { return p.class == handler })
 	if class == handler {
 		return handlers < w.planner.config.Handlers && w.kindMayRun(task.KindOf(l.name.Destination))

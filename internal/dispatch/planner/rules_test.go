@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func names(pl *Planner, now task.Millis, limit int) []string {
 	for _, p := range pl.Take(now, limit) {
 		names = append(names, p.Key.Name)
 		pl.Begin(&p)
-		defer pl.Release(&p, now, Nothing, nil)
+		defer pl.Release(&p, Nothing, nil)
 	}
 	return names
 }
@@ -47,7 +48,7 @@ func want(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.Hint(noon, entry("host", "t", noon))
 	want(t, "a second before", names(pl, noon-1000, 10))
 	want(t, "at its time", names(pl, noon, 10))
@@ -58,20 +59,20 @@ func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
 }
 
 func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.Hint(noon-1000, entry("host", "t", noon))
-	armed := pl.Wakeups()
+	armed := pl.Settle(noon - 1000).Wakeups
 	if len(armed) != 1 || armed[0].Wall != noon {
 		t.Fatalf("armed: %v", armed)
 	}
 	pl.Wake(armed[0], noon-500)
-	if again := pl.Wakeups(); len(again) != 1 || again[0].Wall != noon {
+	if again := pl.Settle(noon - 500).Wakeups; len(again) != 1 || again[0].Wall != noon {
 		t.Fatalf("armed again: %v", again)
 	}
 }
 
 func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.check(noon)
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 4000}})
 	reads := pl.Reads(noon)
@@ -79,8 +80,8 @@ func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
 
 	back := noon - 3_600_000
 	pl.check(back)
-	if pl.total != 0 {
-		t.Errorf("%d tasks are known beyond the window", pl.total)
+	if pl.window.total != 0 {
+		t.Errorf("%d tasks are known beyond the window", pl.window.total)
 	}
 	pl.Hint(back, entry("host", "new", back+60_000)) // beyond the window, and before the part that was read
 	later := back + 58_000
@@ -91,13 +92,13 @@ func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
 		t.Fatalf("reads: %+v", reads)
 	}
 	pl.AbsorbReads(later, reads, [][]task.Entry{{entry("host", "new", back+60_000)}})
-	if pl.total != 1 {
-		t.Errorf("%d tasks are known, want the new one", pl.total)
+	if pl.window.total != 1 {
+		t.Errorf("%d tasks are known, want the new one", pl.window.total)
 	}
 }
 
 func TestAReadBeforeAHintDoesNotUndoIt(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 1000}})
 	reads := pl.Reads(noon)
 	pl.Hint(noon, entry("host", "t", noon+3000)) // moved during the read
@@ -108,45 +109,34 @@ func TestAReadBeforeAHintDoesNotUndoIt(t *testing.T) {
 }
 
 func TestAReadBeforeAClaimDoesNotRestoreItsTask(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	stale := func(answer bool) int {
 		pl.Hint(noon, entry("host", "t", noon))
 		l := pl.lanes[laneOf("host")]
 		l.cursor, l.scan = task.Position{Due: noon + 1}, true
-		pl.requestRead(l, l.next())
+		pl.window.requestRead(l, l.next())
 		reads := pl.Reads(noon)
 		p := pl.Take(noon, 1)[0]
 		if answer {
 			pl.Answered(p.Key)
 		}
 		pl.AbsorbReads(noon, reads, [][]task.Entry{{entry("host", "t", noon)}, nil}[:len(reads)])
-		pl.Release(&p, noon, Nothing, nil)
+		pl.Release(&p, Nothing, nil)
 		pl.Answered(p.Key)
-		return pl.total
+		return pl.window.total
 	}
 	for _, answer := range []bool{false, true} {
 		if n := stale(answer); n != 0 {
 			t.Errorf("claim answered before the read %v: %d tasks are known", answer, n)
 		}
 	}
-	if pl.Reads(noon); len(pl.taken) != 0 {
-		t.Errorf("%d picks are remembered", len(pl.taken))
+	if pl.Reads(noon); len(pl.window.taken) != 0 {
+		t.Errorf("%d picks are remembered", len(pl.window.taken))
 	}
-}
-
-func TestLanesWithABacklogTakeTurns(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-	for i := range 3 {
-		for j, host := range []string{"a", "b"} {
-			pl.Hint(noon, entry(host, fmt.Sprint(host, i), noon-task.Millis(100_000-1000*i+10_000*j)))
-		}
-	}
-	pl.Hint(noon, entry("c", "c0", noon-1))
-	want(t, "the order", names(pl, noon, 10), "b0", "a0", "c0", "b1", "a1", "b2", "a2")
 }
 
 func TestEarlierTasksReplaceHintsBeyondTheCursor(t *testing.T) {
-	pl := New(Config{Window: 10 * time.Second, Tasks: 3000}, 10)
+	pl := New(Config{Window: 10 * time.Second, Tasks: 3000, Slots: 10})
 	for i := range 700 { // these came as hints; the other tasks were read up to noon
 		pl.Hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
 	}
@@ -170,17 +160,17 @@ func TestEarlierTasksReplaceHintsBeyondTheCursor(t *testing.T) {
 }
 
 func TestALaneWithoutRepliesLosesItsAllowance(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000, Slots: 1024})
 	for i := range 3000 {
 		pl.Hint(noon, entry("host", fmt.Sprint("t", i), noon))
 	}
 	l := pl.lanes[laneOf("host")]
 	picks := pl.Take(noon, 1000)
-	if base := pl.slots.base(); len(picks) != base+(768-base-672)/2 {
+	if base := pl.choose.slots.base(); len(picks) != base+(768-base-672)/2 {
 		t.Errorf("a lane of which nothing is known takes %d slots", len(picks))
 	}
 	end := func(e Evidence) {
-		pl.Release(&picks[0], noon, e, nil)
+		pl.Release(&picks[0], e, nil)
 		picks = append(picks[1:], pl.Take(noon, 1000)...)
 	}
 	for running := 0; l.running > running; { // one round of replies
@@ -189,7 +179,7 @@ func TestALaneWithoutRepliesLosesItsAllowance(t *testing.T) {
 			end(Replied)
 		}
 	}
-	if l.running != pl.slots.most(proven) {
+	if l.running != pl.choose.slots.most(proven) {
 		t.Errorf("a lane that replies takes %d slots", l.running)
 	}
 	for range 20 {
@@ -199,7 +189,7 @@ func TestALaneWithoutRepliesLosesItsAllowance(t *testing.T) {
 		t.Errorf("after 20 silent attempts its allowance is %d", l.allowance)
 	}
 	end(Replied)
-	if l.allowance < pl.slots.base() {
+	if l.allowance < pl.choose.slots.base() {
 		t.Errorf("after a reply its allowance is %d", l.allowance)
 	}
 }
@@ -214,14 +204,14 @@ func TestALostWakeupDelaysATaskByAPollAndLosesNone(t *testing.T) {
 	}
 	for name, q := range limits {
 		t.Run(name, func(t *testing.T) {
-			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+			pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 			q.Name = "q"
 			pl.Configure(noon, settings.NewSettings(q))
 			pl.Hint(noon, entry("host", "t0", noon))
 			pl.Hint(noon, entry("host", "t1", noon))
 			names(pl, noon, 1)
 			if name == "delays" {
-				pl.Slow(&Pick{lane: pl.lanes[laneOf("host")], picked: pl.monotonic}, noon, time.Second)
+				pl.Slow(&Pick{lane: pl.lanes[laneOf("host")], picked: pl.monotonic}, time.Second)
 			}
 			want(t, "before", names(pl, noon, 10))
 			pl.Tick(time.Second)
@@ -236,27 +226,27 @@ func TestALostWakeupDelaysATaskByAPollAndLosesNone(t *testing.T) {
 }
 
 func TestAReadDuringAPauseOfItsQueueIsDiscarded(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon}})
 	reads := pl.Reads(noon)
 	pl.Configure(noon, settings.NewSettings(&settings.QueueSettings{Name: "q", Paused: true}))
 	pl.AbsorbReads(noon, reads, [][]task.Entry{{entry("host", "t", noon)}})
 	pl.Hint(noon, entry("host", "t2", noon))
 	pl.Hint(noon, entry("new", "t3", noon))
-	if want(t, "while it is paused", names(pl, noon, 10)); pl.total != 0 || len(pl.lanes) != 1 {
-		t.Errorf("%d tasks of %d lanes are known", pl.total, len(pl.lanes))
+	if want(t, "while it is paused", names(pl, noon, 10)); pl.window.total != 0 || len(pl.lanes) != 1 {
+		t.Errorf("%d tasks of %d lanes are known", pl.window.total, len(pl.lanes))
 	}
 }
 
 func TestTheStateOfABrokenHostWithoutTasksIsRemoved(t *testing.T) {
-	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute}, 10)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute, Slots: 10})
 	pl.Tick(time.Second)
 	pl.Hint(noon, entry("host", "t", noon))
 	p := pl.Take(noon, 1)[0]
 	pl.Begin(&p)
-	pl.Release(&p, noon, Silent, nil)
-	if pl.broken != 1 {
-		t.Fatalf("%d breakers are open", pl.broken)
+	pl.Release(&p, Silent, nil)
+	if pl.limits.broken != 1 {
+		t.Fatalf("%d breakers are open", pl.limits.broken)
 	}
 	pl.check(noon)
 	pl.Tick(rememberDestination)
@@ -264,7 +254,40 @@ func TestTheStateOfABrokenHostWithoutTasksIsRemoved(t *testing.T) {
 		t.Error("it was forgotten early")
 	}
 	pl.Tick(rememberDestination + 2*time.Second)
-	if pl.check(noon); len(pl.destinations) != 0 || pl.broken != 0 || len(pl.queues) != 0 || len(pl.namespaces) != 0 {
-		t.Errorf("%d targets, %d breakers, %d queues and %d namespaces are left", len(pl.destinations), pl.broken, len(pl.queues), len(pl.namespaces))
+	if pl.check(noon); len(pl.destinations) != 0 || pl.limits.broken != 0 || len(pl.queues) != 0 || len(pl.namespaces) != 0 {
+		t.Errorf("%d targets, %d breakers, %d queues and %d namespaces are left", len(pl.destinations), pl.limits.broken, len(pl.queues), len(pl.namespaces))
+	}
+}
+
+// TestOnePeekReadsManyLanes: if there are as many hosts as tasks, they would
+// wait for a Peek for every few lanes, each behind a sync of the store.
+func TestOnePeekReadsManyLanes(t *testing.T) {
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Slots: 1024})
+	now := task.Millis(1_000_000)
+	var heads []task.LaneHead
+	for i := range 1000 {
+		heads = append(heads, task.LaneHead{Lane: task.Lane{Destination: fmt.Sprint("host", i)}, Due: now})
+	}
+	pl.survey(now, heads)
+	if n := len(pl.Reads(now)); n < 200 {
+		t.Errorf("a Peek reads %d of 1000 lanes", n)
+	}
+}
+
+func TestALaneCountsOverdueTasks(t *testing.T) {
+	for n := range 60 {
+		l := &lane{}
+		const now = task.Millis(1000)
+		want, oldest := 0, time.Duration(0)
+		for i := range n {
+			due := task.Millis(rand.IntN(2000))
+			l.order.push(&item{name: fmt.Sprint(i), due: due})
+			if due <= now {
+				want, oldest = want+1, max(oldest, now.Sub(due))
+			}
+		}
+		if got, since := l.overdue(now); got != want || since != oldest {
+			t.Fatalf("of %d: %d overdue for %v, want %d for %v", n, got, since, want, oldest)
+		}
 	}
 }

@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"math"
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -68,45 +68,59 @@ type QueueState struct {
 	Oldest  time.Duration // for how long the first of them has been due
 }
 
-// walk is one pass over one of the Planner's maps. The map can change during
-// paused. So the list is not a snapshot, but each of its members is consistent.
-// Removed members are left out, and new members can be included.
-type walk struct {
-	now   time.Time // the time of the wall clock
-	pause func(cost int) time.Time
-}
-
-// paused must be called after each part. During the call other goroutines can
-// use the Planner.
-func (w *walk) paused(cost int) { w.now = w.pause(cost) }
-
 // Destinations returns the state of each destination. It calls pause after each
 // part of the walk, with the cost of the part in units of about 100 ns. During
-// pause other goroutines can use the Planner. pause must return the time of the
-// wall clock.
-func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
-	var list []Destination
-	w := &walk{now, pause}
-	for _, t := range pl.destinations {
-		if t.key.destination == "" { // the destination of schedules
+// pause other goroutines can use the Planner. So the list is not a snapshot, but
+// each of its members is consistent. Removed members are left out, and new
+// members can be included. pause must return the time of the wall clock.
+func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) (list []Destination) {
+	for _, d := range pl.destinations {
+		if d.key.destination == "" { // the destination of schedules
 			continue
 		}
-		list = append(list, pl.destination(t, w))
+		s := Destination{
+			Namespace: d.key.namespace, Host: d.key.destination,
+			Breaker: d.breaker.state(pl.monotonic), Running: d.running,
+		}
+		if until := d.closedUntil(); until > pl.monotonic {
+			s.Until = pl.wallAt(until, now)
+		}
+		now = walk(&d.lanes, now, pause, func(l *lane, overdue int, oldest time.Duration) {
+			s.Waiting, s.Allowance = s.Waiting+l.order.len(), s.Allowance+l.allowance
+			s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
+		})
+		list = append(list, s)
 	}
 	return list
 }
 
 // Queues returns the state of each queue. For pause see Destinations.
-func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
-	var list []QueueState
-	w := &walk{now, pause}
+func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) (list []QueueState) {
 	for _, q := range pl.queues {
 		if q.key.name == task.ScheduleQueue {
 			continue
 		}
-		list = append(list, pl.queueState(q, w))
+		s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
+		now = walk(&q.lanes, now, pause, func(l *lane, overdue int, oldest time.Duration) {
+			s.Waiting += l.order.len()
+			s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
+		})
+		s.Limit, s.Next = pl.limitOf(q, now)
+		list = append(list, s)
 	}
 	return list
+}
+
+// walk calls add for each of the lanes. The list can change in pause, whose last
+// result it returns.
+func walk(lanes *[]*lane, now time.Time, pause func(cost int) time.Time, add func(l *lane, overdue int, oldest time.Duration)) time.Time {
+	for i := 0; i < len(*lanes); i++ {
+		l := (*lanes)[i]
+		overdue, oldest := l.overdue(task.FloorMillis(now))
+		add(l, overdue, oldest)
+		now = pause(1 + overdue)
+	}
+	return pause(1)
 }
 
 // wallAt converts a time of the monotonic clock. now is the time of the wall
@@ -115,38 +129,13 @@ func (pl *Planner) wallAt(monotonic time.Duration, now time.Time) time.Time {
 	return now.Add(monotonic - pl.monotonic).Round(0)
 }
 
-func (pl *Planner) destination(t *destination, w *walk) Destination {
-	d := Destination{
-		Namespace: t.key.namespace, Host: t.key.destination,
-		Breaker: t.breaker.state(pl.monotonic), Running: t.running,
+// endAt returns the wall time of the end of a reason; zero means never, or
+// unknown.
+func (pl *Planner) endAt(end time.Duration, now time.Time) time.Time {
+	if end == 0 || end == nowhen {
+		return time.Time{}
 	}
-	if until := t.closedUntil(); until > pl.monotonic {
-		d.Until = pl.wallAt(until, w.now)
-	}
-	for i := 0; i < len(t.lanes); i++ { // the list can change in paused
-		l := t.lanes[i]
-		d.Waiting += l.order.len()
-		d.Allowance += l.allowance
-		overdue, oldest := l.overdue(task.FloorMillis(w.now))
-		d.Overdue, d.Oldest = d.Overdue+overdue, max(d.Oldest, oldest)
-		w.paused(1 + overdue)
-	}
-	w.paused(1)
-	return d
-}
-
-func (pl *Planner) queueState(q *queue, w *walk) QueueState {
-	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
-	for i := 0; i < len(q.lanes); i++ { // the list can change in paused
-		l := q.lanes[i]
-		s.Waiting += l.order.len()
-		overdue, oldest := l.overdue(task.FloorMillis(w.now))
-		s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
-		w.paused(1 + overdue)
-	}
-	w.paused(1)
-	s.Limit, s.Next = pl.limitOf(q, w.now)
-	return s
+	return pl.wallAt(end, now)
 }
 
 // limitOf returns the reason why tasks of q wait, and the end of that reason.
@@ -168,48 +157,56 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitRate, pl.endAt(at, now)
 	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, and the wake-up comes
 		return NoLimit, time.Time{}
-	case !pl.fits(q):
+	case !pl.choose.fits(q):
 		return LimitSlots, time.Time{}
 	}
 	return NoLimit, time.Time{}
 }
 
-// fits reports whether there would be a slot for a task of q if q had its turn
-// now.
-func (pl *Planner) fits(q *queue) bool {
-	left := pl.left()
-	if q.quarantineNode.inTree && q.quarantineNode.cost.fit(&left) {
-		return true
+// WaitsFor returns why a due task of a lane does not start, and when that reason
+// ends by itself; zero means never, or unknown. Another reason can follow. Of a
+// lane that was not read yet, only the settings and LimitRunner are known.
+func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time.Time) {
+	if by, until = pl.heldBy(name, now); by != NoLimit {
+		return by, until
 	}
-	if !q.node.inTree {
-		return false
-	}
-	q.namespace.divide(&left)
-	return q.node.cost.fit(&left)
-}
-
-// overdue returns how many known tasks of l are due, and for how long the first
-// of them has been due.
-func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
-	if n = l.dueBy(now, math.MaxInt); n > 0 {
-		oldest = now.Sub(l.earliest())
-	}
-	return n, oldest
-}
-
-// dueBy counts the known tasks of l that are due at or before until, and stops
-// at most. It visits only those tasks and their neighbours in the heap.
-func (l *lane) dueBy(until task.Millis, most int) (n int) {
-	items := l.order.items
-	var count func(i int)
-	count = func(i int) {
-		if i >= len(items) || items[i].due > until || n >= most {
-			return
+	l := pl.lanes[name]
+	if l == nil {
+		if _, runs := pl.runs(destinationKey{name.Namespace, name.Destination}); !runs {
+			return LimitRunner, time.Time{}
 		}
-		n++
-		count(2*i + 1)
-		count(2*i + 2)
+		return LimitTurn, time.Time{}
 	}
-	count(0)
-	return n
+	by, end := pl.waitsFor(l)
+	return by, pl.endAt(end, now)
+}
+
+// heldBy returns the setting that holds the tasks of a lane, and its end.
+func (pl *Planner) heldBy(l task.Lane, now time.Time) (by Limit, until time.Time) {
+	by = Limit(pl.settings.Hold(l, task.FloorMillis(now)))
+	if end := pl.settings.Queue(l.Namespace, l.Queue).PausedUntil; by == Limit(settings.HeldByPause) && end != 0 {
+		until = end.Time()
+	}
+	return by, until
+}
+
+// waitsFor is WaitsFor for a lane that no setting holds.
+func (pl *Planner) waitsFor(l *lane) (by Limit, until time.Duration) {
+	q, k := l.queue, l.destination.kind
+	if by, until = pl.blocks(l); by != NoLimit {
+		return by, until
+	}
+	switch at := q.token(pl.monotonic); {
+	case q.full(pl.monotonic):
+		return LimitConcurrency, 0
+	case !l.urgent() && at > pl.monotonic:
+		return LimitRate, at
+	case l.quarantined() && pl.choose.quarantine.taken:
+		return LimitQuarantine, 0
+	case k != nil && k.atOnce > 0 && k.running >= k.atOnce:
+		return LimitKind, 0
+	case l.node.inTree && !pl.choose.hasSlot(l):
+		return LimitSlots, 0
+	}
+	return LimitTurn, 0
 }

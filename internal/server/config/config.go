@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/x509"
 	"net"
 	"net/netip"
 	"net/url"
@@ -10,42 +9,40 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
 	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/webhook"
 )
 
-// Config is the checked meaning of serve's flags. Checks that must open a file
-// or a store come later.
+// Config is the checked meaning of serve's flags: the settings of the listener
+// and the store, and the Config of each part of a server, as far as flags set
+// it. Checks that must open a file or a store come later.
 type Config struct {
 	Addr           string
-	Hosts          []string
 	TLS            httpserver.TLSFiles
 	Proxies        []netip.Prefix // trusted to name the client of a request
 	BootstrapToken string         // the file with the first token, or ""
 	Insecure       bool           // the operator accepts to listen without tokens or TLS
+	UI             bool
 
-	Dir       string        // empty means that the tasks are not in a directory
-	Redis     *redisurl.URL // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
-	Sharing   Sharing
-	BodyLimit int
-	Keep      task.Policy
-	AuditKeep time.Duration
+	Dir    string            // empty means that the tasks are not in a directory
+	Redis  *redisurl.URL     // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
+	Shared redisstore.Config // of the store in Redis, without what its URL says
+	Store  engine.StoreConfig
 
-	Allow, Deny     []netip.Prefix
-	Receivers       *x509.CertPool // the authorities of receivers; nil means those of the system
-	Concurrency     int
-	Lease           time.Duration
-	BreakerFailures int // zero means no breaker
-	Grace           time.Duration
-
-	UI      bool
-	Changes bool   // log the changes of tasks and schedules
-	OTLP    string // empty means no tracing
-	Sample  float64
+	API      api.Config
+	Dispatch dispatch.Config
+	Sender   webhook.Config
+	Tracing  tracing.Config // no Endpoint means no tracing
 }
 
 // MaxConcurrency is more attempts than a process has descriptors for. Memory is
@@ -55,17 +52,18 @@ const MaxConcurrency = 1_000_000
 // Resolve checks the flags. An error is a usage.Error, which names the flag.
 func (f *Flags) Resolve() (cfg Config, err error) {
 	cfg = Config{
-		Hosts: f.Host, TLS: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
-		BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen,
-		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
-		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, Grace: f.Grace,
-		UI: f.UI, Changes: f.LogChanges, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
+		TLS:            httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
+		BootstrapToken: f.BootstrapTokenFile, Insecure: f.InsecureListen, UI: f.UI,
+		Store:    engine.StoreConfig{Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep},
+		API:      api.Config{BodyLimit: f.BodyLimit, AllowedHosts: f.Host, LogChanges: f.LogChanges},
+		Dispatch: dispatch.Config{Slots: f.Concurrency, LeaseFor: f.Lease, Grace: unlessZero(f.Grace), BreakerFailures: unlessZero(f.BreakerFailures)},
+		Tracing:  tracing.Config{Endpoint: f.OTLPEndpoint, Ratio: f.TraceSample},
 	}
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
 	if redisurl.Is(f.Store) {
-		cfg.Redis, cfg.Sharing, err = f.redisStore()
+		cfg.Redis, cfg.Shared, err = f.redisStore()
 	} else if cfg.Dir, err = f.directory(); err == nil {
 		err = f.checkNoRedis()
 	}
@@ -78,15 +76,15 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 		into  *[]netip.Prefix
 	}{
 		{"--trusted-proxy", f.TrustedProxy, &cfg.Proxies},
-		{"--egress-allow", f.EgressAllow, &cfg.Allow},
-		{"--egress-deny", f.EgressDeny, &cfg.Deny},
+		{"--egress-allow", f.EgressAllow, &cfg.Sender.Allow},
+		{"--egress-deny", f.EgressDeny, &cfg.Sender.Deny},
 	} {
 		if *list.into, err = parsePrefixes(list.flag, list.texts); err != nil {
 			return cfg, err
 		}
 	}
 	if f.ReceiverCA != "" {
-		if cfg.Receivers, err = fileaccess.Authorities(f.ReceiverCA); err != nil {
+		if cfg.Sender.Authorities, err = fileaccess.Authorities(f.ReceiverCA); err != nil {
 			return cfg, usage.Errorf("--receiver-ca", "%v", err)
 		}
 	}
@@ -99,6 +97,15 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 		}
 	}
 	return cfg, nil
+}
+
+// unlessZero returns v, or -1 if v is zero. Zero means none in a flag. In
+// dispatch.Config, -1 means none.
+func unlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
 }
 
 // directory returns the directory of the tasks, or "" for memory.
@@ -226,12 +233,29 @@ func (f *Flags) checkTracing() error {
 	return nil
 }
 
+// Collector returns host:port of the trace collector, or nil if there is none.
+func (c *Config) Collector() []string {
+	u, err := url.Parse(c.Tracing.Endpoint)
+	if c.Tracing.Endpoint == "" || err != nil {
+		return nil
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return []string{net.JoinHostPort(u.Hostname(), port)}
+}
+
 // Private reports whether, as long as there is no token, only users of this
 // machine can create tasks. Such users could call loopback themselves. A client
 // on another machine must not call it through this server. A token may be used
 // from anywhere.
 func (c *Config) Private() bool {
-	return isLoopback(c.Addr) && len(c.Hosts) == 0 && len(c.Proxies) == 0
+	return isLoopback(c.Addr) && len(c.API.AllowedHosts) == 0 && len(c.Proxies) == 0
 }
 
 // CheckOpen refuses to listen if other machines could reach the server and it

@@ -18,31 +18,6 @@ import (
 // cannot pass 0.
 type ShardCount int
 
-// Sharing holds the flags about servers that share a Redis.
-type Sharing struct {
-	node       string
-	shards     int // zero means that it is not set
-	lease      time.Duration
-	durability redisstore.Durability
-	replicas   int // zero means none; a negative number means at least one, after the master had one
-
-	unsafe bool
-}
-
-// StoreConfig translates r for the store.
-func (r Sharing) StoreConfig() redisstore.Config {
-	c := redisstore.Config{
-		Node: r.node, Shards: r.shards, ShardLease: r.lease, Durability: r.durability, Replicas: r.replicas, Unsafe: r.unsafe,
-	}
-	switch { // in redisstore.Config, 0 means the default
-	case r.replicas == 0:
-		c.Replicas = -1
-	case r.replicas < 0:
-		c.Replicas = 0
-	}
-	return c
-}
-
 // Bounds of the flags about Redis.
 const (
 	MaxShards     = 4096 // each shard costs commands every second
@@ -55,37 +30,43 @@ const (
 // and logs.
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// redisStore returns the servers of --store, and the settings of servers that
-// share them.
-func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
-	r := Sharing{
-		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
-		unsafe: f.RedisUnsafe,
+// redisStore returns the servers of --store, and the settings of the store that
+// is in them.
+func (f *Flags) redisStore() (*redisurl.URL, redisstore.Config, error) {
+	c := redisstore.Config{
+		Node: f.Node, Shards: int(f.Shards), ShardLease: f.ShardLease, Durability: redisstore.Durability(f.Durability), Unsafe: f.RedisUnsafe,
+		Replicas: f.RedisReplicas,
 	}
 	u, err := redisurl.Parse(f.Store)
 	if err != nil {
-		return nil, r, usage.Errorf("--store", "%v", err)
+		return nil, c, usage.Errorf("--store", "%v", err)
 	}
 	if u.Durability != "" {
-		if r.durability != redisstore.Default && r.durability != u.Durability {
-			return nil, r, usage.Errorf("--durability", "%s differs from the durability in the URL: pass one of them", r.durability)
+		if c.Durability != redisstore.Default && c.Durability != u.Durability {
+			return nil, c, usage.Errorf("--durability", "%s differs from the durability in the URL: pass one of them", c.Durability)
 		}
-		r.durability = u.Durability
+		c.Durability = u.Durability
 	}
 	switch {
-	case r.node != "" && !nodeName.MatchString(r.node):
-		return nil, r, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", r.node)
-	case r.lease < minShardLease || r.lease > maxShardLease:
-		return nil, r, usage.Errorf("--shard-lease", "%v is not between %v and %v", r.lease, minShardLease, maxShardLease)
-	case r.replicas < -1 || r.replicas > maxReplicas:
-		return nil, r, usage.Errorf("--redis-replicas", "%d is not between -1 and %d", r.replicas, maxReplicas)
-	case r.replicas > 0 && r.durability != redisstore.Strict:
-		return nil, r, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
+	case c.Node != "" && !nodeName.MatchString(c.Node):
+		return nil, c, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", c.Node)
+	case c.ShardLease < minShardLease || c.ShardLease > maxShardLease:
+		return nil, c, usage.Errorf("--shard-lease", "%v is not between %v and %v", c.ShardLease, minShardLease, maxShardLease)
+	case c.Replicas < -1 || c.Replicas > maxReplicas:
+		return nil, c, usage.Errorf("--redis-replicas", "%d is not between -1 and %d", c.Replicas, maxReplicas)
+	case c.Replicas > 0 && c.Durability != redisstore.Strict:
+		return nil, c, usage.Errorf("--redis-replicas", "a number above 0 requires --durability strict: pass that too, or use 0 or -1")
 	}
-	if r.node == "" {
-		r.node = inventNode()
+	switch c.Replicas { // in redisstore.Config, 0 means the default, and -1 none
+	case 0:
+		c.Replicas = -1
+	case -1:
+		c.Replicas = 0
 	}
-	return &u, r, nil
+	if c.Node == "" {
+		c.Node = inventNode()
+	}
+	return &u, c, nil
 }
 
 // inventNode returns a name that begins with the host's name and that no other
@@ -133,14 +114,13 @@ func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisu
 	if url != "" {
 		flag, f.Store = "URL", url
 	}
-	var config redisstore.Config
 	if !redisurl.Is(f.Store) {
-		return nil, config, usage.Errorf(flag, "the URL of a Redis is required, such as %s", redisurl.Example)
+		return nil, redisstore.Config{}, usage.Errorf(flag, "the URL of a Redis is required, such as %s", redisurl.Example)
 	}
-	u, sharing, err := f.redisStore()
+	u, c, err := f.redisStore()
 	if err != nil {
-		return nil, config, OriginsOf(parsed, file).Locate(err)
+		return nil, c, OriginsOf(parsed, file).Locate(err)
 	}
-	config = sharing.StoreConfig()
-	return u, config, u.Configure(&config)
+	err = u.Configure(&c)
+	return u, c, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
 func TestTheStoreGetsTheFlags(t *testing.T) {
@@ -17,14 +18,14 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 	}
 	for said, heard := range map[int]int{-1: 0, 0: -1, 2: 2} {
 		f.RedisReplicas = said
-		_, r, err := f.redisStore()
+		_, got, err := f.redisStore()
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := redisstore.Config{
 			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Unsafe: true,
 		}
-		if got := r.StoreConfig(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			t.Errorf("--redis-replicas %d is %+v", said, got)
 		}
 	}
@@ -32,8 +33,8 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 
 func TestTheURLCanHaveTheDurability(t *testing.T) {
 	f := Flags{Store: "redis://127.0.0.1?durability=strict", ShardLease: time.Second, Durability: "default", RedisReplicas: 1}
-	if _, r, err := f.redisStore(); err != nil || r.durability != redisstore.Strict {
-		t.Errorf("%+v, %v", r, err)
+	if _, c, err := f.redisStore(); err != nil || c.Durability != redisstore.Strict {
+		t.Errorf("%+v, %v", c, err)
 	}
 	f.Durability = "async"
 	if _, _, err := f.redisStore(); err == nil || !strings.Contains(err.Error(), "differs from the durability in the URL") {
@@ -68,9 +69,20 @@ func TestTheCollectorsAddressIsOwn(t *testing.T) {
 	for otlp, want := range map[string]string{
 		"": "", "http://127.0.0.1:4318": "127.0.0.1:4318", "https://otel.example/v1": "otel.example:443", "http://[fd00::1]": "[fd00::1]:80",
 	} {
-		c := Config{OTLP: otlp}
-		if got := strings.Join(c.CollectorAddr(), " "); got != want {
+		c := Config{Tracing: tracing.Config{Endpoint: otlp}}
+		if got := strings.Join(c.Collector(), " "); got != want {
 			t.Errorf("%q: %q, want %q", otlp, got, want)
 		}
+	}
+}
+
+func TestZeroMeansNoGraceAndNoBreakers(t *testing.T) {
+	f := Flags{
+		Listen: "127.0.0.1:0", Store: "memory:", ShardLease: 6 * time.Second, Durability: "default", RedisReplicas: -1,
+		BodyLimit: 1, KeepFinished: time.Hour, KeepDead: time.Hour, AuditKeep: time.Hour, Concurrency: 1, Lease: time.Second,
+	}
+	cfg, err := f.Resolve()
+	if d := cfg.Dispatch; err != nil || d.Grace >= 0 || d.BreakerFailures >= 0 { // zero would mean the default
+		t.Errorf("%+v, %v", d, err)
 	}
 }

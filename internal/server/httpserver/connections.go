@@ -47,9 +47,7 @@ type connections struct {
 
 	mu              sync.Mutex                // guards unauthenticated and byAddr
 	unauthenticated list.List                 // of *clientConn; the oldest first
-	byAddr          map[netip.Addr]*list.List // the same by network, without exempt ones
-
-	handshakes chan struct{} // has an element for each TLS handshake that is computing
+	byAddr          map[netip.Addr]*strangers // the same by network, without exempt ones
 
 	slots chan struct{} // has an element for each connection, and for the one that Accept waits for
 	batch int           // the number of connections closed at once to make room
@@ -65,8 +63,7 @@ type connections struct {
 func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
 	c := &connections{
 		slots: make(chan struct{}, most), batch: max(1, most/32),
-		exempt: func(netip.Addr) bool { return false }, byAddr: map[netip.Addr]*list.List{},
-		handshakes: newHandshakes(),
+		exempt: func(netip.Addr) bool { return false }, byAddr: map[netip.Addr]*strangers{},
 	}
 	c.group = idle.New(idle.Config{AllIdle: timeout, Resolution: time.Second}, c.judge)
 	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
@@ -99,9 +96,6 @@ func (c *connections) markLastReplies(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
-		if client != nil && !client.exempt && r.ProtoMajor == 2 && r.Context().Err() != nil {
-			client.countReset(time.Now())
-		}
 	})
 }
 
@@ -170,12 +164,11 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // take returns conn, which has a slot, as an unauthenticated connection.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
-	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{}), handshakes: c.handshakes}
+	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10))}
 	addr, known := addressOf(client)
 	client.exempt = known && c.exempt(addr)
 	evicted := c.add(client)
 	client.leave = sync.OnceFunc(func() {
-		close(client.gone)
 		client.markAuthenticated()
 		<-c.slots
 	})
@@ -185,10 +178,17 @@ func (c *connections) take(conn net.Conn) *clientConn {
 	return client
 }
 
+// maxUnauthenticated bounds the unauthenticated connections of one address. A
+// client with a token is authenticated with its first request, in a few
+// milliseconds.
+const maxUnauthenticated = 1024
+
+// strangers are the unauthenticated connections of one address.
+type strangers struct{ silent, heard list.List } // of *clientConn; the oldest first
+
 // add records an unauthenticated connection. If its address has too many, add
-// returns one that must be closed: the oldest, or client itself if the oldest
-// is new. Otherwise thousands of clients of one address that reconnect at once
-// would end each other just before their first requests.
+// returns the one that must be closed: the oldest of those that have sent nothing,
+// or the oldest if all have sent something.
 func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	addr, bound := addressOf(client)
 	bound = bound && !client.exempt
@@ -196,29 +196,42 @@ func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := c.unauthenticated.PushBack(client)
-	var same *list.List
+	var same *strangers
 	var among *list.Element
 	if bound {
 		if same = c.byAddr[addr]; same == nil {
-			same = list.New()
+			same = new(strangers)
 			c.byAddr[addr] = same
 		}
-		among = same.PushBack(client)
-		if same.Len() > maxUnauthenticated {
-			if evicted = same.Front().Value.(*clientConn); time.Since(evicted.born) < evictAfter {
-				evicted = client
+		among = same.silent.PushBack(client)
+		if same.silent.Len()+same.heard.Len() > maxUnauthenticated {
+			oldest := same.silent.Front()
+			if same.silent.Len() == 1 { // only client itself
+				oldest = same.heard.Front()
 			}
+			evicted = oldest.Value.(*clientConn)
 		}
 	}
-	client.markAuthenticated = sync.OnceFunc(func() {
-		close(client.known)
+	authenticated := false
+	client.markHeard = sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if same != nil && !authenticated {
+			same.silent.Remove(among)
+			among = same.heard.PushBack(client)
+		}
+	})
+	client.markAuthenticated = sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		authenticated = true
 		c.unauthenticated.Remove(place)
 		if same == nil {
 			return
 		}
-		if same.Remove(among); same.Len() == 0 && c.byAddr[addr] == same {
+		same.silent.Remove(among)
+		same.heard.Remove(among)
+		if same.silent.Len()+same.heard.Len() == 0 && c.byAddr[addr] == same {
 			delete(c.byAddr, addr)
 		}
 	})
@@ -256,38 +269,24 @@ type clientConn struct {
 	net.Conn
 	born, last        time.Time // the first reply after last is the connection's last
 	exempt            bool      // see connections.exempt
+	markHeard         func()    // the client has sent something
 	markAuthenticated func()    // marks the connection as authenticated
 	leave             func()
-	gone              chan struct{}      // closed when it is closed
-	known             chan struct{}      // closed when the connection is authenticated
-	sent              tokenbucket.Bucket // bytes before the authentication; only Read uses it
-
-	handshakes chan struct{} // connections.handshakes
-	computing  atomic.Bool   // this connection has an element in handshakes
-
-	mu     sync.Mutex         // guards resets
-	resets tokenbucket.Bucket // requests that the client reset
 }
 
 // Close closes the connection. It may be called twice.
 func (c *clientConn) Close() error {
 	defer c.leave()
-	defer c.computed()
 	return c.Conn.Close()
 }
 
-// Read receives into b. It delays an unauthenticated client that sends too
-// much.
+// Read receives into b.
 func (c *clientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.throttle(n)
+	if n > 0 {
+		c.markHeard()
+	}
 	return n, err
-}
-
-// Write sends b. The first write of a handshake ends its computation.
-func (c *clientConn) Write(b []byte) (int, error) {
-	c.computed()
-	return c.Conn.Write(b)
 }
 
 // CloseWrite ends the sending direction. net/http calls it before Close, so
@@ -297,6 +296,15 @@ func (c *clientConn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// addressOf returns the address of the peer. It returns false if there is none.
+func addressOf(conn net.Conn) (netip.Addr, bool) {
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}, false
+	}
+	return tcp.AddrPort().Addr().Unmap().WithZone(""), true
 }
 
 type connKey struct{}

@@ -74,7 +74,7 @@ func (c *Certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		NextProtos:         []string{"h2", "http/1.1"},
-		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) { return c.live.Load().config, compute(hello) },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.live.Load().config, nil },
 	}
 }
 
@@ -177,10 +177,9 @@ func (t tlsContent) parse(files TLSFiles) (*liveTLS, error) {
 		return nil, usage.Errorf("--tls-cert", "%s and the key %s: %v", files.Cert, files.Key, err)
 	}
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"h2", "http/1.1"},
-		// It is called again if a client had to choose another key.
-		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, compute(hello) },
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{pair},
 	}}
 	if files.ClientCA != "" {
 		live.config.ClientAuth = tls.RequireAndVerifyClientCert

@@ -37,14 +37,14 @@ func addDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 type Tally map[task.QueueKey]task.Counts
 
 // Move counts the change of a record from old to t. Either can be nil.
-func (y Tally) Move(old, t *task.Task) { EachDelta(old, t, y.Add) }
+func (t Tally) Move(old, now *task.Task) { EachDelta(old, now, t.Add) }
 
 // Add adds d to the counts of a queue.
-func (y Tally) Add(key task.QueueKey, d task.Counts) {
-	n := y[key]
+func (t Tally) Add(key task.QueueKey, d task.Counts) {
+	n := t[key]
 	n.Add(d)
-	if y[key] = n; n == (task.Counts{}) {
-		delete(y, key)
+	if t[key] = n; n == (task.Counts{}) {
+		delete(t, key)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // medium is the facts of a test.
@@ -31,9 +32,7 @@ func (m *medium) Room(n Need) error {
 }
 
 func spec(namespace string) task.Spec {
-	s := task.DefaultSpec()
-	s.Namespace, s.Name, s.ID, s.Request.URL = namespace, "a", "id-1", "https://receiver.example"
-	return s
+	return tasktest.Spec("a", 1, tasktest.Bodiless, func(s *task.Spec) { s.Namespace = namespace })
 }
 
 // A step that several checks would refuse gets the error of the first one, in all

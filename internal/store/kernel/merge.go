@@ -148,22 +148,22 @@ type strands struct {
 	length int
 }
 
-func (h *strands) Len() int { return len(h.list) }
+func (s *strands) Len() int { return len(s.list) }
 
-func (h *strands) Less(i, j int) bool {
-	a, b := h.list[i].low(), h.list[j].low()
-	a, b = a[:min(h.length, len(a))], b[:min(h.length, len(b))]
+func (s *strands) Less(i, j int) bool {
+	a, b := s.list[i].low(), s.list[j].low()
+	a, b = a[:min(s.length, len(a))], b[:min(s.length, len(b))]
 	if a != b {
 		return a < b
 	}
-	return len(h.list[i].places) > 0 && len(h.list[j].places) == 0
+	return len(s.list[i].places) > 0 && len(s.list[j].places) == 0
 }
 
-func (h *strands) Swap(i, j int) { h.list[i], h.list[j] = h.list[j], h.list[i] }
-func (h *strands) Push(any)      { panic("unused") }
+func (s *strands) Swap(i, j int) { s.list[i], s.list[j] = s.list[j], s.list[i] }
+func (s *strands) Push(any)      { panic("unused") }
 
-func (h *strands) Pop() any {
-	last := len(h.list) - 1
-	h.list[last], h.list = nil, h.list[:last]
+func (s *strands) Pop() any {
+	last := len(s.list) - 1
+	s.list[last], s.list = nil, s.list[:last]
 	return nil
 }

@@ -1,7 +1,6 @@
 package lowwater
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -74,37 +73,4 @@ func count(sets []*Set, s *Set) (n int) {
 		}
 	}
 	return n
-}
-
-// A lane with one task among 256 parts of an index that have 100,000 such
-// lanes.
-func BenchmarkBeginInManyParts(b *testing.B) {
-	const parts, lanes = 256, 100_000
-	g, sets := NewGroup(), make([]*Set, parts)
-	for i := range sets {
-		sets[i] = g.New()
-	}
-	keys := make([]task.Lane, lanes)
-	for i := range keys {
-		keys[i] = task.Lane{Namespace: "acme", Queue: "default", Destination: fmt.Sprintf("host-%d.example:443", i)}
-		sets[i%parts].Added([]task.Entry{{Lane: keys[i]}})
-	}
-	read := func(key task.Lane, among []*Set) {
-		for _, s := range among {
-			if has(s, key) {
-				s.End(key, Finding{})
-			}
-		}
-	}
-	b.Run("each-set", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			read(keys[i*7919%lanes], sets)
-		}
-	})
-	b.Run("group", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			key := keys[i*7919%lanes]
-			read(key, g.Having(key))
-		}
-	})
 }

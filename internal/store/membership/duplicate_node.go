@@ -20,13 +20,13 @@ import (
 // before the time between two heartbeats has passed, even if it is woken earlier.
 
 // heartbeatMode returns the mode of the next heartbeat of this process.
-func (o *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
+func (m *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 	switch {
-	case !o.duplicate.Load():
+	case !m.duplicate.Load():
 		return Alive
-	case o.uncertain(silence):
+	case m.uncertain(silence):
 		return NoName
-	case o.silent.IsZero(), now.Before(o.silent):
+	case m.silent.IsZero(), now.Before(m.silent):
 		return KeepName
 	}
 	return Alive
@@ -36,13 +36,13 @@ func (o *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 // one. A process that crashed leaves its name behind for a while. So the first
 // owner of the name counts as alive only if it has sent a heartbeat since this
 // process began to check. at is the time of this process, now that of the registry.
-func (o *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
+func (m *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
 	if found != Other {
-		o.holder, o.silent = Peer{}, time.Time{}
-		o.duplicate.Store(false)
+		m.holder, m.silent = Peer{}, time.Time{}
+		m.duplicate.Store(false)
 	}
 	i := slices.IndexFunc(peers, func(p Peer) bool {
-		return p.Name == o.self.Name && p.Nonce != o.self.Nonce && p.Duplicate == (found != Other) && (!p.Duplicate || p.lives(now, silence))
+		return p.Name == m.self.Name && p.Nonce != m.self.Nonce && p.Duplicate == (found != Other) && (!p.Duplicate || p.lives(now, silence))
 	})
 	if i < 0 {
 		return nil
@@ -51,17 +51,17 @@ func (o *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, fou
 	if p.Duplicate {
 		return fmt.Errorf("another server at %s uses the same node name %q, and owns no shards: give each server its own name (--node)", p.where(), p.Name)
 	}
-	if p.Nonce == o.holder.Nonce && p.Beat > o.holder.Beat {
-		o.duplicate.Store(true)
+	if p.Nonce == m.holder.Nonce && p.Beat > m.holder.Beat {
+		m.duplicate.Store(true)
 	}
 	switch {
 	case p.lives(now, silence):
-		o.silent = time.Time{}
-	case o.silent.IsZero():
-		o.silent = at.Add(o.config.Heartbeat)
+		m.silent = time.Time{}
+	case m.silent.IsZero():
+		m.silent = at.Add(m.config.Heartbeat)
 	}
-	o.holder = p
-	if !o.duplicate.Load() {
+	m.holder = p
+	if !m.duplicate.Load() {
 		return nil
 	}
 	return fmt.Errorf("another live server at %s already uses the node name %q, so this server owns no shards until the other one stops: give each server its own name (--node)", p.where(), p.Name)
@@ -69,4 +69,4 @@ func (o *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, fou
 
 // uncertain reports whether the last failed heartbeat was less than one silence
 // ago. In that time the heartbeats of other nodes may still be missing.
-func (o *Member) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }
+func (m *Member) uncertain(silence time.Duration) bool { return time.Since(m.away) < silence }

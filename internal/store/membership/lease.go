@@ -9,30 +9,30 @@ import (
 )
 
 // lease makes a request about shards, and returns a reply for each.
-func (o *Member) lease(ctx context.Context, verb Verb, shards []int) []LeaseReply {
-	return o.registry.Lease(ctx, verb, o.Process, o.config.Lease, shards)
+func (m *Member) lease(ctx context.Context, verb Verb, shards []int) []LeaseReply {
+	return m.registry.Lease(ctx, verb, m.Process, m.config.Lease, shards)
 }
 
 // release releases shards: first in this process, and after that in the registry. It
 // reports whether other nodes can acquire them at once.
-func (o *Member) release(ctx context.Context, shards []int) bool {
+func (m *Member) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
-		o.disown(i, claimState{since: now, until: now.Add(o.config.Heartbeat)})
+		m.disown(i, claimState{since: now, until: now.Add(m.config.Heartbeat)})
 	}
 	failed, first := 0, error(nil)
-	for _, g := range o.lease(ctx, GiveBack, shards) {
+	for _, g := range m.lease(ctx, GiveBack, shards) {
 		if g.Err != nil {
 			failed, first = failed+1, cmp.Or(first, g.Err)
 		}
 	}
-	o.config.Note("release shards", first, "shards", failed, "effect", "their next owners wait until the leases of this node end")
+	m.config.Note("release shards", first, "shards", failed, "effect", "their next owners wait until the leases of this node end")
 	return first == nil
 }
 
 // hold acquires shards or renews their leases. The next step retries shards
 // that failed.
-func (o *Member) hold(ctx context.Context, shards []int) {
+func (m *Member) hold(ctx context.Context, shards []int) {
 	if len(shards) == 0 {
 		return
 	}
@@ -40,54 +40,54 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 	var fresh []*Owned
 	failed, first := 0, error(nil)
 	var all []LeaseReply
-	o.within(ctx, func(ctx context.Context) { all = o.lease(ctx, Hold, shards) })
+	m.within(ctx, func(ctx context.Context) { all = m.lease(ctx, Hold, shards) })
 	for n, g := range all {
 		i := shards[n]
 		if g.Err != nil {
 			failed, first = failed+1, cmp.Or(first, fmt.Errorf("shard %d: %w", i, g.Err))
 			continue
 		}
-		if h := o.accept(i, g, sent); h != nil && !h.Ready.Load() {
+		if h := m.accept(i, g, sent); h != nil && !h.Ready.Load() {
 			fresh = append(fresh, h)
 		}
 	}
 	if len(fresh) > 0 { // even if other shards failed: their server may be away for long
-		o.within(ctx, func(ctx context.Context) {
-			if err := o.config.Prepare(ctx, fresh); err != nil {
+		m.within(ctx, func(ctx context.Context) {
+			if err := m.config.Prepare(ctx, fresh); err != nil {
 				failed, first = failed+len(fresh), cmp.Or(first, err)
 			}
 		})
 	}
-	o.config.Note("own shards", first, "shards", failed)
+	m.config.Note("own shards", first, "shards", failed)
 }
 
 // accept records the owner of shard i, from a reply to a call that was sent at
 // sent. It returns the owned shard if the owner is this process, otherwise nil.
-func (o *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
-	if !strings.HasPrefix(g.Owner, o.Process+"/") {
-		if o.states[i].held {
-			o.lost.Add(1)
-			o.log.note("another node had taken them over")
+func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
+	if !strings.HasPrefix(g.Owner, m.Process+"/") {
+		if m.states[i].held {
+			m.lost.Add(1)
+			m.log.note("another node had taken them over")
 		}
-		o.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
+		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
 		return nil
 	}
-	h := o.owned[i].Load()
+	h := m.owned[i].Load()
 	fresh := h == nil || h.ID != g.Owner
 	if fresh {
-		o.disown(i, claimState{})
+		m.disown(i, claimState{})
 		h = &Owned{Shard: i, ID: g.Owner}
 	}
 	if node, _, taken := strings.Cut(g.Before, "/"); taken {
-		o.takeovers.Add(1)
-		o.log.note("the leases of " + node + " had ended")
+		m.takeovers.Add(1)
+		m.log.note("the leases of " + node + " had ended")
 	}
-	end := sent.Add(o.config.acts())
-	until := o.instant(end)
+	end := sent.Add(m.config.acts())
+	until := m.instant(end)
 	h.until.Store(&until)
-	o.states[i] = claimState{held: true, since: sent, until: end}
+	m.states[i] = claimState{held: true, since: sent, until: end}
 	if fresh {
-		o.take(h)
+		m.take(h)
 	}
 	return h
 }

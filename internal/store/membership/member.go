@@ -33,13 +33,13 @@ type instant struct {
 	wall    time.Duration
 }
 
-func (o *Member) instant(t time.Time) instant {
-	return instant{t.Sub(o.base), time.Duration(t.UnixNano())}
+func (m *Member) instant(t time.Time) instant {
+	return instant{t.Sub(m.base), time.Duration(t.UnixNano())}
 }
 
 // holds reports whether the owner may act at now.
-func (h *Owned) holds(now instant) bool {
-	until := h.until.Load()
+func (o *Owned) holds(now instant) bool {
+	until := o.until.Load()
 	return until == nil || now.elapsed < until.elapsed && now.wall < until.wall
 }
 
@@ -156,33 +156,33 @@ func New(c Config, r Registry) *Member {
 }
 
 // APIs returns host:port of the APIs of all nodes, from their heartbeats.
-func (o *Member) APIs() []string {
-	if list := o.apis.Load(); list != nil {
+func (m *Member) APIs() []string {
+	if list := m.apis.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
 // OthersLag returns the largest lag of the trusted time of another node.
-func (o *Member) OthersLag() time.Duration { return time.Duration(o.lag.Load()) }
+func (m *Member) OthersLag() time.Duration { return time.Duration(m.lag.Load()) }
 
 // Owns returns shard i if this process owns it now, otherwise nil.
-func (o *Member) Owns(i int) *Owned {
-	h := o.owned[i].Load()
-	if h == nil || o.config.Closed() || !h.holds(o.instant(time.Now())) {
+func (m *Member) Owns(i int) *Owned {
+	h := m.owned[i].Load()
+	if h == nil || m.config.Closed() || !h.holds(m.instant(time.Now())) {
 		return nil
 	}
 	return h
 }
 
 // Owned returns the shards that this process owns and that are Ready.
-func (o *Member) Owned() []*Owned {
-	if o.config.Closed() {
+func (m *Member) Owned() []*Owned {
+	if m.config.Closed() {
 		return nil
 	}
-	all, now := make([]*Owned, 0, len(o.owned)), o.instant(time.Now())
-	for i := range o.owned {
-		if h := o.owned[i].Load(); h != nil && h.Ready.Load() && h.holds(now) {
+	all, now := make([]*Owned, 0, len(m.owned)), m.instant(time.Now())
+	for i := range m.owned {
+		if h := m.owned[i].Load(); h != nil && h.Ready.Load() && h.holds(now) {
 			all = append(all, h)
 		}
 	}
@@ -190,15 +190,15 @@ func (o *Member) Owned() []*Owned {
 }
 
 // count counts the shards for Standing.
-func (o *Member) count() { o.counted.Store(int64(len(o.Owned()))) }
+func (m *Member) count() { m.counted.Store(int64(len(m.Owned()))) }
 
 // KnowsOthers reports whether other live nodes are known.
-func (o *Member) KnowsOthers() bool { return o.nodes.Load() > 1 }
+func (m *Member) KnowsOthers() bool { return m.nodes.Load() > 1 }
 
 // Owner returns the owner id for writes to shard i that only its owner is allowed
 // to make. It is NoOwner if this process does not own it.
-func (o *Member) Owner(i int) string {
-	if h := o.Owns(i); h != nil {
+func (m *Member) Owner(i int) string {
+	if h := m.Owns(i); h != nil {
 		return h.ID
 	}
 	return NoOwner
@@ -206,35 +206,35 @@ func (o *Member) Owner(i int) string {
 
 // starts records that Join or TakeAll was called. If Release was called before,
 // it records nothing and reports false.
-func (o *Member) starts() bool {
-	o.begin.Lock()
-	defer o.begin.Unlock()
-	o.begun = !o.released
-	return o.begun
+func (m *Member) starts() bool {
+	m.begin.Lock()
+	defer m.begin.Unlock()
+	m.begun = !m.released
+	return m.begun
 }
 
 // TakeAll makes this process own every shard, without leases.
-func (o *Member) TakeAll(ctx context.Context) error {
-	for i := range o.owned {
-		o.take(&Owned{Shard: i})
+func (m *Member) TakeAll(ctx context.Context) error {
+	for i := range m.owned {
+		m.take(&Owned{Shard: i})
 	}
-	o.starts()
-	close(o.Ended)
-	err := o.config.Prepare(ctx, o.all())
-	o.count()
+	m.starts()
+	close(m.Ended)
+	err := m.config.Prepare(ctx, m.all())
+	m.count()
 	return err
 }
 
 // take makes this process the owner of a shard.
-func (o *Member) take(h *Owned) {
-	h.lost = o.config.Acquired(h)
-	o.owned[h.Shard].Store(h)
+func (m *Member) take(h *Owned) {
+	h.lost = m.config.Acquired(h)
+	m.owned[h.Shard].Store(h)
 }
 
 // all returns every owned shard, ready or not.
-func (o *Member) all() (all []*Owned) {
-	for i := range o.owned {
-		if h := o.owned[i].Load(); h != nil {
+func (m *Member) all() (all []*Owned) {
+	for i := range m.owned {
+		if h := m.owned[i].Load(); h != nil {
 			all = append(all, h)
 		}
 	}
@@ -242,9 +242,9 @@ func (o *Member) all() (all []*Owned) {
 }
 
 // disown ends the ownership of a shard.
-func (o *Member) disown(i int, state claimState) {
-	if h := o.owned[i].Swap(nil); h != nil {
+func (m *Member) disown(i int, state claimState) {
+	if h := m.owned[i].Swap(nil); h != nil {
 		h.lost()
 	}
-	o.states[i] = state
+	m.states[i] = state
 }

@@ -13,21 +13,21 @@ import (
 
 // Standing returns this process's view of its place among the nodes, as of the last
 // step of the loop. It makes no request.
-func (o *Member) Standing() store.Membership {
+func (m *Member) Standing() store.Membership {
 	return store.Membership{
-		Node:   o.self.Name,
-		Shards: len(o.owned), Owned: int(o.counted.Load()), Nodes: int(o.nodes.Load()),
-		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), NameTaken: o.duplicate.Load(),
+		Node:   m.self.Name,
+		Shards: len(m.owned), Owned: int(m.counted.Load()), Nodes: int(m.nodes.Load()),
+		Takeovers: m.takeovers.Load(), Lost: m.lost.Load(), NameTaken: m.duplicate.Load(),
 	}
 }
 
 // Nodes returns all nodes, and how many shards each owns and should own.
-func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
-	h, err := o.beat(ctx, ReadAll)
+func (m *Member) Nodes(ctx context.Context) ([]store.Node, error) {
+	h, err := m.beat(ctx, ReadAll)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := o.registry.Owners(ctx)
+	owners, err := m.registry.Owners(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,19 +38,19 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 			owned[l.Process]++
 		}
 	}
-	live := livePeers(h.Peers, now, o.config.Silence())
+	live := livePeers(h.Peers, now, m.config.Silence())
 	// No row is for a duplicate that has ended, or for a node that a new one has replaced.
 	peers := slices.DeleteFunc(h.Peers, func(p Peer) bool {
-		return !p.lives(now, o.config.Silence()) && (p.Duplicate || owned[p.Process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
+		return !p.lives(now, m.config.Silence()) && (p.Duplicate || owned[p.Process()] == 0 && slices.ContainsFunc(live, p.isReplacedBy))
 	})
-	for _, node := range allot(takers(live), len(o.owned)) {
+	for _, node := range allot(takers(live), len(m.owned)) {
 		wanted[node]++
 	}
 	all := make([]store.Node, len(peers))
 	for i, p := range peers {
 		all[i] = store.Node{
-			Name: p.Name, Self: p.Nonce == o.self.Nonce, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: p.Beat,
-			Live: p.lives(now, o.config.Silence()), Draining: p.Draining, Owned: owned[p.Process()], NameTaken: p.Duplicate,
+			Name: p.Name, Self: p.Nonce == m.self.Nonce, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: p.Beat,
+			Live: p.lives(now, m.config.Silence()), Draining: p.Draining, Owned: owned[p.Process()], NameTaken: p.Duplicate,
 		}
 		if !p.Duplicate {
 			all[i].Wanted = wanted[p.Name]
@@ -62,10 +62,10 @@ func (o *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 // Behind returns the names of the other nodes that have not applied this version
 // of the settings or a later one. A node that is silent is asked for as long as it
 // may begin an attempt that it had claimed.
-func (o *Member) Behind(ctx context.Context, version string) (names []string, err error) {
-	h, err := o.beat(ctx, ReadOnly)
+func (m *Member) Behind(ctx context.Context, version string) (names []string, err error) {
+	h, err := m.beat(ctx, ReadOnly)
 	for _, p := range h.Peers {
-		if p.lives(h.Now, max(o.config.Lease, store.ClaimFor)) && p.Nonce != o.self.Nonce && p.Applied < version {
+		if p.lives(h.Now, max(m.config.Lease, store.ClaimFor)) && p.Nonce != m.self.Nonce && p.Applied < version {
 			names = append(names, p.Name)
 		}
 	}
@@ -90,11 +90,11 @@ func isLoopback(address string) bool {
 }
 
 // Alone returns this node for a store without other nodes.
-func (o *Member) Alone(now task.Millis) store.Node {
-	p := o.self
+func (m *Member) Alone(now task.Millis) store.Node {
+	p := m.self
 	return store.Node{
 		Name: p.Name, Self: true, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: now,
-		Live: true, Owned: len(o.owned), Wanted: len(o.owned),
+		Live: true, Owned: len(m.owned), Wanted: len(m.owned),
 	}
 }
 

@@ -18,31 +18,31 @@ type ownershipLog struct {
 	why    []string  // reasons without duplicates, in the order in which they came
 }
 
-func (c *ownershipLog) note(why string) {
-	if !slices.Contains(c.why, why) {
-		c.why = append(c.why, why)
+func (l *ownershipLog) note(why string) {
+	if !slices.Contains(l.why, why) {
+		l.why = append(l.why, why)
 	}
 }
 
 // lost notes that leases have ended and held shards are left. The caller logs
 // the loss itself.
-func (c *ownershipLog) lost(held int) {
-	*c = ownershipLog{logged: held, why: []string{"its leases had ended"}}
+func (l *ownershipLog) lost(held int) {
+	*l = ownershipLog{logged: held, why: []string{"its leases had ended"}}
 }
 
 // because returns the reason for the change to held shards.
-func (c *ownershipLog) because(held int) string {
+func (l *ownershipLog) because(held int) string {
 	switch {
-	case len(c.why) > 0:
-		return strings.Join(c.why, ", ")
-	case held > c.logged:
+	case len(l.why) > 0:
+		return strings.Join(l.why, ", ")
+	case held > l.logged:
 		return "they had no owner"
 	}
 	return "rebalance"
 }
 
 // notePeers notes nodes that joined, left or were drained.
-func (c *ownershipLog) notePeers(before, after []Peer) {
+func (l *ownershipLog) notePeers(before, after []Peer) {
 	find := func(list []Peer, p Peer) (Peer, bool) {
 		i := slices.IndexFunc(list, func(q Peer) bool { return q.Name == p.Name && q.Nonce == p.Nonce })
 		if i < 0 {
@@ -52,24 +52,24 @@ func (c *ownershipLog) notePeers(before, after []Peer) {
 	}
 	for _, p := range before {
 		if _, stays := find(after, p); !stays {
-			c.note(p.Name + " left")
+			l.note(p.Name + " left")
 		}
 	}
 	for _, p := range after {
 		switch old, was := find(before, p); {
 		case !was:
-			c.note(p.Name + " joined")
+			l.note(p.Name + " joined")
 		case !old.Draining && p.Draining:
-			c.note(p.Name + " is being drained")
+			l.note(p.Name + " is being drained")
 		case old.Draining && !p.Draining:
-			c.note("the drain of " + p.Name + " ended")
+			l.note("the drain of " + p.Name + " ended")
 		}
 	}
 }
 
 // write logs the change if no further change is expected, or if the change has
 // not been logged for a while.
-func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
+func (l *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	held, wanted := 0, 0
 	settled := true
 	for i, state := range o.states {
@@ -82,17 +82,17 @@ func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 		settled = settled && state.held == o.mine[i]
 	}
 	switch {
-	case held == c.logged && settled:
-		c.since, c.why = time.Time{}, nil
+	case held == l.logged && settled:
+		l.since, l.why = time.Time{}, nil
 		return
-	case held == c.logged:
+	case held == l.logged:
 		return
-	case c.since.IsZero():
-		c.since = now
+	case l.since.IsZero():
+		l.since = now
 	}
-	if !settled && now.Sub(c.since) < logEvery/6 {
+	if !settled && now.Sub(l.since) < logEvery/6 {
 		return
 	}
-	log.Info("shard ownership changed", "shards", held, "before", c.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))
-	*c = ownershipLog{logged: held}
+	log.Info("shard ownership changed", "shards", held, "before", l.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", l.because(held))
+	*l = ownershipLog{logged: held}
 }

@@ -10,50 +10,50 @@ import (
 // Join makes this process one of the nodes until Release. After Release, Join
 // does nothing. Each function of alongside runs in its own goroutine. It must
 // return when its context ends.
-func (o *Member) Join(alongside ...func(context.Context)) {
-	if !o.starts() {
+func (m *Member) Join(alongside ...func(context.Context)) {
+	if !m.starts() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.registry.Listen(ctx, o.WakeLoop) })
-	o.listeners.Go(func() { o.publishSums(ctx) })
+	m.listeners.Go(func() { m.registry.Listen(ctx, m.WakeLoop) })
+	m.listeners.Go(func() { m.publishSums(ctx) })
 	for _, work := range alongside {
-		o.listeners.Go(func() { work(ctx) })
+		m.listeners.Go(func() { work(ctx) })
 	}
-	next := o.step(ctx, false)
+	next := m.step(ctx, false)
 	go func() {
-		defer close(o.Ended)
-		defer o.listeners.Wait()
+		defer close(m.Ended)
+		defer m.listeners.Wait()
 		defer stop()
-		o.loop(ctx, next)
+		m.loop(ctx, next)
 	}()
 }
 
 // WakeLoop makes the loop send a heartbeat and read the nodes at once.
-func (o *Member) WakeLoop() {
+func (m *Member) WakeLoop() {
 	select {
-	case o.news <- struct{}{}:
+	case m.news <- struct{}{}:
 	default:
 	}
 }
 
 // loop runs a step whenever one is due, until Release.
-func (o *Member) loop(ctx context.Context, next time.Time) {
+func (m *Member) loop(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
 		eager := false
 		select {
-		case <-o.leaving:
-			o.leave(ctx)
-			o.count()
+		case <-m.leaving:
+			m.leave(ctx)
+			m.count()
 			return
-		case <-o.news:
+		case <-m.news:
 			eager = true
 		case <-timer.C:
 		}
-		timer.Reset(time.Until(o.step(ctx, eager)))
-		o.count()
+		timer.Reset(time.Until(m.step(ctx, eager)))
+		m.count()
 	}
 }
 
@@ -70,141 +70,141 @@ const (
 // Release returns when other nodes can acquire the shards. Close begins with
 // it. If the servers are away, Release ends soon, and the leases of the
 // shards end by themselves.
-func (o *Member) Release() {
-	o.once.Do(func() {
-		o.begin.Lock()
-		if o.released = true; !o.begun {
-			close(o.Ended)
+func (m *Member) Release() {
+	m.once.Do(func() {
+		m.begin.Lock()
+		if m.released = true; !m.begun {
+			close(m.Ended)
 		}
-		o.begin.Unlock()
-		close(o.leaving)
-		time.AfterFunc(stepEnds, o.cancelStep)
+		m.begin.Unlock()
+		close(m.leaving)
+		time.AfterFunc(stepEnds, m.cancelStep)
 	})
 	select {
-	case <-o.Ended:
+	case <-m.Ended:
 	case <-time.After(stepEnds + releaseEnds):
 	}
 }
 
 // leave releases all shards and logs it.
-func (o *Member) leave(ctx context.Context) {
+func (m *Member) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
 	var held []int
-	for _, h := range o.all() {
+	for _, h := range m.all() {
 		held = append(held, h.Shard)
 	}
 	// Send the heartbeat first, so that nodes that receive the release no
 	// longer count this node as live.
-	_, err := o.beat(ctx, Leave)
-	o.config.Note("announce that this node leaves", err)
-	if o.release(ctx, held) {
-		o.config.Logger.Info("this node released all its shards", "shards", len(held))
+	_, err := m.beat(ctx, Leave)
+	m.config.Note("announce that this node leaves", err)
+	if m.release(ctx, held) {
+		m.config.Logger.Info("this node released all its shards", "shards", len(held))
 	}
-	o.registry.Announce(ctx)
+	m.registry.Announce(ctx)
 }
 
 // step sends heartbeats and acquires, renews and releases shards as far as that
 // is due. It returns the time of the next step.
-func (o *Member) step(ctx context.Context, eager bool) time.Time {
+func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(o.stepContext, stop)()
+	defer context.AfterFunc(m.stepContext, stop)()
 	now := time.Now()
-	if o.config.Closed() {
-		o.disownAll()
-		o.nextBeat = time.Time{}
-		return now.Add(o.config.Heartbeat)
+	if m.config.Closed() {
+		m.disownAll()
+		m.nextBeat = time.Time{}
+		return now.Add(m.config.Heartbeat)
 	}
-	o.disownExpired(now)
-	if eager || !now.Before(o.nextBeat) {
-		o.nextBeat = now.Add(o.config.UntilNext(o.config.Heartbeat))
-		o.within(ctx, o.heartbeat)
+	m.disownExpired(now)
+	if eager || !now.Before(m.nextBeat) {
+		m.nextBeat = now.Add(m.config.UntilNext(m.config.Heartbeat))
+		m.within(ctx, m.heartbeat)
 		now = time.Now()
 	}
-	pace := pace{renew: o.config.Lease / 3, retry: o.config.Heartbeat}
-	if !now.Before(o.nextAdopt) {
-		o.nextAdopt = now.Add(o.config.Lease)
-		o.within(ctx, o.adopt)
+	pace := pace{renew: m.config.Lease / 3, retry: m.config.Heartbeat}
+	if !now.Before(m.nextAdopt) {
+		m.nextAdopt = now.Add(m.config.Lease)
+		m.within(ctx, m.adopt)
 		now = time.Now()
 	}
-	o.disownExpired(now)
-	p := planFor(now, o.wants(now), o.states, pace, eager)
+	m.disownExpired(now)
+	p := planFor(now, m.wants(now), m.states, pace, eager)
 	if len(p.release) > 0 {
-		o.within(ctx, func(ctx context.Context) {
-			o.release(ctx, p.release)
-			o.registry.Announce(ctx)
+		m.within(ctx, func(ctx context.Context) {
+			m.release(ctx, p.release)
+			m.registry.Announce(ctx)
 		})
 	}
-	o.hold(ctx, slices.Concat(p.renew, p.acquire))
+	m.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
-	o.disownExpired(now)
-	next := o.nextBeat
-	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
+	m.disownExpired(now)
+	next := m.nextBeat
+	if p = planFor(now, m.wants(now), m.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
 	}
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // a call failed
-		next = now.Add(o.config.Heartbeat / 10)
+		next = now.Add(m.config.Heartbeat / 10)
 	}
-	o.log.write(o.config.Logger, now, o)
+	m.log.write(m.config.Logger, now, m)
 	return next
 }
 
 // within runs one part of a step with its own time limit. If one server of
 // the registry hangs, which has the nodes or some shards, the leases of shards on
 // other servers must still be renewed.
-func (o *Member) within(ctx context.Context, do func(context.Context)) {
-	ctx, stop := context.WithTimeout(ctx, o.config.Lease/6)
+func (m *Member) within(ctx context.Context, do func(context.Context)) {
+	ctx, stop := context.WithTimeout(ctx, m.config.Lease/6)
 	defer stop()
 	do(ctx)
 }
 
 // heartbeat sends a heartbeat, and reads which nodes share the shards. If that
 // fails, the nodes known so far stay valid.
-func (o *Member) heartbeat(ctx context.Context) {
-	silence := o.config.Silence()
-	h, err := o.beat(ctx, o.heartbeatMode(time.Now(), silence))
-	o.config.Note("send a heartbeat", err)
+func (m *Member) heartbeat(ctx context.Context) {
+	silence := m.config.Silence()
+	h, err := m.beat(ctx, m.heartbeatMode(time.Now(), silence))
+	m.config.Note("send a heartbeat", err)
 	if err != nil {
-		o.away, o.silent = time.Now(), time.Time{}
-		if o.mine == nil {
-			o.mine = make([]bool, len(o.owned))
+		m.away, m.silent = time.Now(), time.Time{}
+		if m.mine == nil {
+			m.mine = make([]bool, len(m.owned))
 		}
 		return
 	}
 	peers, now, found := h.Peers, h.Now, h.Found
-	first := !o.met
-	o.met = true
-	if duplicate := o.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
-		o.config.Note("use the node name", duplicate)
+	first := !m.met
+	m.met = true
+	if duplicate := m.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !m.uncertain(silence) {
+		m.config.Note("use the node name", duplicate)
 	}
 	if found == Moved || first {
-		o.registry.Announce(ctx)
+		m.registry.Announce(ctx)
 	}
 	var apis []string
 	var lag time.Duration
 	for _, p := range peers {
 		apis = append(apis, p.APIs()...)
-		if p.Nonce != o.self.Nonce {
+		if p.Nonce != m.self.Nonce {
 			lag = max(lag, p.Lag)
 		}
 	}
-	o.now = now
-	o.apis.Store(&apis)
-	o.lag.Store(int64(lag))
+	m.now = now
+	m.apis.Store(&apis)
+	m.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
-	o.log.notePeers(o.peers, peers)
-	o.peers = peers
-	o.nodes.Store(int64(len(peers)))
+	m.log.notePeers(m.peers, peers)
+	m.peers = peers
+	m.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
 	if found == Other {
 		takers = nil
 	}
-	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers = takers
-		o.mine, o.ranks = shares(takers, o.self.Name, len(o.owned))
-		clear(o.orphans)
-		clear(o.adopted)
+	if m.mine == nil || !slices.Equal(takers, m.takers) {
+		m.takers = takers
+		m.mine, m.ranks = shares(takers, m.self.Name, len(m.owned))
+		clear(m.orphans)
+		clear(m.adopted)
 	}
 }
 
@@ -217,45 +217,45 @@ const adoptedFor = 100
 // cannot reach their server. In each lease every node looks at another part of the
 // shards, about as many as it owns, and again at those without an owner. The
 // registry's clock says which part, so together the nodes look at all shards.
-func (o *Member) adopt(ctx context.Context) {
-	if !slices.Contains(o.takers, o.self.Name) {
+func (m *Member) adopt(ctx context.Context) {
+	if !slices.Contains(m.takers, m.self.Name) {
 		return
 	}
 	var others []int
-	turns := max(len(o.takers)-1, 1)
-	turn := int(o.now.Sub(0)/o.config.Lease) % turns
-	for i, mine := range o.mine {
-		if _, adopted := o.adopted[i]; !mine && !adopted && (o.orphans[i] || (o.ranks[i]+turn)%turns == 0) {
+	turns := max(len(m.takers)-1, 1)
+	turn := int(m.now.Sub(0)/m.config.Lease) % turns
+	for i, mine := range m.mine {
+		if _, adopted := m.adopted[i]; !mine && !adopted && (m.orphans[i] || (m.ranks[i]+turn)%turns == 0) {
 			others = append(others, i)
 		}
 	}
-	before := o.orphans
-	o.orphans = map[int]bool{}
-	for n, g := range o.lease(ctx, LookAt, others) {
+	before := m.orphans
+	m.orphans = map[int]bool{}
+	for n, g := range m.lease(ctx, LookAt, others) {
 		switch i := others[n]; {
 		case g.Err != nil:
 			if before[i] {
-				o.orphans[i] = true
+				m.orphans[i] = true
 			}
 		case g.Owner != "" && g.Left > 0:
 		case before[i]:
-			o.adopted[i] = time.Now().Add(adoptedFor * o.config.Lease)
-			o.log.note("other nodes did not acquire them")
+			m.adopted[i] = time.Now().Add(adoptedFor * m.config.Lease)
+			m.log.note("other nodes did not acquire them")
 		default:
-			o.orphans[i] = true
+			m.orphans[i] = true
 		}
 	}
 }
 
 // wants returns for each shard whether this process should own it now.
-func (o *Member) wants(now time.Time) []bool {
-	if len(o.adopted) == 0 {
-		return o.mine
+func (m *Member) wants(now time.Time) []bool {
+	if len(m.adopted) == 0 {
+		return m.mine
 	}
-	all := slices.Clone(o.mine)
-	for i, until := range o.adopted {
-		if c := o.states[i]; !now.Before(until) || !c.held && now.Before(c.until) { // it has an owner
-			delete(o.adopted, i)
+	all := slices.Clone(m.mine)
+	for i, until := range m.adopted {
+		if c := m.states[i]; !now.Before(until) || !c.held && now.Before(c.until) { // it has an owner
+			delete(m.adopted, i)
 			continue
 		}
 		all[i] = true
@@ -265,40 +265,40 @@ func (o *Member) wants(now time.Time) []bool {
 
 // disownAll removes all shards from this process without a call, because the
 // registry is another store's.
-func (o *Member) disownAll() {
-	for i := range o.states {
-		o.disown(i, claimState{})
+func (m *Member) disownAll() {
+	for i := range m.states {
+		m.disown(i, claimState{})
 	}
 }
 
 // disownExpired removes the shards whose leases have ended from this process.
-func (o *Member) disownExpired(now time.Time) {
-	lost, held, at := 0, 0, o.instant(now)
-	for i := range o.states {
-		switch c := o.states[i]; {
-		case c.held && !o.owned[i].Load().holds(at):
-			o.disown(i, claimState{})
+func (m *Member) disownExpired(now time.Time) {
+	lost, held, at := 0, 0, m.instant(now)
+	for i := range m.states {
+		switch c := m.states[i]; {
+		case c.held && !m.owned[i].Load().holds(at):
+			m.disown(i, claimState{})
 			lost++
 		case c.held:
 			held++
 		}
 	}
 	if lost > 0 {
-		o.lost.Add(uint64(lost))
-		o.log.lost(held)
-		o.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
+		m.lost.Add(uint64(lost))
+		m.log.lost(held)
+		m.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }
 
 // beat sends a heartbeat of the given mode.
-func (o *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
-	self := o.self
-	if o.config.APIs != nil {
-		more := o.config.APIs()
+func (m *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
+	self := m.self
+	if m.config.APIs != nil {
+		more := m.config.APIs()
 		self.More = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
-	self.Lag, self.Applied = o.config.Lag(), o.config.Applied()
-	return o.registry.Beat(ctx, mode, &self, o.config.Silence())
+	self.Lag, self.Applied = m.config.Lag(), m.config.Applied()
+	return m.registry.Beat(ctx, mode, &self, m.config.Silence())
 }
 
 // maxAPIs bounds the addresses in a heartbeat, because every node reads the

@@ -24,26 +24,26 @@ type sums struct {
 // publishSums publishes the sums of this node's shards with each heartbeat, until ctx
 // ends. Quotas need them: each node that creates tasks reads these sums in one call,
 // instead of the counts of all shards.
-func (o *Member) publishSums(ctx context.Context) {
+func (m *Member) publishSums(ctx context.Context) {
 	for {
-		pause := time.NewTimer(o.config.UntilNext(o.config.Heartbeat))
+		pause := time.NewTimer(m.config.UntilNext(m.config.Heartbeat))
 		select {
 		case <-pause.C:
-			o.within(ctx, func(ctx context.Context) { o.config.Note("publish the counts of tasks", o.publish(ctx)) })
+			m.within(ctx, func(ctx context.Context) { m.config.Note("publish the counts of tasks", m.publish(ctx)) })
 		case <-ctx.Done():
 			pause.Stop()
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stepEnds)
 			defer stop()
-			_ = o.registry.Publish(ctx, o.self.Name, nil)
+			_ = m.registry.Publish(ctx, m.self.Name, nil)
 			return
 		}
 	}
 }
 
-func (o *Member) publish(ctx context.Context) error {
-	own := sums{At: o.config.Now(), Shards: make([]byte, (len(o.owned)+7)/8)}
+func (m *Member) publish(ctx context.Context) error {
+	own := sums{At: m.config.Now(), Shards: make([]byte, (len(m.owned)+7)/8)}
 	var shards []int
-	for _, h := range o.Owned() {
+	for _, h := range m.Owned() {
 		shards = append(shards, h.Shard)
 		own.Shards[h.Shard/8] |= 1 << (h.Shard % 8)
 	}
@@ -51,34 +51,34 @@ func (o *Member) publish(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if own.Namespaces, err = o.config.Count(ctx, shards); err != nil || own.Namespaces == nil {
+	if own.Namespaces, err = m.config.Count(ctx, shards); err != nil || own.Namespaces == nil {
 		return err
 	}
 	data, err := json.Marshal(own)
 	if err != nil {
 		return err
 	}
-	return o.registry.Publish(ctx, o.self.Name, data)
+	return m.registry.Publish(ctx, m.self.Name, data)
 }
 
 // Sums returns the counts, in all shards, of the namespaces that every node counts, and
 // the time at which the first node began to count, at most sumsFresh ago. It returns false
 // unless exactly one node has published each shard since then: after a node has died, some
 // shards are missing for a while, and after a move some are published twice.
-func (o *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.Millis, whole bool) {
-	published, err := o.registry.Published(ctx)
+func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.Millis, whole bool) {
+	published, err := m.registry.Published(ctx)
 	if err != nil {
 		return nil, 0, false
 	}
-	now := o.config.Now()
+	now := m.config.Now()
 	all, at = map[string]task.Counts{}, now
-	seen, n := make([]byte, (len(o.owned)+7)/8), 0
+	seen, n := make([]byte, (len(m.owned)+7)/8), 0
 	in, nodes := map[string]int{}, 0
 	for node, data := range published {
 		var one sums
 		if err := json.Unmarshal(data, &one); err != nil || len(one.Shards) != len(seen) || now.Sub(one.At).Abs() > sumsFresh {
 			if now.Sub(one.At) > time.Minute {
-				_ = o.registry.Publish(ctx, node, nil) // else the names of dead nodes would pile up
+				_ = m.registry.Publish(ctx, node, nil) // else the names of dead nodes would pile up
 			}
 			continue
 		}
@@ -99,5 +99,5 @@ func (o *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.
 		at = min(at, one.At)
 	}
 	maps.DeleteFunc(all, func(name string, _ task.Counts) bool { return in[name] < nodes })
-	return all, at, n == len(o.owned)
+	return all, at, n == len(m.owned)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -129,9 +130,7 @@ func TestABackupRepeatsACopyThatIsBad(t *testing.T) {
 		}
 		disk.copies.Store(copyTries - 1)
 		var archive bytes.Buffer
-		if err := s.Backup(t.Context(), &archive); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Backup(t.Context(), &archive))
 		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored", nil)
 		if err != nil || m.Tasks != 50 {
 			t.Errorf("%v: %d tasks, error %v", spoils, m.Tasks, err)
@@ -148,9 +147,7 @@ func TestABackupNeverAcceptsACopyWithMissingTables(t *testing.T) {
 		s := open(t, disk, Config{})
 		for first := int64(0); first < 50; first += 10 {
 			mustApply(t, s, creates(first, 10, later))
-			if err := s.db.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.db.Flush())
 		}
 		mustApply(t, s, creates(50, 10, later))
 		disk.copies.Store(1)
@@ -200,11 +197,7 @@ func TestABackupWithOnlyBadCopiesFailsAndLeavesNothing(t *testing.T) {
 func TestALeftoverCheckpointIsRemoved(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{})
-	if err := s.checkpoint(disk, disk.PathJoin("data", checkpointDir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.checkpoint(disk, disk.PathJoin("data", checkpointDir)))
+	fatal.If(t, s.Close())
 	wantNoCheckpoint(t, open(t, disk, Config{}))
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestABackupUnderLoadHasAllChangesAnsweredBefore(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "data"), Config{Policy: storetest.Policy, MemTableSize: 256 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 500, later))
 	if _, err := s.Configure(t.Context(), benchStart, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "paused", Paused: true}}); err != nil {
@@ -37,16 +37,12 @@ func TestABackupUnderLoadHasAllChangesAnsweredBefore(t *testing.T) {
 		mustApply(t, s, creates(1000*(1+round), 300, later))
 		before := names()
 		var archive bytes.Buffer
-		if err := s.Backup(t.Context(), &archive); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Backup(t.Context(), &archive))
 		stop()
 		dir := filepath.Join(t.TempDir(), "restored")
 		size, read := int64(archive.Len()), int64(0)
 		m, err := Restore(t.Context(), &archive, dir, func(n int64) { read = n })
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if read < size-2*512 {
 			t.Errorf("progress says %d of %d", read, size)
 		}
@@ -72,12 +68,10 @@ func wantSame(t *testing.T, dir string, m Manifest) {
 func wantNames(t *testing.T, dir string, names []string) {
 	t.Helper()
 	s, err := Open(dir, Config{Policy: storetest.Policy, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	for _, name := range names {
-		if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
+		if _, err := s.Get(t.Context(), tasktest.Key(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,15 +127,11 @@ func wantNoCheckpoint(t *testing.T, s *Store) {
 func smallBackup(t testing.TB) []byte {
 	t.Helper()
 	s, err := Open("data", Config{FS: vfs.NewMem(), Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 20, later))
 	var archive bytes.Buffer
-	if err := s.Backup(t.Context(), &archive); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Backup(t.Context(), &archive))
 	return archive.Bytes()
 }
 
@@ -218,13 +208,9 @@ func unpack(t testing.TB, archive []byte) (all []entry) {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		all = append(all, entry{*h, data})
 	}
 }
@@ -235,16 +221,12 @@ func pack(t testing.TB, entries []entry) []byte {
 	w := tar.NewWriter(&b)
 	for _, e := range entries {
 		e.Size = int64(len(e.data))
-		if err := w.WriteHeader(&e.Header); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, w.WriteHeader(&e.Header))
 		if _, err := w.Write(e.data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, w.Close())
 	return b.Bytes()
 }
 
@@ -257,16 +239,12 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 	before := func(e entry) []entry { return append(append(append([]entry{}, good[:last]...), e), good[last]) }
 	link := entry{tar.Header{Name: "000099.sst", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, nil}
 	m, err := parseManifest(good[last].data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	other := func(change func(m *Manifest)) []entry {
 		changed := *m
 		change(&changed)
 		data, err := changed.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return append(append([]entry{}, good[:last]...), file(backupManifest, string(data)))
 	}
 	for name, c := range map[string]struct {
@@ -307,9 +285,7 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 func TestABackupIsNotRestoredOverAnything(t *testing.T) {
 	archive := smallBackup(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600))
 	before := listDir(t, dir)
 	if _, err := Restore(t.Context(), bytes.NewReader(archive), dir, nil); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("got %v", err)
@@ -318,16 +294,12 @@ func TestABackupIsNotRestoredOverAnything(t *testing.T) {
 		t.Errorf("it was %q and is %q", before, after)
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.Mkdir(empty, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Mkdir(empty, 0o700))
 	if _, err := Restore(t.Context(), bytes.NewReader(archive[:4000]), empty, nil); !errors.Is(err, ErrBadBackup) || len(listDir(t, empty)) > 0 {
 		t.Errorf("half a backup: %v, it left %q", err, listDir(t, empty))
 	}
 	m, err := Restore(t.Context(), bytes.NewReader(archive), empty, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	wantSame(t, empty, m)
 	if _, err := Restore(t.Context(), bytes.NewReader(archive), empty, nil); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("a second time: %v", err)
@@ -351,9 +323,7 @@ func TestAPowerLossDuringARestoreLeavesAWholeStoreOrNone(t *testing.T) {
 			} else if missing == 0 {
 				whole++
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.Close())
 		} else if unmarked == nil {
 			t.Errorf("after %d writes: %v", step, err)
 		}
@@ -373,12 +343,8 @@ func TestVerifyNamesTheProblems(t *testing.T) {
 			s := scrubWorld(t)
 			b := s.db.NewBatch()
 			c.spoil(s, b)
-			if err := s.db.Apply(b, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.db.Apply(b, nil))
+			fatal.If(t, s.Close())
 			before := readTree(t, s.config.FS)
 			r, err := verify(t.Context(), s.config.FS, "data")
 			if err != nil || len(r.Problems) == 0 || !r.Clean {
@@ -395,9 +361,7 @@ func TestVerifyNamesTheProblems(t *testing.T) {
 func readTree(t *testing.T, fs vfs.FS) map[string]string {
 	t.Helper()
 	names, err := fs.List("data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	tree := map[string]string{}
 	for _, name := range names {
 		tree[name] = string(readAll(t, fs, fs.PathJoin("data", name)))
@@ -411,9 +375,7 @@ func readTree(t *testing.T, fs vfs.FS) map[string]string {
 func FuzzExtract(f *testing.F) {
 	m := &Manifest{Format: codec.Format, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
 	data, err := m.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	log := entry{tar.Header{Name: "000001.log", Typeflag: tar.TypeReg}, []byte("x")}
 	archive := pack(f, []entry{log, {tar.Header{Name: backupManifest, Typeflag: tar.TypeReg}, data}})
 	f.Add(archive)
@@ -422,9 +384,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add(pack(f, []entry{{tar.Header{Name: "x", Typeflag: tar.TypeReg, PAXRecords: map[string]string{"FOLIOT.x": "y"}}, []byte("x")}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fs := vfs.NewMem()
-		if err := fs.MkdirAll("a/temp", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, fs.MkdirAll("a/temp", 0o700))
 		r := &restore{fs: fs, dir: "a", temp: "a/temp"}
 		if err := r.extract(bytes.NewReader(data)); err == nil && r.manifest == nil {
 			t.Error("a backup without a manifest was read")
@@ -438,9 +398,7 @@ func FuzzExtract(f *testing.F) {
 func FuzzParseManifest(f *testing.F) {
 	good := &Manifest{Format: codec.Format, Contents: Contents{Queues: []QueueCount{{Namespace: "n", Queue: "q", States: map[string]int64{"dead": 1}}}}}
 	data, err := good.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	f.Add(data)
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -449,9 +407,7 @@ func FuzzParseManifest(f *testing.F) {
 			return
 		}
 		again, err := m.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if back, err := parseManifest(again); err != nil || !cmp.Equal(m, back) {
 			t.Errorf("%+v comes back as %+v, %v", m, back, err)
 		}

@@ -1,10 +1,8 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,8 +10,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // The benchmarks use the disk with the system's temporary directory: most of
@@ -22,16 +22,7 @@ import (
 const benchStart task.Millis = 1_800_000_000_000
 
 func newSpec(name string, due task.Millis) task.Spec {
-	s := task.DefaultSpec()
-	s.Name, s.ID = name, name
-	s.When = task.When{At: due}
-	s.Request.URL = "https://receiver.example/hook"
-	s.Request.BodyKind, s.Request.Body = task.JSONBody, []byte(`{"order": 42, "note": "a body of some size, as they are"}`)
-	s.Request.BodySize = len(s.Request.Body)
-	if err := s.Validate(benchStart); err != nil {
-		panic(err)
-	}
-	return s
+	return tasktest.Spec(name, due, tasktest.Text(`{"order": 42, "note": "a body of some size, as they are"}`), func(s *task.Spec) { s.ID, s.Request.BodyKind = name, task.JSONBody })
 }
 
 func newName(i int64) string {
@@ -50,9 +41,7 @@ func creates(first int64, n int, due func(i int64) task.Millis) []task.Change {
 func openDisk(b testing.TB, dir string) *Store {
 	b.Helper()
 	s, err := Open(dir, Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -61,13 +50,9 @@ func openDisk(b testing.TB, dir string) *Store {
 func mustApply(b testing.TB, s *Store, changes []task.Change) {
 	b.Helper()
 	replies, err := s.Transit(context.Background(), benchStart, store.Changes(changes))
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			b.Fatal(r.Err)
-		}
+		fatal.If(b, r.Err)
 	}
 }
 
@@ -140,16 +125,12 @@ func deliver(b testing.TB, s *Store, n int) int {
 	b.Helper()
 	ctx := context.Background()
 	heads, err := store.LaneHeads(ctx, s, benchStart)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	if len(heads) == 0 {
 		return 0
 	}
 	found, err := s.Peek(ctx, []store.LaneRead{{Lane: heads[0].Lane, Until: benchStart, Limit: n}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	claims := make([]task.Claim, len(found[0]))
 	settlements := make([]task.Settlement, len(claims))
 	for i, e := range found[0] {
@@ -166,13 +147,9 @@ func deliver(b testing.TB, s *Store, n int) int {
 
 func mustReplies(b testing.TB, replies []store.Reply, err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			b.Fatal(r.Err)
-		}
+		fatal.If(b, r.Err)
 	}
 }
 
@@ -226,7 +203,7 @@ func BenchmarkAfterACrash(b *testing.B) {
 				spec := newSpec(newName(1<<32+id), benchStart+1)
 				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
 				t := taskOf(spec)
-				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: "t", Until: benchStart + 1000}}))
+				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{tasktest.Claim(t, "t", benchStart+1000)}))
 				mustReplies(b, replies, err)
 				replies, err = s.Transit(context.Background(), benchStart+1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}}))
 				mustReplies(b, replies, err)
@@ -254,88 +231,12 @@ func openCrashed(b *testing.B, lanes int) *Store {
 	return open(b, powerOff(disk), Config{Now: clock})
 }
 
-// million is a directory with 1,000,000 tasks, made once.
-var million = sync.OnceValues(func() (vfs.FS, error) {
-	fs := vfs.NewMem()
-	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		return nil, err
-	}
-	for first := int64(0); first < 1_000_000; first += 1000 {
-		if _, err := s.Transit(context.Background(), benchStart, store.Changes(creates(first, 1000, later))); err != nil {
-			return nil, err
-		}
-	}
-	return fs, s.Close()
-})
-
-func openMillion(b *testing.B) *Store {
-	b.Helper()
-	fs, err := million()
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// BenchmarkListPage: pages of 100 among 1,000,000 tasks.
-func BenchmarkListPage(b *testing.B) {
-	s := openMillion(b)
-	for _, c := range []struct {
-		name string
-		f    task.Filter
-	}{
-		{"any", task.Filter{Namespace: task.DefaultNamespace}},
-		{"none_of_queue", task.Filter{Namespace: task.DefaultNamespace, Queue: "other"}},
-		{"none_of_state", task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Dead}}},
-		{"none_of_label", task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"tenant": "acme"}}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var worst time.Duration
-			for b.Loop() {
-				after := newName(rand.Int64N(900_000))
-				began := time.Now()
-				if _, err := s.List(context.Background(), c.f, task.Page{After: after, Limit: 100}); err != nil {
-					b.Fatal(err)
-				}
-				worst = max(worst, time.Since(began))
-			}
-			b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
-		})
-	}
-}
-
-// BenchmarkOpen: open and close a directory with 1,000,000 tasks.
-func BenchmarkOpen(b *testing.B) {
-	fs, err := million()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		s, err := Open("data", Config{FS: fs})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkPeekAfterDeletes: the head of a lane after 1,000,000 of its entries
 // were delivered.
 func BenchmarkPeekAfterDeletes(b *testing.B) {
 	fs := vfs.NewMem()
 	s, err := Open("data", Config{FS: fs})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fatal.If(b, err)
 	defer func() { _ = s.Close() }()
 	const n = 1_000_000
 	due := func(id int64) task.Millis { return benchStart - n - 1 + task.Millis(id) }
@@ -354,64 +255,5 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 		if err != nil || len(found[0]) != 1 {
 			b.Fatal(len(found[0]), err)
 		}
-	}
-}
-
-// BenchmarkLife: tasks are created, claimed and settled, 256 at a time.
-func BenchmarkLife(b *testing.B) {
-	s, err := Open(b.TempDir(), Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
-	b.ReportAllocs()
-	lives := 0
-	for b.Loop() {
-		mustApply(b, s, creates(int64(lives), 256, due))
-		lives += deliver(b, s, 256)
-	}
-	b.ReportMetric(float64(lives)/b.Elapsed().Seconds(), "lives/s")
-}
-
-// BenchmarkScrub: 1,000,000 tasks from start to end, in steps of 1000.
-func BenchmarkScrub(b *testing.B) {
-	s := openMillion(b)
-	var worst time.Duration
-	examined := 0
-	for b.Loop() {
-		for cursor := ""; ; {
-			began := time.Now()
-			done, err := s.Scrub(context.Background(), benchStart, cursor, 1000)
-			if err != nil || len(done.Repairs) > 0 {
-				b.Fatal(done.Repairs, err)
-			}
-			worst = max(worst, time.Since(began))
-			examined += done.Examined
-			if cursor = done.Next; cursor == "" {
-				break
-			}
-		}
-	}
-	b.ReportMetric(float64(examined)/b.Elapsed().Seconds(), "examined/s")
-	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
-}
-
-// BenchmarkBackup: back up 1,000,000 tasks, and restore them.
-func BenchmarkBackup(b *testing.B) {
-	s := openMillion(b)
-	for b.Loop() {
-		var archive bytes.Buffer
-		began := time.Now()
-		if err := s.Backup(context.Background(), &archive); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(archive.Len())/1e6/time.Since(began).Seconds(), "backup-MB/s")
-		b.ReportMetric(float64(archive.Len())/1e6, "MB")
-		began = time.Now()
-		if _, err := restoreTo(context.Background(), vfs.NewMem(), &archive, "restored", nil); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(time.Since(began).Seconds(), "restore-s")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -55,9 +56,7 @@ func TestFlippedBitInALogIsRefusedAndNeverCostsTasks(t *testing.T) {
 func kill(t *testing.T, disk *vfs.MemFS, s *Store) *vfs.MemFS { return cloneDisk(disk) }
 
 func stop(t *testing.T, disk *vfs.MemFS, s *Store) *vfs.MemFS {
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	return disk
 }
 
@@ -109,9 +108,7 @@ func cloneDisk(disk *vfs.MemFS) *vfs.MemFS {
 func pathsOf(t *testing.T, fs vfs.FS, want func(name string) bool) (paths []string) {
 	t.Helper()
 	names, err := fs.List("data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, name := range names {
 		if want(name) {
 			paths = append(paths, fs.PathJoin("data", name))
@@ -131,14 +128,10 @@ func used(b []byte) int {
 func readAll(t *testing.T, fs vfs.FS, path string) []byte {
 	t.Helper()
 	f, err := fs.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return b
 }
 
@@ -148,9 +141,7 @@ func writeAll(t *testing.T, fs vfs.FS, path string, b []byte) {
 	if err == nil {
 		_, err = f.Write(b)
 	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(err, f.Sync(), f.Close()))
 }
 
 func countMissing(t *testing.T, s *Store, n int64) (missing int) {

@@ -89,72 +89,72 @@ func newCounters(all kernel.Tally) *counters {
 }
 
 // counterOf returns the counter of a queue. It creates a missing counter.
-func (b *counters) counterOf(key task.QueueKey) *queueCounter {
-	if l := b.last; l != nil && l.key == key {
+func (c *counters) counterOf(key task.QueueKey) *queueCounter {
+	if l := c.last; l != nil && l.key == key {
 		return l
 	}
-	l := b.queues[key]
+	l := c.queues[key]
 	if l == nil {
-		l = &queueCounter{key: key, namespace: b.namespaceOf(key)}
-		b.queues[key] = l
+		l = &queueCounter{key: key, namespace: c.namespaceOf(key)}
+		c.queues[key] = l
 	}
-	b.last = l
+	c.last = l
 	return l
 }
 
 // namespaceOf returns the counts of a queue's namespace. Counts of occurrences
 // by schedule are already included in those of their queue.
-func (b *counters) namespaceOf(key task.QueueKey) *task.Counts {
+func (c *counters) namespaceOf(key task.QueueKey) *task.Counts {
 	if key.OfOccurrences() {
 		return new(task.Counts)
 	}
-	if b.namespaces[key.Namespace] == nil {
-		b.namespaces[key.Namespace] = new(task.Counts)
+	if c.namespaces[key.Namespace] == nil {
+		c.namespaces[key.Namespace] = new(task.Counts)
 	}
-	return b.namespaces[key.Namespace]
+	return c.namespaces[key.Namespace]
 }
 
 // unfinished returns how many occurrences of a schedule are unfinished.
-func (b *counters) unfinished(schedule task.Key) int64 {
-	if l := b.queues[schedule.UnfinishedCounter()]; l != nil {
+func (c *counters) unfinished(schedule task.Key) int64 {
+	if l := c.queues[schedule.UnfinishedCounter()]; l != nil {
 		return l.counts.States[task.Scheduled]
 	}
 	return 0
 }
 
 // move counts the change from old to t. Either can be nil.
-func (b *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, b.add) }
+func (c *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, c.add) }
 
-func (b *counters) add(key task.QueueKey, d task.Counts) {
-	l := b.counterOf(key)
+func (c *counters) add(key task.QueueKey, d task.Counts) {
+	l := c.counterOf(key)
 	l.counts.Add(d)
 	l.namespace.Add(d)
 	if !l.touched {
 		l.touched = true
-		b.touched = append(b.touched, l)
+		c.touched = append(c.touched, l)
 	}
 }
 
 // set replaces the counts of a queue.
-func (b *counters) set(key task.QueueKey, n task.Counts) {
-	for state, before := range b.counterOf(key).counts.States {
+func (c *counters) set(key task.QueueKey, n task.Counts) {
+	for state, before := range c.counterOf(key).counts.States {
 		n.States[state] -= before
 	}
-	n.Bytes -= b.counterOf(key).counts.Bytes
-	b.add(key, n)
+	n.Bytes -= c.counterOf(key).counts.Bytes
+	c.add(key, n)
 }
 
 // namespace returns the counts of a namespace.
-func (b *counters) namespace(name string) task.Counts {
-	if n := b.namespaces[name]; n != nil {
+func (c *counters) namespace(name string) task.Counts {
+	if n := c.namespaces[name]; n != nil {
 		return *n
 	}
 	return task.Counts{}
 }
 
 // count adds the counts of d's namespace to d. It costs O(queues).
-func (b *counters) count(d *settings.DropNamespace) {
-	for key, l := range b.queues {
+func (c *counters) count(d *settings.DropNamespace) {
+	for key, l := range c.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
 			d.Count(key.Queue, l.counts)
 		}
@@ -162,8 +162,8 @@ func (b *counters) count(d *settings.DropNamespace) {
 }
 
 // write writes the changed counts into the batch.
-func (b *counters) write(batch *pebble.Batch) error {
-	for _, l := range b.touched {
+func (c *counters) write(batch *pebble.Batch) error {
+	for _, l := range c.touched {
 		var err error
 		if key := appendCountKey(nil, l.key); l.counts == (task.Counts{}) {
 			err = batch.Delete(key, nil)
@@ -178,27 +178,27 @@ func (b *counters) write(batch *pebble.Batch) error {
 }
 
 // settle ends the batch and returns the counts that it changed.
-func (b *counters) settle() kernel.Tally {
-	if len(b.touched) == 0 {
+func (c *counters) settle() kernel.Tally {
+	if len(c.touched) == 0 {
 		return nil
 	}
-	changed := make(kernel.Tally, len(b.touched))
-	for _, l := range b.touched {
+	changed := make(kernel.Tally, len(c.touched))
+	for _, l := range c.touched {
 		l.touched = false
 		changed[l.key] = l.counts
 		if l.counts == (task.Counts{}) {
-			delete(b.queues, l.key)
-			b.last = nil
+			delete(c.queues, l.key)
+			c.last = nil
 		}
 	}
-	b.touched = b.touched[:0]
+	c.touched = c.touched[:0]
 	return changed
 }
 
 // all returns the counts of all queues.
-func (b *counters) all() kernel.Tally {
-	all := make(kernel.Tally, len(b.queues))
-	for key, l := range b.queues {
+func (c *counters) all() kernel.Tally {
+	all := make(kernel.Tally, len(c.queues))
+	for key, l := range c.queues {
 		all[key] = l.counts
 	}
 	return all

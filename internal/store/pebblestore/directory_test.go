@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -19,15 +20,11 @@ import (
 func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := Open(dir, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 10, later))
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Symlink(dir, link))
 	t.Chdir(filepath.Dir(dir))
 	for _, name := range []string{dir, link, "data", "./data/../data"} {
 		if again, err := Open(name, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), name+": this process has it open already") {
@@ -38,9 +35,7 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 		}
 	}
 	mustApply(t, s, creates(10, 10, later)) // the first store still works
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	again, err := Open(dir, Config{})
 	if err != nil {
 		t.Fatalf("after the first one was closed: %v", err)
@@ -69,9 +64,7 @@ func TestARefusedDirectoryIsNotChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range c.files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			before := listDir(t, dir)
 			_, err := Open(dir, Config{})
@@ -94,14 +87,10 @@ func TestARefusedDirectoryIsNotChanged(t *testing.T) {
 func listDir(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		all = append(all, fmt.Sprint(e.Name(), info.Size(), info.ModTime()))
 	}
 	return all
@@ -109,19 +98,13 @@ func listDir(t *testing.T, dir string) (all []string) {
 
 func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
 	disk := vfs.NewMem()
-	if err := open(t, disk, Config{}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, open(t, disk, Config{}).Close())
 	names, err := disk.List("data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, name := range names {
 		if number, ok := strings.CutPrefix(name, "marker.format-version."); ok {
 			newer := number[:strings.IndexByte(number, '.')] + ".999"
-			if err := disk.Rename(disk.PathJoin("data", name), disk.PathJoin("data", "marker.format-version."+newer)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, disk.Rename(disk.PathJoin("data", name), disk.PathJoin("data", "marker.format-version."+newer)))
 		}
 	}
 	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, ErrOtherFormat) || !strings.Contains(err.Error(), "999") {
@@ -131,9 +114,7 @@ func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
 
 func TestAFileInPlaceOfTheDirectoryIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Open(path, Config{}); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
@@ -149,9 +130,7 @@ func TestAPowerLossDuringTheCreationOfADirectoryDoesNoDamage(t *testing.T) {
 			t.Fatalf("after %d writes: %v", step, err)
 		}
 		mustApply(t, s, creates(0, 1, later))
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Close())
 		if done {
 			t.Logf("%d crash points", step)
 			return
@@ -163,14 +142,10 @@ func TestAPowerLossDuringARecoveryLosesNothing(t *testing.T) {
 	const n = 50
 	killed := vfs.NewCrashableMem()
 	s, err := Open("a/data", Config{FS: killed, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, n, func(int64) task.Millis { return benchStart }))
-	if err := claimOne(t.Context(), s, newName(0)); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, claimOne(t.Context(), s, newName(0)))
 	for step := 1; ; step++ {
 		disk, done := crashAfter(t, cloneDisk(killed), step)
 		s, err := Open("a/data", Config{FS: disk, Now: clock})
@@ -183,9 +158,7 @@ func TestAPowerLossDuringARecoveryLosesNothing(t *testing.T) {
 		if entries := peekAll(t, s, benchStart); len(entries) != n {
 			t.Errorf("after %d writes the due index has %d entries", step, len(entries))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Close())
 		if done {
 			t.Logf("%d crash points", step)
 			return

@@ -25,18 +25,18 @@ func endedEntryOf(t *task.Task) endedEntry {
 }
 
 // task returns the part of the record that counts and the index by end need.
-func (k endedEntry) task(key task.Key) *task.Task {
-	t := task.Remains(key, k.queue, k.state, k.size)
-	t.FinishedAt = k.end
+func (e endedEntry) task(key task.Key) *task.Task {
+	t := task.Remains(key, e.queue, e.state, e.size)
+	t.FinishedAt = e.end
 	return t
 }
 
-func (k endedEntry) append(dst []byte) []byte {
-	dst = appendInstant(append(dst, byte(k.state)), k.end)
-	dst = binary.AppendUvarint(dst, uint64(k.size))
-	dst = binary.AppendUvarint(dst, uint64(len(k.queue)))
-	dst = append(dst, k.queue...)
-	return append(dst, k.digest...)
+func (e endedEntry) append(dst []byte) []byte {
+	dst = appendInstant(append(dst, byte(e.state)), e.end)
+	dst = binary.AppendUvarint(dst, uint64(e.size))
+	dst = binary.AppendUvarint(dst, uint64(len(e.queue)))
+	dst = append(dst, e.queue...)
+	return append(dst, e.digest...)
 }
 
 func parseEndedEntry(src []byte) (endedEntry, error) {

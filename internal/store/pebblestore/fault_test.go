@@ -16,10 +16,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 var errInjected = errors.New("injected")
@@ -31,13 +33,9 @@ func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done 
 	t.Helper()
 	return crashDuring(disk, n, func(fs vfs.FS) (over func()) {
 		s, err := Open("a/data", Config{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return func() {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.Close())
 		}
 	})
 }
@@ -102,7 +100,7 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
 		"Apply": func() error { _, err := s.Transit(ctx, benchStart, store.Changes(creates(200, 1, later))); return err },
-		"Get":   func() error { _, err := s.Get(ctx, clientKey(newName(0))); return err },
+		"Get":   func() error { _, err := s.Get(ctx, tasktest.Key(newName(0))); return err },
 		"List": func() error {
 			_, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1})
 			return err
@@ -131,9 +129,7 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Close())
 	}
 	for name, call := range everyCall(t, s) {
 		if err := call(); !errors.Is(err, task.ErrClosed) {
@@ -178,11 +174,11 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 				if name == newName(fullAt-1) && want != task.Cancelled {
 					continue
 				}
-				if got, err := s.Get(t.Context(), clientKey(name)); err != nil || got.State != want {
+				if got, err := s.Get(t.Context(), tasktest.Key(name)); err != nil || got.State != want {
 					t.Errorf("%s was answered as %v: it is %+v, %v", name, want, got, err)
 				}
 			}
-			cut, err := s.Get(t.Context(), clientKey(newName(fullAt-1)))
+			cut, err := s.Get(t.Context(), tasktest.Key(newName(fullAt-1)))
 			if err != nil || states[cut.Name] != task.Cancelled && !slices.Contains(unanswered, cut.State) {
 				t.Errorf("the cancel on the full disk left %+v, %v", cut, err)
 			}
@@ -211,14 +207,10 @@ func answeredStates(out string) map[string]task.State {
 func TestAStartOnAFullDiskIsRefused(t *testing.T) {
 	running, killed := t.TempDir()+"/data", t.TempDir()+"/data"
 	s, err := Open(running, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 100, later))
-	if err := os.CopyFS(killed, os.DirFS(running)); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.CopyFS(killed, os.DirFS(running)))
 	out, err := runChild(t, "full-at-open", killed)
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
 		t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
@@ -266,9 +258,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 		fmt.Println(err)
 		os.Exit(childFailed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	apply := func(word string, id int64, changes ...task.Change) {
 		if _, err := s.Transit(t.Context(), benchStart, store.Changes(changes)); err != nil {
 			<-t.Context().Done() // OnFatal ends the process
@@ -283,7 +273,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 			}
 		}
 		if id == fullAt { // the first change on the full disk
-			apply("cancelled", id-1, task.Cancel{Key: clientKey(newName(id - 1))})
+			apply("cancelled", id-1, task.Cancel{Key: tasktest.Key(newName(id - 1))})
 		}
 		apply("created", id, creates(id, 1, later)...)
 	}
@@ -364,10 +354,8 @@ func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
 	now := benchStart
 	attempt := func(s *Store) *task.Task {
 		t.Helper()
-		got, err := s.Get(t.Context(), clientKey("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, err := s.Get(t.Context(), tasktest.Key("a"))
+		fatal.If(t, err)
 		now += 1000
 		if err := claimTask(t.Context(), s, got, max(now, got.Due)); err != nil {
 			t.Fatalf("the attempt after %d reclaims: %v, %+v", got.Reclaims, err, got)

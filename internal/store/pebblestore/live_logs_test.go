@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -31,9 +32,7 @@ func manyLogs(t *testing.T) (disk *vfs.MemFS, logs []string, n int64) {
 	mustApply(t, s, withBodies(creates(n, 20, later)))
 	disk = cloneDisk(live)
 	close(tables)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	slices.Sort(logs)
 	return disk, logs, n + 20
 }
@@ -51,9 +50,7 @@ func withBodies(changes []task.Change) []task.Change {
 // damages are ways to lose a part of a file.
 var damages = map[string]func(t *testing.T, disk *vfs.MemFS, path string){
 	"removed": func(t *testing.T, disk *vfs.MemFS, path string) {
-		if err := disk.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, disk.Remove(path))
 	},
 	"emptied": func(t *testing.T, disk *vfs.MemFS, path string) { writeAll(t, disk, path, nil) },
 	"truncated": func(t *testing.T, disk *vfs.MemFS, path string) {
@@ -115,9 +112,7 @@ func contentOf(t *testing.T, disk *vfs.MemFS) (all []string) {
 
 func TestADirectoryOfWhichOnlyTheMarkerIsLeftIsRefused(t *testing.T) {
 	disk := vfs.NewCrashableMem()
-	if err := open(t, disk, Config{Now: clock}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, open(t, disk, Config{Now: clock}).Close())
 	for _, path := range pathsOf(t, disk, func(name string) bool { return name != markerFile && name != lockFile }) {
 		damages["removed"](t, disk, path)
 	}
@@ -129,9 +124,7 @@ func TestADirectoryOfWhichOnlyTheMarkerIsLeftIsRefused(t *testing.T) {
 func TestAMissingOrEmptyWatermarkIsRefused(t *testing.T) {
 	killed, _, _ := manyLogs(t)
 	closed := cloneDisk(killed)
-	if err := open(t, closed, Config{Now: clock}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, open(t, closed, Config{Now: clock}).Close())
 	for name, disk := range map[string]*vfs.MemFS{"killed": killed, "closed": closed} {
 		for _, how := range []string{"removed", "emptied"} {
 			broken := cloneDisk(disk)
@@ -155,14 +148,10 @@ func TestALogThatIsNotNeededMayBeMissing(t *testing.T) {
 	const n = 500
 	for first := int64(0); first < n; first += 50 {
 		mustApply(t, s, withBodies(creates(first, 50, later)))
-		if err := s.db.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.db.Flush())
 	}
 	killed := cloneDisk(disk)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	logs := pathsOf(t, killed, isLog)
 	slices.Sort(logs)
 	if len(logs) < 2 {
@@ -182,9 +171,7 @@ func TestALogThatIsNotNeededMayBeMissing(t *testing.T) {
 func TestAClosedDirectoryNeedsNoLog(t *testing.T) {
 	for _, how := range []string{"removed", "emptied"} {
 		disk, _, n := manyLogs(t)
-		if err := open(t, disk, Config{Now: clock}).Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, open(t, disk, Config{Now: clock}).Close())
 		for _, path := range pathsOf(t, disk, isLog) {
 			damages[how](t, disk, path)
 		}

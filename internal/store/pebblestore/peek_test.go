@@ -11,11 +11,12 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestAnEmptyLaneIsRemoved(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
-	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: clientKey("a")}})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: tasktest.Key("a")}})
 	if entries := peekAll(t, s, benchStart); len(entries) != 0 {
 		t.Fatalf("cancelled, and in the index: %v", entries)
 	}
@@ -67,7 +68,7 @@ func TestConcurrentReadsNeverHideATask(t *testing.T) {
 					t.Errorf("%s was answered and is not found among %d: %v", name, len(found[0]), err)
 				}
 				if rng.IntN(4) > 0 {
-					mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(name)}})
+					mustApply(t, s, []task.Change{task.Cancel{Key: tasktest.Key(name)}})
 				}
 			}
 		})

@@ -21,6 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // seeds is the number of seeds of the power loss test: FOLIOT_SEEDS, or a few.
@@ -160,7 +161,7 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 	defer func() { _ = s.Close() }()
 	for _, c := range clients {
 		for name, want := range c.tasks {
-			got, err := s.Get(t.Context(), clientKey(name))
+			got, err := s.Get(t.Context(), tasktest.Key(name))
 			if err != nil && !errors.Is(err, task.ErrNotFound) {
 				return lost, fmt.Errorf("get %s: %w", name, err)
 			}
@@ -268,8 +269,6 @@ func (e *expected) allows(print string) bool {
 	return false
 }
 
-func clientKey(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
-
 // fingerprint describes the parts of a task that a crash must not change. It
 // does not include whether the task is running, because a claim may be lost,
 // and a lease is reaped.
@@ -324,7 +323,7 @@ func (c *client) pick() string {
 func (c *client) change(ctx context.Context, s *Store, name string) error {
 	c.mu.Lock()
 	e := c.tasks[name]
-	old, key := e.record, clientKey(name)
+	old, key := e.record, tasktest.Key(name)
 	id := fmt.Sprintf("%s-%d", name, c.rng.Uint64())
 	c.mu.Unlock()
 	spec := newSpec(name, benchStart)
@@ -363,7 +362,7 @@ func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.C
 func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.Task) error {
 	now := max(benchStart, old.Due)
 	token := task.Token(fmt.Sprintf("%s-%d", old.Name, c.rng.Uint64()))
-	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + 1000}}))
+	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{tasktest.Claim(old, token, now+1000)}))
 	if err != nil || replies[0].Err != nil {
 		return errors.Join(err, firstError(replies))
 	}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // sized is a disk in memory: a test sets its free space.
@@ -30,21 +32,17 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	one := func(c task.Change) error {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{c}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return replies[0].Err
 	}
 	create := func(name string) error { return one(task.Create{Spec: newSpec(name, now)}) }
-	patch := task.Patch{Key: clientKey("a"), Labels: map[string]*string{"x": new(string)}}
+	patch := task.Patch{Key: tasktest.Key("a"), Labels: map[string]*string{"x": new(string)}}
 	mustApply(t, s, []task.Change{eachSecond("nightly"), task.Create{Spec: newSpec("a", now)}, task.Create{Spec: newSpec("b", now)}, task.Create{Spec: newSpec("c", now)}})
 	deliver := func(name string) {
 		t.Helper()
-		got, err := s.Get(t.Context(), clientKey(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		claims, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: "token", Until: now.Add(1e9)}}))
+		got, err := s.Get(t.Context(), tasktest.Key(name))
+		fatal.If(t, err)
+		claims, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(got, "token", now.Add(1e9))}))
 		if err != nil || claims[0].Err != nil {
 			t.Fatal(err, claims)
 		}
@@ -72,10 +70,10 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	deliver("a")
 
 	disk.free.Store(49 << 20) // less than a twentieth
-	if err := one(task.Patch{Key: clientKey("b"), Labels: map[string]*string{"x": new(string)}}); !errors.Is(err, task.ErrFull) {
+	if err := one(task.Patch{Key: tasktest.Key("b"), Labels: map[string]*string{"x": new(string)}}); !errors.Is(err, task.ErrFull) {
 		t.Errorf("a patch at 95 %% of the disk: %v", err)
 	}
-	if err := one(task.Cancel{Key: clientKey("b")}); err != nil {
+	if err := one(task.Cancel{Key: tasktest.Key("b")}); err != nil {
 		t.Errorf("a cancel at 95 %% of the disk: %v", err)
 	}
 	deliver("c")

@@ -90,29 +90,29 @@ type restore struct {
 	moved     []string     // into dir
 }
 
-func (t *restore) run(ctx context.Context, r io.Reader, progress func(int64)) error {
-	if err := t.fs.RemoveAll(t.temp); err != nil {
+func (r *restore) run(ctx context.Context, archive io.Reader, progress func(int64)) error {
+	if err := r.fs.RemoveAll(r.temp); err != nil {
 		return err
 	}
-	if err := t.fs.MkdirAll(t.temp, 0o700); err != nil {
+	if err := r.fs.MkdirAll(r.temp, 0o700); err != nil {
 		return err
 	}
-	if err := t.extract(&meter{r: while{ctx, r}, progress: progress}); err != nil {
+	if err := r.extract(&meter{r: while{ctx, archive}, progress: progress}); err != nil {
 		return err
 	}
-	if err := t.verify(ctx); err != nil {
+	if err := r.verify(ctx); err != nil {
 		return err
 	}
-	return t.move()
+	return r.move()
 }
 
 // extract writes the files of the archive.
-func (t *restore) extract(r io.Reader) error {
-	archive := tar.NewReader(r)
+func (r *restore) extract(from io.Reader) error {
+	archive := tar.NewReader(from)
 	for {
 		h, err := archive.Next()
 		switch {
-		case errors.Is(err, io.EOF) && t.manifest != nil:
+		case errors.Is(err, io.EOF) && r.manifest != nil:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			return fmt.Errorf("%w: it ends before its manifest, or is not a backup of Foliot", ErrBadBackup)
@@ -120,15 +120,15 @@ func (t *restore) extract(r io.Reader) error {
 			return fmt.Errorf("%w: %w", ErrBadBackup, err)
 		case err != nil:
 			return err
-		case t.manifest != nil:
+		case r.manifest != nil:
 			return fmt.Errorf("%w: %q follows its manifest", ErrBadBackup, h.Name)
 		case h.Typeflag != tar.TypeReg:
 			return fmt.Errorf("%w: %q is not a regular file", ErrBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
-			t.manifest, err = readManifest(archive, h.Size)
+			r.manifest, err = readManifest(archive, h.Size)
 		} else {
-			err = t.extractFile(archive, h)
+			err = r.extractFile(archive, h)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("%w: it ends in the middle of %s", ErrBadBackup, h.Name)
@@ -150,36 +150,36 @@ func readManifest(r io.Reader, size int64) (*Manifest, error) {
 	return parseManifest(data)
 }
 
-func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
+func (r *restore) extractFile(from io.Reader, h *tar.Header) (err error) {
 	if err := checkName(h.Name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(t.files, func(f BackupFile) bool { return f.Name == h.Name }) {
+	if slices.ContainsFunc(r.files, func(f BackupFile) bool { return f.Name == h.Name }) {
 		return fmt.Errorf("%w: it holds %q twice", ErrBadBackup, h.Name)
 	}
-	f, err := t.fs.Create(t.fs.PathJoin(t.temp, h.Name), vfs.WriteCategoryUnspecified)
+	f, err := r.fs.Create(r.fs.PathJoin(r.temp, h.Name), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
-	n, err := io.Copy(f, io.TeeReader(r, sum))
+	n, err := io.Copy(f, io.TeeReader(from, sum))
 	if err != nil {
 		return err
 	}
-	t.files = append(t.files, BackupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	r.files = append(r.files, BackupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	return f.Sync()
 }
 
 // verify compares the extracted files with the manifest.
-func (t *restore) verify(ctx context.Context) error {
-	if !slices.Equal(t.files, t.manifest.Files) {
+func (r *restore) verify(ctx context.Context) error {
+	if !slices.Equal(r.files, r.manifest.Files) {
 		return fmt.Errorf("%w: its files do not match its manifest", ErrBadBackup)
 	}
-	if err := checkMarker(t.fs, t.temp); err != nil {
+	if err := checkMarker(r.fs, r.temp); err != nil {
 		return err
 	}
-	db, err := openCopy(t.fs, t.temp, t.manifest.Change)
+	db, err := openCopy(r.fs, r.temp, r.manifest.Change)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBadBackup, err)
 	}
@@ -190,48 +190,48 @@ func (t *restore) verify(ctx context.Context) error {
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrBadBackup, err)
-	case !reflect.DeepEqual(found, t.manifest.Contents):
+	case !reflect.DeepEqual(found, r.manifest.Contents):
 		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
-			found.Tasks, found.Entries, found.Checksum, t.manifest.Tasks, t.manifest.Entries, t.manifest.Checksum)
+			found.Tasks, found.Entries, found.Checksum, r.manifest.Tasks, r.manifest.Entries, r.manifest.Checksum)
 	}
 	return nil
 }
 
 // move moves the files to their places. The marker comes last: without it dir
 // is not a data directory.
-func (t *restore) move() error {
-	if err := beginWatermark(t.fs, t.temp, t.manifest.Change); err != nil {
+func (r *restore) move() error {
+	if err := beginWatermark(r.fs, r.temp, r.manifest.Change); err != nil {
 		return err
 	}
-	if err := t.moveFile(watermarkFile); err != nil {
+	if err := r.moveFile(watermarkFile); err != nil {
 		return err
 	}
-	for _, f := range t.files {
+	for _, f := range r.files {
 		if f.Name == markerFile {
 			continue
 		}
-		if err := t.moveFile(f.Name); err != nil {
+		if err := r.moveFile(f.Name); err != nil {
 			return err
 		}
 	}
-	if err := syncDir(t.fs, t.dir); err != nil {
+	if err := syncDir(r.fs, r.dir); err != nil {
 		return err
 	}
-	if err := t.moveFile(markerFile); err != nil {
+	if err := r.moveFile(markerFile); err != nil {
 		return err
 	}
-	return syncDir(t.fs, t.dir)
+	return syncDir(r.fs, r.dir)
 }
 
-func (t *restore) moveFile(name string) error {
-	t.moved = append(t.moved, name)
-	return t.fs.Rename(t.fs.PathJoin(t.temp, name), t.fs.PathJoin(t.dir, name))
+func (r *restore) moveFile(name string) error {
+	r.moved = append(r.moved, name)
+	return r.fs.Rename(r.fs.PathJoin(r.temp, name), r.fs.PathJoin(r.dir, name))
 }
 
 // takeBack removes the files that were moved, the marker first.
-func (t *restore) takeBack() {
-	for _, name := range slices.Backward(t.moved) {
-		_ = t.fs.Remove(t.fs.PathJoin(t.dir, name))
+func (r *restore) takeBack() {
+	for _, name := range slices.Backward(r.moved) {
+		_ = r.fs.Remove(r.fs.PathJoin(r.dir, name))
 	}
 }
 

@@ -13,10 +13,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // eachSecond returns a change that creates a schedule. It fires each second
@@ -52,16 +54,14 @@ func withSchedule(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(task.OccurrenceName("nightly", benchStart+1000))}})
+	mustApply(t, s, []task.Change{task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", benchStart+1000))}})
 }
 
 // all returns all records, schedules too, with their bodies.
 func all(t *testing.T, s *Store) []*task.Task {
 	t.Helper()
 	l, err := storetest.DrainAll(t.Context(), s, task.DefaultNamespace, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return l
 }
 
@@ -71,9 +71,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	withSchedule(t, s)
 	wantHealthy(t, s)
 	wrong := appendCounts(nil, task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}})
-	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), wrong, pebble.Sync), s.Close()))
 	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "map[scheduled:7]") || strings.Contains(r.Problems[0], "Queue:"+task.DefaultQueue) {
 		t.Errorf("Verify: %v, problems %q", err, r.Problems)
 	}
@@ -86,9 +84,7 @@ func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 
 	b := s.db.NewBatch()
 	dropIndex(s, b, "@nightly")
-	if err := s.db.Apply(b, pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.db.Apply(b, pebble.Sync))
 	if repairs, _ = scrubAll(t, s, benchStart, 100); len(repairs) != 1 || repairs[0].Key.Name != "@nightly" {
 		t.Errorf("repaired %+v", repairs)
 	}
@@ -99,9 +95,7 @@ func TestABackupCountsSchedulesSeparately(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})
 	withSchedule(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.Close())
 	r, err := verify(t.Context(), disk, "data")
 	if err != nil || r.Tasks != 3 || r.Schedules != 1 || len(r.Queues) != 1 || r.Queues[0].Queue != task.DefaultQueue {
 		t.Errorf("%v: %+v", err, r.Contents)
@@ -134,9 +128,7 @@ func TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither(t *testing.T) {
 			}
 			wantExactCounts(t, s)
 			storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.Close())
 		}
 	}
 	t.Logf("%d seeds, %d crash points, %d instants", seeds(t), seeds(t)*crashes, fired)
@@ -202,7 +194,7 @@ func firedOf(ctx context.Context, s *Store, name string) (int64, error) {
 	}
 	runs := record.Recur.Runs
 	for i := range runs + 1 {
-		t, err := s.Get(ctx, clientKey(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
+		t, err := s.Get(ctx, tasktest.Key(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
 		switch {
 		case i < runs && err != nil:
 			return runs, fmt.Errorf("of %d runs that of instant %d: %w", runs, i, err)

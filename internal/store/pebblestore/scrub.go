@@ -228,49 +228,49 @@ type change struct {
 const maxLater = 20_000
 
 // begin begins a step.
-func (y *recount) begin(sc *scrub) {
+func (r *recount) begin(sc *scrub) {
 	switch {
 	case sc.space > 0:
 		return
 	case sc.after == nil:
-		*y = recount{Tally: kernel.Tally{}}
-	case !bytes.Equal(sc.after, y.at):
-		*y = recount{} // the step does not continue the recount
+		*r = recount{Tally: kernel.Tally{}}
+	case !bytes.Equal(sc.after, r.at):
+		*r = recount{} // the step does not continue the recount
 	}
-	y.step, y.later = sc, nil
+	r.step, r.later = sc, nil
 }
 
 // move counts the change of a record from old to t. Either can be nil.
-func (y *recount) move(key task.Key, old, t *task.Task) {
-	if y.Tally == nil {
+func (r *recount) move(key task.Key, old, t *task.Task) {
+	if r.Tally == nil {
 		return
 	}
-	y.key = appendTaskKey(y.key[:0], taskPrefix, key)
+	r.key = appendTaskKey(r.key[:0], taskPrefix, key)
 	switch {
-	case bytes.Compare(y.key, y.at) <= 0:
-		y.Move(old, t)
-	case y.step == nil: // a later step counts the record
-	case len(y.later) == maxLater:
-		*y = recount{}
+	case bytes.Compare(r.key, r.at) <= 0:
+		r.Move(old, t)
+	case r.step == nil: // a later step counts the record
+	case len(r.later) == maxLater:
+		*r = recount{}
 	default:
-		y.later = append(y.later, change{bytes.Clone(y.key), old, t})
+		r.later = append(r.later, change{bytes.Clone(r.key), old, t})
 	}
 }
 
 // end ends a step, and reports whether all records are counted.
-func (y *recount) end(sc *scrub) (all bool) {
-	if y.step != sc || y.Tally == nil {
+func (r *recount) end(sc *scrub) (all bool) {
+	if r.step != sc || r.Tally == nil {
 		return false
 	}
 	for key, n := range sc.counted {
-		y.Add(key, n)
+		r.Add(key, n)
 	}
-	for _, m := range y.later {
+	for _, m := range r.later {
 		if sc.last || bytes.Compare(m.key, sc.to) <= 0 {
-			y.Move(m.old, m.t)
+			r.Move(m.old, m.t)
 		}
 	}
-	y.at, y.step, y.later = sc.to, nil, nil
+	r.at, r.step, r.later = sc.to, nil, nil
 	return sc.last
 }
 

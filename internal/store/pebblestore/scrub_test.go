@@ -13,12 +13,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scrubAll scrubs the whole store and returns the repairs.
@@ -51,21 +53,15 @@ func scrubWorld(t *testing.T) *Store {
 	for _, name := range []string{"waits", "runs", "done", "dead", "urgent"} {
 		spec := newSpec(name, benchStart)
 		change := task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: "key of " + name, Fingerprint: "f"}}
-		if err := apply(t.Context(), s, change); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, apply(t.Context(), s, change))
 	}
 	for _, name := range []string{"runs", "dead"} {
-		if err := claimOne(t.Context(), s, name); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, claimOne(t.Context(), s, name))
 	}
-	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: clientKey("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
+	replies, err := s.Transit(t.Context(), benchStart, store.Settlements([]task.Settlement{{Key: tasktest.Key("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}}))
 	mustReplies(t, replies, err)
-	for _, c := range []task.Change{task.Cancel{Key: clientKey("done")}, task.Run{Key: clientKey("urgent")}} {
-		if err := apply(t.Context(), s, c); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range []task.Change{task.Cancel{Key: tasktest.Key("done")}, task.Run{Key: tasktest.Key("urgent")}} {
+		fatal.If(t, apply(t.Context(), s, c))
 	}
 	return s
 }
@@ -89,7 +85,7 @@ var broken = []struct {
 		_ = b.Delete(appendIdemKey(nil, task.DefaultNamespace, "key of waits"), nil)
 	}, "waits", "Idempotency-Key"},
 	{"a lease's end is wrong", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("runs")), appendInstant(nil, math.MaxInt64), nil)
+		_ = b.Set(appendTaskKey(nil, runPrefix, tasktest.Key("runs")), appendInstant(nil, math.MaxInt64), nil)
 	}, "runs", "no valid entry"},
 	{"the entry of a dead task is wrong", func(s *Store, b *pebble.Batch) {
 		r := record(s, "dead")
@@ -113,7 +109,7 @@ var broken = []struct {
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
 	}, "runs", "does not match its record"},
 	{"a lease of a task that waits", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("waits")), appendInstant(nil, benchStart), nil)
+		_ = b.Set(appendTaskKey(nil, runPrefix, tasktest.Key("waits")), appendInstant(nil, benchStart), nil)
 	}, "waits", "does not match its record"},
 	{"an entry of no task", func(s *Store, b *pebble.Batch) {
 		e := record(s, "waits").Entry()
@@ -121,10 +117,10 @@ var broken = []struct {
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
 	}, "nobody", "no such task"},
 	{"a body of no task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("nobody")), []byte{codec.Format, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, tasktest.Key("nobody")), []byte{codec.Format, 'x'}, nil)
 	}, "nobody", "no such task"},
 	{"a body of a finished task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{codec.Format, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, tasktest.Key("done")), []byte{codec.Format, 'x'}, nil)
 	}, "done", "does not match its record"},
 	{"an Idempotency-Key of no task", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendIdemKey(nil, task.DefaultNamespace, "lost key"), []byte("nobody"), nil)
@@ -141,13 +137,13 @@ var broken = []struct {
 	{"tasks are lost with their entries", func(s *Store, b *pebble.Batch) {
 		for id := range int64(3) {
 			dropIndex(s, b, newName(100+id))
-			_ = b.Delete(appendTaskKey(nil, taskPrefix, clientKey(newName(100+id))), nil)
+			_ = b.Delete(appendTaskKey(nil, taskPrefix, tasktest.Key(newName(100+id))), nil)
 		}
 	}, "", `3 confirmed tasks of queue "default" are lost`},
 }
 
 func record(s *Store, name string) *task.Task {
-	r, err := getRecord(s.db, clientKey(name))
+	r, err := getRecord(s.db, tasktest.Key(name))
 	if err != nil || r == nil {
 		panic(fmt.Sprint(name, r, err))
 	}
@@ -175,9 +171,7 @@ func TestAScrubRepairsDamageMadeByHand(t *testing.T) {
 				s := scrubWorld(t)
 				b := s.db.NewBatch()
 				c.spoil(s, b)
-				if err := s.db.Apply(b, pebble.Sync); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, s.db.Apply(b, pebble.Sync))
 				repairs, _ := scrubAll(t, s, benchStart, limit)
 				if len(repairs) != 1 || repairs[0].Key.Name != c.who || !strings.Contains(repairs[0].Found, c.says) {
 					t.Fatalf("repaired %+v, want one of %q that says %q", repairs, c.who, c.says)
@@ -203,17 +197,11 @@ func wantHealthy(t *testing.T, s *Store) {
 func wantExactCounts(t testing.TB, s *Store) {
 	t.Helper()
 	_, want, err := inspect(t.Context(), s.db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got, err := s.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	stored, err := loadCounts(s.db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	shown := maps.Clone(want)
 	maps.DeleteFunc(shown, func(key task.QueueKey, _ task.Counts) bool { return key.OfOccurrences() })
 	if w := fmt.Sprint(want); fmt.Sprint(got) != fmt.Sprint(shown) || fmt.Sprint(stored) != w {
@@ -254,9 +242,7 @@ func TestAScrubCountsAgainWhileTasksChange(t *testing.T) {
 	stop()
 	wantHealthy(t, s)
 
-	if err := s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync))
 	again := reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })(t, s, benchStart).(*Store)
 	stop = churn(t, again)
 	repairs, _ := scrubAll(t, again, benchStart, 20)
@@ -283,8 +269,8 @@ func TestAScrubCountsExactlyAtEachPosition(t *testing.T) {
 		name := cursor[len(taskPrefix+task.DefaultNamespace)+1:]
 		for _, change := range []task.Change{
 			task.Replace{Spec: newSpec(name, benchStart)},
-			task.Cancel{Key: clientKey(name)},
-			task.Cancel{Key: clientKey(last)},
+			task.Cancel{Key: tasktest.Key(name)},
+			task.Cancel{Key: tasktest.Key(last)},
 			task.Create{Spec: newSpec(name+".", benchStart)},
 		} {
 			if !strings.HasSuffix(name, ".") { // otherwise the test would never end

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // blockableDisk is a disk on which syncs of the log wait while it is shut.
@@ -74,7 +75,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 	lane := taskOf(newSpec("a", benchStart)).Lane()
 	calls := map[string]func(ctx context.Context, s *Store) error{
 		"get": func(ctx context.Context, s *Store) error {
-			_, err := s.Get(ctx, clientKey("a"))
+			_, err := s.Get(ctx, tasktest.Key("a"))
 			return err
 		},
 		"list": func(ctx context.Context, s *Store) error {
@@ -206,13 +207,7 @@ func wantOne(n int) error {
 }
 
 // taskOf returns the record that a spec creates.
-func taskOf(s task.Spec) *task.Task {
-	r, err := task.Create{Spec: s}.Apply(benchStart, nil, task.Facts{})
-	if err != nil {
-		panic(err)
-	}
-	return r.Task
-}
+func taskOf(s task.Spec) *task.Task { return tasktest.Made(s, benchStart) }
 
 // apply makes one change. The error is that of the call or of the change.
 func apply(ctx context.Context, s *Store, c task.Change) error {
@@ -226,15 +221,13 @@ func claimOne(ctx context.Context, s *Store, name string) error {
 
 // claimTask claims t in its present state.
 func claimTask(ctx context.Context, s *Store, t *task.Task, now task.Millis) error {
-	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{{
-		Key: t.Key(), Lane: t.Lane(), Token: task.Token("token of " + t.Name), Until: now + 1000,
-	}}))
+	replies, err := s.Transit(ctx, now, store.Claims([]task.Claim{tasktest.Claim(t, task.Token("token of "+t.Name), now+1000)}))
 	return errors.Join(err, firstError(replies))
 }
 
 func settleOne(ctx context.Context, s *Store, name string) error {
 	replies, err := s.Transit(ctx, benchStart, store.Settlements([]task.Settlement{{
-		Key: clientKey(name), Token: task.Token("token of " + name), Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart},
+		Key: tasktest.Key(name), Token: task.Token("token of " + name), Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart},
 	}}))
 	return errors.Join(err, firstError(replies))
 }

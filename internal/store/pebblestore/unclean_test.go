@@ -7,9 +7,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // powerOff returns the disk with only its synced data.
@@ -23,10 +25,8 @@ func TestATaskThatKillsTheProcessDies(t *testing.T) {
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}, task.Create{Spec: newSpec("bystander", benchStart+100_000)}})
 	lives := 0
 	for ; lives < 2*task.MaxReclaims; lives++ {
-		poison, err := s.Get(t.Context(), clientKey("poison"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		poison, err := s.Get(t.Context(), tasktest.Key("poison"))
+		fatal.If(t, err)
 		if poison.State == task.Dead {
 			if poison.Reason != task.ReasonReclaims || len(poison.History) != task.MaxReclaims {
 				t.Errorf("dead with reason %q and %d attempts", poison.Reason, len(poison.History))
@@ -34,17 +34,11 @@ func TestATaskThatKillsTheProcessDies(t *testing.T) {
 			break
 		}
 		neighbour := newSpec(newName(int64(lives)), benchStart)
-		if err := apply(t.Context(), s, task.Create{Spec: neighbour}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, apply(t.Context(), s, task.Create{Spec: neighbour}))
 		for _, claimed := range []*task.Task{taskOf(neighbour), poison} {
-			if err := claimTask(t.Context(), s, claimed, benchStart); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, claimTask(t.Context(), s, claimed, benchStart))
 		}
-		if err := settleOne(t.Context(), s, neighbour.Name); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, settleOne(t.Context(), s, neighbour.Name))
 		disk = powerOff(disk)
 		s = open(t, disk, Config{Now: clock})
 	}
@@ -54,7 +48,7 @@ func TestATaskThatKillsTheProcessDies(t *testing.T) {
 		t.Errorf("dead after %d lives, want %d or one more", lives, task.MaxReclaims)
 	}
 	for i := range lives {
-		n, err := s.Get(t.Context(), clientKey(newName(int64(i))))
+		n, err := s.Get(t.Context(), tasktest.Key(newName(int64(i))))
 		if err != nil || n.State != task.Delivered {
 			t.Errorf("neighbour %d: %v, %v", i, n, err)
 		}
@@ -70,17 +64,15 @@ func TestATaskThatKillsTheProcessDiesEvenIfNothingElseSyncs(t *testing.T) {
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}})
 	lives := 0
 	for ; lives < 2*task.MaxReclaims; lives++ {
-		poison, err := s.Get(t.Context(), clientKey("poison"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		poison, err := s.Get(t.Context(), tasktest.Key("poison"))
+		fatal.If(t, err)
 		if claimTask(t.Context(), s, poison, benchStart) != nil {
 			break
 		}
 		disk = powerOff(disk)
 		s = open(t, disk, Config{Now: clock})
 	}
-	poison, err := s.Get(t.Context(), clientKey("poison"))
+	poison, err := s.Get(t.Context(), tasktest.Key("poison"))
 	if err != nil || poison.State != task.Dead {
 		t.Fatalf("after %d lives: %v, %v", lives, poison, err)
 	}
@@ -102,31 +94,27 @@ func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 			mustApply(t, first, []task.Change{task.Create{Spec: newSpec(name, due)}})
 		}
 		mustApply(t, first, []task.Change{task.Create{Spec: newSpec("left-before", benchStart)}})
-		if err := claimOne(t.Context(), first, "left-before"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, claimOne(t.Context(), first, "left-before"))
 		if n, err := first.Reap(t.Context(), benchStart+3_600_000, 10); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
 		disk = powerOff(disk)
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, first.Close())
 
 		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
-		if replies, err := s.Transit(t.Context(), benchStart+1, store.Changes([]task.Change{task.Run{Key: clientKey("by-hand")}})); err != nil || replies[0].Err != nil {
+		if replies, err := s.Transit(t.Context(), benchStart+1, store.Changes([]task.Change{task.Run{Key: tasktest.Key("by-hand")}})); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
-		mustApply(t, s, []task.Change{task.Patch{Key: clientKey("left-before"), When: &task.When{At: benchStart + 1}}})
+		mustApply(t, s, []task.Change{task.Patch{Key: tasktest.Key("left-before"), When: &task.When{At: benchStart + 1}}})
 		for _, c := range []struct {
 			name   string
 			synced bool
 		}{{"a", true}, {"later", false}, {"by-hand", true}, {"left-before", true}, {"b", true}} {
 			g.close()
 			claimed, err := answered(func() error {
-				was, err := s.Get(t.Context(), clientKey(c.name))
+				was, err := s.Get(t.Context(), tasktest.Key(c.name))
 				if err != nil {
 					return err
 				}
@@ -136,9 +124,7 @@ func TestAfterACrashOnlyClaimsOfTasksThatWereDueAreSynced(t *testing.T) {
 				t.Errorf("%s: the claim was answered before the sync: %v", c.name, claimed())
 			}
 			g.open()
-			if err := errors.Join(err(), settleOne(t.Context(), s, c.name)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errors.Join(err(), settleOne(t.Context(), s, c.name)))
 		}
 	})
 }
@@ -148,9 +134,7 @@ func TestAfterACloseClaimsDoNotWait(t *testing.T) {
 		disk := vfs.NewMem()
 		first := open(t, disk, Config{Now: clock})
 		mustApply(t, first, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, first.Close())
 		var g blockableDisk
 		s := open(t, g.wrap(disk), Config{Now: clock})
 		defer func() { _ = s.Close() }()
@@ -172,14 +156,12 @@ func TestOpenTakesBackRunningTasks(t *testing.T) {
 	config := Config{Now: clock, OnReap: func(tasks []*task.Task) { left = tasks }}
 	s := open(t, disk, config)
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
-	if err := errors.Join(claimOne(t.Context(), s, "a"), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(claimOne(t.Context(), s, "a"), s.Close()))
 	s = open(t, disk, config)
 	if len(left) != 1 || left[0].Name != "a" || left[0].Reclaims != 1 {
 		t.Errorf("OnReap was called with %v", left)
 	}
-	got, err := s.Get(t.Context(), clientKey("a"))
+	got, err := s.Get(t.Context(), tasktest.Key("a"))
 	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil != 0 {
 		t.Errorf("got %+v, %v; want it scheduled, with one reclaim and no attempt that may still be on the wire", got, err)
 	}
@@ -192,14 +174,10 @@ func TestOpenTakesBackRunningTasks(t *testing.T) {
 func peekAll(t *testing.T, s *Store, until task.Millis) (all []task.Entry) {
 	t.Helper()
 	heads, err := store.LaneHeads(t.Context(), s, until)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, h := range heads {
 		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: until, Limit: 1000}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		all = append(all, found[0]...)
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -22,9 +23,7 @@ import (
 func aclFile(t *testing.T, prefix string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/redis.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, rule, _ := strings.Cut(string(page), "\nACL SETUSER foliot ")
 	rule, _, found := strings.Cut(rule, "\n")
 	if !found {
@@ -32,9 +31,7 @@ func aclFile(t *testing.T, prefix string) string {
 	}
 	rule = strings.NewReplacer("~foliot:*", "~"+prefix+":*", "&foliot:*", "&"+prefix+":*").Replace(rule)
 	path := filepath.Join(t.TempDir(), "users.acl")
-	if err := os.WriteFile(path, []byte("user default on nopass ~* &* +@all\nuser foliot "+rule+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(path, []byte("user default on nopass ~* &* +@all\nuser foliot "+rule+"\n"), 0o600))
 	return path
 }
 
@@ -44,19 +41,13 @@ func refusedNothing(t *testing.T, addrs ...string) {
 	t.Helper()
 	for _, addr := range addrs {
 		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer c.Close()
 		refused, err := c.Do(t.Context(), c.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, one := range refused {
 			entry, err := one.AsMap()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			what := entry["object"]
 			name, _ := what.ToString()
 			t.Errorf("the Redis at %s refused %q", addr, name)
@@ -74,9 +65,7 @@ func TestTheDocumentedRightsAreEnoughForTheUser(t *testing.T) {
 				s, err := Open(t.Context(), Config{
 					Client: asUser(r.Addr), Prefix: prefix, Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				return s
 			})
 			refusedNothing(t, r.Addr)
@@ -93,9 +82,7 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 	var nodes []*Store
 	for _, name := range []string{"a", "b"} {
 		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Prefix: prefix, Node: name, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer func() { _ = s.Close() }()
 		nodes = append(nodes, s)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
@@ -36,9 +37,7 @@ func TestShardsOfADeadNodeAreTakenWhileAnotherMasterIsUnavailable(t *testing.T) 
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	away := (masterOf(keyspace.SlotOf(storeKeys.Nodes)) + 1) % 3
 	cluster.Servers[away].Kill()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, b.Close())
 	eventually(t, "it owns all shards of the masters that are there", func() bool { return ownsElsewhere(a, away) })
 }
 
@@ -71,9 +70,7 @@ func TestTasksOfOneMasterAreClaimedWhileAnotherIsUnavailable(t *testing.T) {
 	away := 1
 	cluster.Servers[away].Kill()
 	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for i, r := range replies {
 		if there := masterOf(a.shard(tasks[i].Key()).Slot) != away; there != (r.Err == nil) {
 			t.Errorf("%s: %v", tasks[i].Name, r.Err)

@@ -1,13 +1,14 @@
 package redisstore
 
 import (
-	"fmt"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // The bound of an emptied lane goes away, so polls stop reading the lane. The
@@ -17,36 +18,21 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	s := openAt(t, server.Addr)
 	defer func() { _ = s.Close() }()
 	const at = 1_800_000_000_000
-	var changes []task.Change
-	for i := range 20 {
-		spec := task.DefaultSpec()
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}, fmt.Sprint("id", i)
-		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: at + task.Millis(i%2)*1000}
-		if err := spec.Validate(at); err != nil {
-			t.Fatal(err)
-		}
-		changes = append(changes, task.Create{Spec: spec})
-	}
-	replies, err := s.Transit(t.Context(), at, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	makes := tasktest.Creates("t", 20, at, func(i int, s *task.Spec) { s.When.At += task.Millis(i%2) * 1000 })
+	replies, err := s.Transit(t.Context(), at, store.Changes(makes))
+	fatal.If(t, err)
 	lane := replies[0].Task.Lane()
 	look := func() map[task.Millis]int {
 		t.Helper()
 		if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.lanes.RaiseBounds(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 		found := map[task.Millis]int{}
 		for _, sh := range s.shards {
 			c := s.servers.Client
 			scores, err := c.Do(t.Context(), c.B().Zrange().Key(sh.Lanes).Min("0").Max("-1").Withscores().Build()).AsZScores()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			for _, z := range scores {
 				found[task.Millis(z.Score)]++
 			}
@@ -55,13 +41,13 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	}
 	cancel := func(remainder int) {
 		t.Helper()
-		var changes []task.Change
-		for i := range 20 {
+		var cancels []task.Change
+		for i, c := range tasktest.Cancels(makes) {
 			if i%2 == remainder {
-				changes = append(changes, task.Cancel{Key: task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}})
+				cancels = append(cancels, c)
 			}
 		}
-		if _, err := s.Transit(t.Context(), at, store.Changes(changes)); err != nil {
+		if _, err := s.Transit(t.Context(), at, store.Changes(cancels)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -22,9 +23,7 @@ import (
 func nodesOf(t *testing.T, s *Store) map[string]store.Node {
 	t.Helper()
 	list, err := s.Nodes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	all := map[string]store.Node{}
 	for _, n := range list {
 		all[n.Name] = n
@@ -53,9 +52,7 @@ func TestNodesReportTheirNamesAndShards(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	shards, err := b.Shards(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for i, sh := range shards {
 		mine := a.member.Shard(a.shards[i]) != nil
 		if sh.Number != i || mine != (sh.Owner == "a") || sh.Owner == "" || sh.Until <= began || sh.Epoch == 0 || sh.NextDue != 0 || sh.Running != 0 {
@@ -82,9 +79,7 @@ func TestAShardReportsDueAndRunningTasks(t *testing.T) {
 		t.Fatal(err, replies)
 	}
 	shards, err := s.Shards(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if sh := shards[s.shard(tasks[0].Key()).Number]; sh.Running != 1 {
 		t.Errorf("%+v", sh)
 	}
@@ -99,12 +94,8 @@ func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	tasks := soon(t, a, "t", 20, 0)
 	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.drainNode(t, store.Drain{Node: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, b.drainNode(t, store.Drain{Node: "a"}))
 	eventually(t, "the other owns all", func() bool { return divided(b) })
 	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.member.Owned()) != 0 {
 		t.Errorf("%+v", n)
@@ -124,22 +115,16 @@ func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 		t.Error("it had claimed nothing")
 	}
 	soon(t, a, "more", 20, 0) // it continues to serve
-	if err := b.drainNode(t, store.Drain{Node: "a", Undo: true}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, b.drainNode(t, store.Drain{Node: "a", Undo: true}))
 	eventually(t, "they share the shards again", func() bool { return divided(a, b) })
 }
 
 func TestADrainEndsWithTheProcess(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.drainNode(t, store.Drain{Node: "b"}))
 	eventually(t, "the other owns all", func() bool { return divided(a) })
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, b.Close())
 	b = openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 }
@@ -168,25 +153,17 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 	}
 	b := openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	if err := a.drainNode(t, store.Drain{Node: "b"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.drainNode(t, store.Drain{Node: "b"}))
 	if err := a.drainNode(t, store.Drain{Node: "a"}); !errors.Is(err, store.ErrLastNode) {
 		t.Fatalf("another is drained already: %v", err)
 	}
 	// A drain never stops deliveries by itself: when the other nodes are gone,
 	// the drained node takes over.
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.Close())
 	eventually(t, "the drained one owns all", func() bool { return divided(b) })
-	if err := b.drainNode(t, store.Drain{Node: "b", Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, b.drainNode(t, store.Drain{Node: "b", Force: true}))
 	eventually(t, "nobody owns any", func() bool { return len(b.member.Owned()) == 0 })
-	if err := b.drainNode(t, store.Drain{Node: "b", Undo: true}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, b.drainNode(t, store.Drain{Node: "b", Undo: true}))
 	eventually(t, "it owns all", func() bool { return divided(b) })
 }
 
@@ -198,14 +175,10 @@ func TestADrainIsAuditedOnceAndNamesNodesThatLive(t *testing.T) {
 		t.Error(err)
 	}
 	for _, d := range []store.Drain{{Node: "b"}, {Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}, {Node: "b", Undo: true}} {
-		if err := a.drainNode(t, d); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, a.drainNode(t, d))
 	}
 	page, err := a.Audit(t.Context(), settings.AuditFilter{Target: "b"}, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var got []string
 	for _, e := range page.Entries {
 		got = append(got, e.Action+" "+e.Detail)
@@ -308,9 +281,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
 		}
 	}
 	mine, err := a.Transit(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	claimed := map[string]bool{}
 	for _, r := range mine {
 		if r.Err == nil {
@@ -372,9 +343,7 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	if log := firsts.String() + laters.String(); strings.Contains(log, "use the node name again") {
 		t.Errorf("a node claims recovery too early:\n%s", log)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, first.Close())
 	eventually(t, "the other owns all", func() bool { return divided(later) && !later.Standing().NameTaken })
 	eventually(t, "it says so", func() bool { return strings.Contains(laters.String(), "can use the node name again") })
 }
@@ -397,9 +366,7 @@ func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {
 			server.Kill()
 			time.Sleep(silences * later.config.ShardLease / 2) // no event to wait for
 			proxy.Delay(20 * time.Millisecond)                 // the later one answers first
-			if err := server.Restart(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, server.Restart())
 			eventually(t, "the first owns all again", func() bool {
 				later.member.WakeLoop()
 				return divided(first)

@@ -8,24 +8,15 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestRemovedQueuesLeaveNoCounts(t *testing.T) {
 	server := redistest.New(t)
 	s := openNodeWith(t, Config{Policy: task.Policy{KeepFinished: time.Millisecond}}, server.Addr)
 	now := task.CeilMillis(time.Now())
-	var makes, cancels []task.Change
-	for i := range 30 {
-		spec := task.DefaultSpec()
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}, fmt.Sprint("id", i)
-		spec.Queue, spec.Request.URL, spec.When = fmt.Sprint("queue", i), "https://receiver.example/", task.When{At: now.Add(time.Hour)}
-		spec.Request.BodyKind, spec.Request.Body = task.TextBody, []byte("body")
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
-		makes, cancels = append(makes, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
-	}
-	for _, changes := range [][]task.Change{makes, cancels} {
+	makes := tasktest.Creates("t", 30, now.Add(time.Hour), func(i int, s *task.Spec) { s.Queue = fmt.Sprint("queue", i) })
+	for _, changes := range [][]task.Change{makes, tasktest.Cancels(makes)} {
 		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}

@@ -8,32 +8,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // began is the time at which tests with an artificial clock begin.
 const began task.Millis = 1_800_000_000_000
 
-// specOf returns a valid spec with a body that is due at an instant.
-func specOf(t testing.TB, name string, due task.Millis) task.Spec {
-	t.Helper()
-	s := task.DefaultSpec()
-	s.Name, s.ID = name, "id-"+name
-	s.Request.URL, s.When = "https://receiver.example/", task.When{At: due}
-	body := "the body of " + name
-	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.TextBody, []byte(body), len(body)
-	s.OnDead = "https://dead.example/"
-	if err := s.Validate(began); err != nil {
-		t.Fatal(err)
-	}
-	return s
+// specOf returns a spec with an on_dead URL.
+func specOf(name string, due task.Millis) task.Spec {
+	return tasktest.Spec(name, due, func(s *task.Spec) { s.OnDead = "https://dead.example/" })
 }
-
-func keyed(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
 // testCall is one call to a store, and its result.
 type testCall struct {
@@ -48,25 +38,25 @@ func everyCall(t *testing.T) []testCall {
 	}
 	claimed := func(name string, token task.Token) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) {
-			t, err := s.Get(ctx, keyed(name))
+			t, err := s.Get(ctx, tasktest.Key(name))
 			if err != nil {
 				return nil, err
 			}
-			return s.Transit(ctx, began, store.Claims([]task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: began + 15_000}}))
+			return s.Transit(ctx, began, store.Claims([]task.Claim{tasktest.Claim(t, token, began+15_000)}))
 		}
 	}
 	settled := func(name string, token task.Token, v task.Verdict) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) {
-			return s.Transit(ctx, began+100, store.Settlements([]task.Settlement{{Key: keyed(name), Token: token, Outcome: task.Outcome{Verdict: v, Reason: "gone"}}}))
+			return s.Transit(ctx, began+100, store.Settlements([]task.Settlement{{Key: tasktest.Key(name), Token: token, Outcome: task.Outcome{Verdict: v, Reason: "gone"}}}))
 		}
 	}
 	var many []task.Change
 	for i := range 40 {
-		many = append(many, task.Create{Spec: specOf(t, fmt.Sprint("m", i), began)})
+		many = append(many, task.Create{Spec: specOf(fmt.Sprint("m", i), began)})
 	}
 	timeout := task.DefaultSpec().Timeout * 2
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
-	moved := specOf(t, "b", began+50_000)
+	moved := specOf("b", began+50_000)
 	moved.ID = "id-b2"
 	fired := func(now task.Millis, names ...string) func(context.Context, *Store) (any, error) {
 		return func(ctx context.Context, s *Store) (any, error) {
@@ -79,23 +69,23 @@ func everyCall(t *testing.T) []testCall {
 	}
 	first := task.OccurrenceName("waits", began+1000)
 	return []testCall{
-		{"create", applied(began, task.Create{Spec: specOf(t, "a", began)}, task.Create{Spec: specOf(t, "b", began)}, task.Create{Spec: specOf(t, "c", began)})},
+		{"create", applied(began, task.Create{Spec: specOf("a", began)}, task.Create{Spec: specOf("b", began)}, task.Create{Spec: specOf("c", began)})},
 		{"create many", applied(began, many...)},
-		{"create with an Idempotency-Key", applied(began, task.Create{Spec: specOf(t, "k", began), Idempotency: idem})},
-		{"create with a used Idempotency-Key", applied(began, task.Create{Spec: specOf(t, "l", began), Idempotency: idem})},
-		{"patch", applied(began, task.Patch{Key: keyed("a"), Timeout: &timeout, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("another")}})},
+		{"create with an Idempotency-Key", applied(began, task.Create{Spec: specOf("k", began), Idempotency: idem})},
+		{"create with a used Idempotency-Key", applied(began, task.Create{Spec: specOf("l", began), Idempotency: idem})},
+		{"patch", applied(began, task.Patch{Key: tasktest.Key("a"), Timeout: &timeout, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("another")}})},
 		{"replace", applied(began, task.Replace{Spec: moved})},
-		{"touch", applied(began, task.Touch{Key: keyed("m1")})},
-		{"run", applied(began, task.Run{Key: keyed("m2")})},
+		{"touch", applied(began, task.Touch{Key: tasktest.Key("m1")})},
+		{"run", applied(began, task.Run{Key: tasktest.Key("m2")})},
 		{"claim", claimed("a", "1")},
 		{"claim another", claimed("c", "2")},
 		{"extend", func(ctx context.Context, s *Store) (any, error) {
-			return s.Transit(ctx, began, store.Extensions([]task.Extension{{Key: keyed("a"), Token: "1", Until: began + 20_000}, {Key: keyed("c"), Token: "2", Until: began + 1_000}}))
+			return s.Transit(ctx, began, store.Extensions([]task.Extension{{Key: tasktest.Key("a"), Token: "1", Until: began + 20_000}, {Key: tasktest.Key("c"), Token: "2", Until: began + 1_000}}))
 		}},
 		{"settle", settled("a", "1", task.Success)},
 		{"claim what is refused", claimed("k", "3")},
 		{"settle to death, with an on_dead task", settled("k", "3", task.Refusal)},
-		{"cancel", applied(began, task.Cancel{Key: keyed("b")}, task.Cancel{Key: keyed("m3")})},
+		{"cancel", applied(began, task.Cancel{Key: tasktest.Key("b")}, task.Cancel{Key: tasktest.Key("m3")})},
 		{"reap", func(ctx context.Context, s *Store) (any, error) {
 			_, err := s.Reap(ctx, began+2_000, 10)
 			return nil, err
@@ -104,7 +94,7 @@ func everyCall(t *testing.T) []testCall {
 		{"fire them", fired(began+2_000, "all", "waits")},
 		{"fire what else is due", fired(began+2_000, "all", "waits")},
 		{"fire what is due no more", fired(began+2_000, "all", "waits")},
-		{"end what is waited for", applied(began+2_500, task.Cancel{Key: keyed(first)})},
+		{"end what is waited for", applied(began+2_500, task.Cancel{Key: tasktest.Key(first)})},
 		{"fire what was freed", fired(began+2_500, "waits")},
 		{"pause", applied(began+2_500, task.PauseSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "all")})},
 		{"look at one", applied(began+2_500, task.CheckSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "waits")})},
@@ -125,26 +115,18 @@ func everyCall(t *testing.T) []testCall {
 func account(t *testing.T, s *Store) []string {
 	t.Helper()
 	l, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	schedules, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 1000, Bodies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var lines []string
 	for _, one := range append(schedules.Tasks, l.Tasks...) {
 		lines = append(lines, shownAs(t, one))
 	}
 	counts, err := s.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	lines = append(lines, fmt.Sprint(counts))
 	page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for i := range page.Entries {
 		page.Entries[i].Seq = 0
 		lines = append(lines, shownAs(t, page.Entries[i]))
@@ -168,9 +150,7 @@ func errorsOf(said any) (errs []error) {
 func shownAs(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(data)
 }
 

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // damage makes the record of k unreadable for every version.
@@ -30,30 +32,28 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	var changes []task.Change
 	for _, name := range []string{"bad", "bad-begun", "good", "good-begun"} {
-		changes = append(changes, task.Create{Spec: specOf(t, name, began)})
+		changes = append(changes, task.Create{Spec: specOf(name, began)})
 	}
 	made, err := s.Transit(t.Context(), began, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	claimed := func(which ...int) (claims []task.Claim) {
 		for _, i := range which {
-			claims = append(claims, task.Claim{Key: made[i].Task.Key(), Lane: made[i].Task.Lane(), Token: "1", Until: began + 15_000})
+			claims = append(claims, tasktest.Claim(made[i].Task, "1", began+15_000))
 		}
 		return claims
 	}
 	if _, err := s.Transit(t.Context(), began, store.Claims(claimed(1, 3))); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, s, server.Addr, keyed("bad"))
-	damage(t, s, server.Addr, keyed("bad-begun"))
+	damage(t, s, server.Addr, tasktest.Key("bad"))
+	damage(t, s, server.Addr, tasktest.Key("bad-begun"))
 
 	replies, err := s.Transit(t.Context(), began, store.Claims(claimed(0, 2)))
 	if err != nil || !errors.Is(replies[0].Err, codec.ErrDamaged) || replies[1].Err != nil {
 		t.Errorf("claims: %+v, error %v", replies, err)
 	}
 	done := task.Outcome{Verdict: task.Success}
-	replies, err = s.Transit(t.Context(), began+100, store.Settlements([]task.Settlement{{Key: keyed("bad-begun"), Token: "1", Outcome: done}, {Key: keyed("good-begun"), Token: "1", Outcome: done}}))
+	replies, err = s.Transit(t.Context(), began+100, store.Settlements([]task.Settlement{{Key: tasktest.Key("bad-begun"), Token: "1", Outcome: done}, {Key: tasktest.Key("good-begun"), Token: "1", Outcome: done}}))
 	if err != nil || !errors.Is(replies[0].Err, codec.ErrDamaged) || replies[1].Err != nil {
 		t.Errorf("settlements: %+v, error %v", replies, err)
 	}
@@ -92,14 +92,12 @@ func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 		c.Alone = true
 		c.CallersClock = true
 	}))
-	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "bad", began)}}))
-	if err != nil {
+	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("bad", began)}}))
+	fatal.If(t, err)
+	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: tasktest.Key("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: keyed("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
-		t.Fatal(err)
-	}
-	damage(t, s, r.Addr, keyed("bad"))
+	damage(t, s, r.Addr, tasktest.Key("bad"))
 	for range 3 {
 		if n, err := s.Reap(t.Context(), began+20_000, 10); n != 0 || err != nil {
 			t.Errorf("%d reaped, error %v", n, err)

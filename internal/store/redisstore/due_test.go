@@ -7,40 +7,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // fillLanes creates n tasks in so many lanes, due at different times of a day.
 func fillLanes(b testing.TB, s *Store, now task.Millis, n, lanes int, edits ...func(*task.Spec)) {
 	b.Helper()
 	for first := 0; first < n; first += 1000 {
-		changes := make([]task.Change, min(1000, n-first))
-		for i := range changes {
+		changes := tasktest.Creates(fmt.Sprint("order-", first, "-"), min(1000, n-first), now+3_600_000, func(i int, s *task.Spec) {
 			at := first + i
-			spec := task.DefaultSpec()
-			spec.Name, spec.ID = fmt.Sprintf("order-%d", at), fmt.Sprintf("id-%d", at)
-			spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(at*7919%86_400_000)}, fmt.Sprintf("https://h%d.example/hook", at%lanes)
+			s.When.At += task.Millis(at * 7919 % 86_400_000)
+			s.Request.URL = fmt.Sprintf("https://h%d.example/hook", at%lanes)
 			for _, edit := range edits {
-				edit(&spec)
+				edit(s)
 			}
-			if err := spec.Validate(now); err != nil {
-				b.Fatal(err)
-			}
-			changes[i] = task.Create{Spec: spec}
-		}
+		})
 		replies, err := s.Transit(context.Background(), now, store.Changes(changes))
-		if err != nil {
-			b.Fatal(err)
-		}
+		fatal.If(b, err)
 		for _, r := range replies {
-			if r.Err != nil {
-				b.Fatal(r.Err)
-			}
+			fatal.If(b, r.Err)
 		}
 	}
 }
@@ -102,33 +92,5 @@ func TestLanesOfOtherNamespacesUseUpTheBudget(t *testing.T) {
 		if all := exact == bounds[len(bounds)-1]; err != nil || got > c.most || all != c.all || all && got != lanes {
 			t.Errorf("budget %d: %d tasks, until %d, error %v", c.budget, got, exact, err)
 		}
-	}
-}
-
-// BenchmarkDue: a count of 100,000 waiting tasks. us/count is the server's own
-// processor time.
-func BenchmarkDue(b *testing.B) {
-	for _, lanes := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
-			server := redistest.New(b)
-			s, err := Open(b.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			const n = 100_000
-			now := task.CeilMillis(time.Now())
-			fillLanes(b, s, now, n, lanes)
-			bounds := minutes(now, 26*60)
-			before := processor(b, server.Addr)
-			for b.Loop() {
-				got := 0
-				exact, err := s.Due(b.Context(), store.DueRead{Bounds: bounds[:1000], Budget: 500_000}, func(_ task.Lane, _, tasks int) { got += tasks })
-				if err != nil || exact != bounds[999] || got == 0 {
-					b.Fatal(got, exact, err)
-				}
-			}
-			b.ReportMetric((processor(b, server.Addr)-before)*1e6/float64(b.N), "us/count")
-		})
 	}
 }

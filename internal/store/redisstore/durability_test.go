@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -39,9 +40,7 @@ func openLevel(t *testing.T, level redisconn.Durability, replicas int, addrs ...
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
 		Shards: 8, Alone: true, Durability: level, Replicas: replicas,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -119,9 +118,7 @@ func TestAnAnsweredChangeIsAtTheReplicaIfTheLevelPromisesIt(t *testing.T) {
 func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
-	if err := apply(t, s, order("before")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, s, order("before")))
 	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	p.between.Freeze()
 	for try := range 3 { // a record that a repeat finds is no more durable
@@ -131,9 +128,7 @@ func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 	}
 	p.between.Thaw()
 	s.servers.ReplicaTimeout = 10 * time.Second
-	if err := apply(t, s, order("a")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, s, order("a")))
 	if got := kept(t, s, p.replica.Addr); got != 2 {
 		t.Fatalf("the replica has %d tasks", got)
 	}
@@ -144,14 +139,10 @@ func TestStrictReportsUnconfirmedChangesAndRepeatingIsSafe(t *testing.T) {
 func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 	t.Helper()
 	replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	level := s.Standing().Durability
 	for _, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 		level = cmp.Or(r.Durability, level)
 	}
 	return level
@@ -275,8 +266,6 @@ func TestABatchIsSentAgainIfTheServerForgotItsScripts(t *testing.T) {
 		if reply, err := redistest.Command(t.Context(), p.master.Addr, "SCRIPT", "FLUSH"); reply != "+OK" {
 			t.Fatal(reply, err)
 		}
-		if err := apply(t, s, order("a"), order("b")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, apply(t, s, order("a"), order("b")))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -19,9 +20,7 @@ var pauseDefault = settings.PauseQueue{Namespace: "default", Name: "default", Pa
 func confirmed(t *testing.T, s *Store, e settings.Edit) []string {
 	t.Helper()
 	left, err := s.awaitNodes(t.Context(), []settings.Edit{e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return left
 }
 
@@ -34,9 +33,7 @@ func TestConfirmNamesTheNodesThatCannotReadTheSettings(t *testing.T) {
 	proxy := redistest.NewProxy(t, addr)
 	open := func(name, addr string) *Store {
 		s, err := Open(t.Context(), Config{Node: name, Shards: 4, Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -21,9 +22,7 @@ func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
-	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}))
 	hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
 	soon(t, a, "before", 30, time.Hour) // so that each connection exists
 	cluster.Servers[hangs].Pause()
@@ -35,9 +34,7 @@ func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 	}()
 	for i := range 10 {
 		if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).Slot) != hangs {
-			if err := makeIn(t, a, "default", name); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, makeIn(t, a, "default", name))
 		}
 		if _, err := a.edit(t.Context(), a.now(), settings.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil { // confirm would wait
 			t.Fatal(err)
@@ -57,17 +54,11 @@ func TestAHangingMasterDelaysOnlyCallsThatNeedIt(t *testing.T) {
 func TestARemovalHoldsAfterANodeWithOlderSettingsRaisedAFence(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}))
 	before := a.settings.Load()
-	if err := decideOn(t, b, settings.DropNamespace{Name: "acme"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, b, settings.DropNamespace{Name: "acme"}))
 	stale(a, before)
-	if err := a.raiseFences(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.raiseFences(t.Context()))
 	wantRemoved(t, a, "acme")
 }
 
@@ -76,9 +67,7 @@ func TestARemovalHoldsAfterANodeWithOlderSettingsRaisedAFence(t *testing.T) {
 func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}))
 	repeated := redisconn.Run{Args: []string{newToken(), b.servers.Identity}}
 	for _, sh := range b.shards {
 		repeated.Keys = append(repeated.Keys, sh.Own)
@@ -89,13 +78,9 @@ func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 		}
 	}
 	again()
-	if err := makeIn(t, a, "default", "passes"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, makeIn(t, a, "default", "passes"))
 	before := a.settings.Load()
-	if err := decideOn(t, b, settings.DropNamespace{Name: "acme"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, b, settings.DropNamespace{Name: "acme"}))
 	again()
 	stale(a, before)
 	wantRemoved(t, a, "acme")
@@ -115,9 +100,7 @@ func TestRoundsThatAFenceRefusedAtTheSameTimeShareOneReadOfTheSettings(t *testin
 	b := openNode(t, "b", redistest.New(t).Addr)
 	reads := func(token string, repliedAt time.Time) bool {
 		before := b.caughtUp
-		if err := b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings, Value: token}}, []redisconn.Item{{Shard: b.shards[0]}}, repliedAt); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, b.passFences(t.Context(), []redisconn.Outcome{{Status: redisconn.StaleSettings, Value: token}}, []redisconn.Item{{Shard: b.shards[0]}}, repliedAt))
 		return b.caughtUp != before
 	}
 	repliedAt := time.Now()

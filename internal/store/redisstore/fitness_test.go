@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -71,9 +72,7 @@ func TestARedisRestartedWithoutAppendOnlyIsUnfitAfterTheReconnect(t *testing.T) 
 	redis(t, r, "SAVE")
 	r.Kill()
 	eventually(t, "it knows that Redis is away", func() bool { return errors.Is(k.Standing().Err, task.ErrUnavailable) })
-	if err := r.Restart("--appendonly", "no"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart("--appendonly", "no"))
 	took := eventually(t, "it is not ready", func() bool { return errors.Is(k.Standing().Err, task.ErrStoreUnfit) })
 	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Standing().Err)
 	if k.identity.Lost() != nil {
@@ -104,13 +103,9 @@ func TestARedisWithoutMaxmemoryIsBoundedByItsMachine(t *testing.T) {
 	r := redistest.New(t, "--maxmemory", "0")
 	log := &lockedBuffer{}
 	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 8, Alone: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer s.Close()
-	if err := apply(t, s, order("a")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, s, order("a")))
 	if s.Standing().Err != nil || log.count("maxmemory is 0") != 1 || log.count("redis.conf") == 0 {
 		t.Errorf("%v; its log:\n%s", s.Standing().Err, log.b.String())
 	}
@@ -127,9 +122,7 @@ func TestAServerThatWouldLoseTasksIsRefused(t *testing.T) {
 	}
 	c.Unsafe = true
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_ = s.Close()
 }
 
@@ -140,9 +133,7 @@ func TestStrictRefusesAUserWhoMayNotReadTheConfiguration(t *testing.T) {
 	}
 	c := Config{Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, Username: "app", Password: "secret"}, Alone: true}
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_ = s.Close()
 	c.Durability = Strict
 	if _, err := Open(t.Context(), c); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "+config|get") {
@@ -164,9 +155,7 @@ func TestTheRiskOfANetworkSplitIsLogged(t *testing.T) {
 		log := &lockedBuffer{}
 		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Logger: slog.New(slog.NewTextHandler(log, nil))}
 		s, err := Open(t.Context(), k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		x, err := s.Examine(t.Context())
 		if err != nil || len(x.Masters) != 1 || len(x.Masters[0].Risks) != c.warns {
 			t.Errorf("%+v: %+v, %v", c, x, err)

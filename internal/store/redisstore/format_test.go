@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
@@ -43,9 +44,7 @@ func refused(t *testing.T, c Config, parts ...string) {
 func opened(t *testing.T, c Config) (*Store, int) {
 	t.Helper()
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s, len(s.shards)
 }
@@ -164,9 +163,7 @@ func TestAStartWaitsWhileTheServerReadsItsFile(t *testing.T) {
 	var log bytes.Buffer
 	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
 	_ = s.Close() // no goroutine writes into log from here on
-	if err := <-loaded; err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, <-loaded)
 	if n := strings.Count(log.String(), "Redis is reading its file after a start"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // fill writes foreign keys until the server has no memory left. Then it deletes
@@ -19,9 +21,7 @@ func fill(t *testing.T, addr string) {
 	t.Helper()
 	for {
 		reply, err := redistest.Command(t.Context(), addr, "RPUSH", "fill", strings.Repeat("x", 256<<10))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if strings.HasPrefix(reply, "-OOM") {
 			break
 		}
@@ -43,19 +43,13 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 				c.Spec.When.At = task.FloorMillis(time.Now()) - 1
 				return c
 			}
-			if err := apply(t, s, soon("a"), order("b"), order("c")); err != nil {
-				t.Fatal(err)
-			}
-			if err := apply(t, s, soon("dead")); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, apply(t, s, soon("a"), order("b"), order("c")))
+			fatal.If(t, apply(t, s, soon("dead")))
 			dead, err := s.Get(t.Context(), order("dead").Target())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			ends := task.CeilMillis(time.Now())
 			for _, st := range []store.Step{
-				store.Claims([]task.Claim{{Key: dead.Key(), Lane: dead.Lane(), Token: "9", Until: ends + 10_000}})[0],
+				store.Claims([]task.Claim{tasktest.Claim(dead, "9", ends+10_000)})[0],
 				store.Settlements([]task.Settlement{{Key: dead.Key(), Token: "9", Outcome: task.Outcome{Verdict: task.Refusal}}})[0],
 			} {
 				if r, err := s.Transit(t.Context(), ends, []store.Step{st}); err != nil || r[0].Err != nil {
@@ -64,9 +58,7 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 			}
 			fill(t, addr)
 			if polled {
-				if err := s.servers.CheckMasters(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, s.servers.CheckMasters(t.Context()))
 			}
 			if err := apply(t, s, order("d")); !errors.Is(err, task.ErrFull) {
 				t.Fatalf("create: %v", err)
@@ -83,11 +75,9 @@ func TestAFullServerRefusesNewTasksAndDeliversExistingOnes(t *testing.T) {
 				t.Fatalf("cancel: %v", err)
 			}
 			a, err := s.Get(t.Context(), order("a").Target())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			now := task.FloorMillis(time.Now())
-			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: now + 10_000}}))
+			got, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(a, "1", now+10_000)}))
 			if err != nil || got[0].Err != nil {
 				t.Fatalf("claim: %v, %v", got, err)
 			}

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // storeKeys are the keys of a store without a prefix of its own.
@@ -32,9 +34,7 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = addrs, true, true
 	c.Shards, c.ShardLease, c.Heartbeat = 16, cmp.Or(c.ShardLease, 1500*time.Millisecond), cmp.Or(c.Heartbeat, 200*time.Millisecond)
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -50,9 +50,7 @@ func messagesAlone(name string) Config {
 func beats(t *testing.T, server *redistest.Server) int {
 	t.Helper()
 	n, err := strconv.Atoi(redis(t, server, "HGET", storeKeys.NodesID, "beats"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return n
 }
 
@@ -66,13 +64,9 @@ func eventually(t *testing.T, what string, so func() bool) time.Duration {
 func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now, edits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 	}
 }
 
@@ -101,25 +95,11 @@ func divided(nodes ...*Store) bool {
 func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*task.Task {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
-	changes := make([]task.Change, n)
-	for i := range changes {
-		spec := task.DefaultSpec()
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint(prefix, i)}, fmt.Sprint("id", prefix, i)
-		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now.Add(wait)}
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
-		changes[i] = task.Create{Spec: spec}
-	}
-	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, store.Changes(tasktest.Creates(prefix, n, now.Add(wait), nil)))
+	fatal.If(t, err)
 	tasks := make([]*task.Task, n)
 	for i, r := range replies {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 		tasks[i] = r.Task
 	}
 	return tasks
@@ -129,7 +109,7 @@ func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*t
 func claimsOf(node byte, tasks []*task.Task) []task.Claim {
 	claims := make([]task.Claim, len(tasks))
 	for i, one := range tasks {
-		claims[i] = task.Claim{Key: one.Key(), Lane: one.Lane(), Token: task.Token(fmt.Sprint(string(node), one.Name)), Until: task.FloorMillis(time.Now()).Add(15 * time.Second)}
+		claims[i] = tasktest.Claim(one, task.Token(fmt.Sprint(string(node), one.Name)), task.FloorMillis(time.Now()).Add(15*time.Second))
 	}
 	return claims
 }

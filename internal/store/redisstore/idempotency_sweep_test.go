@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // Records that are kept for a day at 1000 tasks a second must be swept at 1000
@@ -18,18 +19,11 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openNodeWith(t, Config{Alone: true, Policy: task.Policy{KeepFinished: time.Millisecond}}, proxy.Addr)
 	now := task.CeilMillis(time.Now())
-	var makes, cancels []task.Change
-	for i := range 300 {
-		spec := task.DefaultSpec()
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}, fmt.Sprint("id", i)
-		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now.Add(time.Hour)}
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
-		makes = append(makes, task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: fmt.Sprint("key", i), Fingerprint: "f"}})
-		cancels = append(cancels, task.Cancel{Key: spec.Key})
+	makes := tasktest.Creates("t", 300, now.Add(time.Hour), nil)
+	for i, c := range makes {
+		makes[i] = task.Create{Spec: c.(task.Create).Spec, Idempotency: &task.Idempotency{Key: fmt.Sprint("key", i), Fingerprint: "f"}}
 	}
-	for _, changes := range [][]task.Change{makes, cancels} {
+	for _, changes := range [][]task.Change{makes, tasktest.Cancels(makes)} {
 		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}

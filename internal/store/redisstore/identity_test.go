@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -66,7 +67,7 @@ func secure(t *testing.T, s *Store) {
 func (k *known) refuses(t *testing.T, kind error) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	spec := specOf(t, "new", task.CeilMillis(time.Now()))
+	spec := specOf("new", task.CeilMillis(time.Now()))
 	for what, call := range map[string]func() error{
 		"create": func() error {
 			_, err := k.Transit(ctx, task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Create{Spec: spec}}))
@@ -200,9 +201,7 @@ func sharingNode(t *testing.T, k *known, addr string) *Store {
 
 func restart(t *testing.T, r *redistest.Server, args ...string) {
 	t.Helper()
-	if err := r.Restart(args...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart(args...))
 }
 
 // dropTokens replaces the settings with others that have a queue and no tokens.
@@ -252,9 +251,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	}
 	cluster.Servers[lost].Kill()
 	restart(t, cluster.Servers[lost], "--appendonly", "no")
-	if err := cluster.Await(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, cluster.Await(t.Context()))
 	k.closes(t, task.ErrStoreReplaced)
 	eventually(t, "the other node has noticed, too", func() bool { return errors.Is(other.Standing().Err, task.ErrStoreReplaced) })
 
@@ -322,9 +319,7 @@ func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			s, err := Open(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			defer func() { _ = s.Close() }()
 			if s.servers.Identity != k.servers.Identity || len(s.shards) != 16 {
 				t.Errorf("it has the identity %s and %d shards, not %s and 16", s.servers.Identity, len(s.shards), k.servers.Identity)

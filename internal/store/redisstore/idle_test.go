@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -24,9 +25,7 @@ func TestIdleNodesWriteLittle(t *testing.T) {
 			c := Config{Node: string(rune('a' + i))}
 			c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = []string{server.Addr}, true, true
 			s, err := Open(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			t.Cleanup(func() { _ = s.Close() })
 			all = append(all, s)
 		}
@@ -47,9 +46,7 @@ func TestIdleNodesWriteLittle(t *testing.T) {
 func infoNumbers(t *testing.T, addr string, names ...string) []float64 {
 	t.Helper()
 	text, err := redistest.Command(context.WithoutCancel(t.Context()), addr, "INFO", "everything")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	fields, numbers := infoFields(text), make([]float64, len(names))
 	for i, name := range names {
 		if numbers[i], err = strconv.ParseFloat(fields[name], 64); err != nil {

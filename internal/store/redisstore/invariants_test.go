@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
@@ -89,9 +90,7 @@ func (w *inspector) lanes() map[string][]string {
 
 func (w *inspector) hash(key string) map[string]string {
 	m, err := redisconn.ReadOne(w.Context(), w.s.servers, rueidis.RedisResult.AsStrMap, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
-	if err != nil {
-		w.Fatal(err)
-	}
+	fatal.If(w, err)
 	return m
 }
 
@@ -99,9 +98,7 @@ func (w *inspector) set(key string) map[string]task.Millis {
 	scores, err := redisconn.ReadOne(w.Context(), w.s.servers, rueidis.RedisResult.AsZScores, func(b rueidis.Builder) rueidis.Completed {
 		return b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build()
 	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	fatal.If(w, err)
 	m := map[string]task.Millis{}
 	for _, z := range scores {
 		m[z.Member] = task.Millis(z.Score)
@@ -115,13 +112,9 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.Body)
 	for f, value := range w.hash(sh.Meta) {
 		key, err := keyspace.ParseField(f)
-		if err != nil {
-			w.Fatal(err)
-		}
+		fatal.If(w, err)
 		r, err := records.Parse(key, value)
-		if err != nil {
-			w.Fatal(err)
-		}
+		fatal.If(w, err)
 		t := r.Task
 		want[entry{sh.Names, f}] = 0
 		switch {
@@ -189,13 +182,9 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 func (w *inspector) counts(sh *keyspace.Shard, want map[task.QueueKey]task.Counts) {
 	have := map[task.QueueKey]task.Counts{}
 	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.Counts).Build()).AsIntMap()
-	if err != nil {
-		w.Fatal(err)
-	}
+	fatal.If(w, err)
 	for f, n := range fields {
-		if err := records.AddCount(have, f, n); err != nil {
-			w.Fatal(err)
-		}
+		fatal.If(w, records.AddCount(have, f, n))
 	}
 	for q := range have {
 		if _, ok := want[q]; !ok {

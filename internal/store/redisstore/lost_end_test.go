@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -27,9 +28,7 @@ func loseEnd(t *testing.T, dir string, bytes int64) {
 	if err == nil {
 		err = os.Truncate(files[0], about.Size()-bytes)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 }
 
 const olderData = "the store has older data than before"
@@ -55,17 +54,13 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	b.Store = openNodeWith(t, Config{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
 	create := func(prefix string, n int) {
 		for i := range n {
-			if err := apply(t, a.Store, unmarked(fmt.Sprint(prefix, i))); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, apply(t, a.Store, unmarked(fmt.Sprint(prefix, i))))
 		}
 	}
 	create("a", 60)
 	replaced := a.servers.Replaced.Load()
 	r.Kill()
-	if err := r.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart())
 	create("b", 60)
 	eventually(t, "it knows the new process", func() bool { return a.servers.Replaced.Load() > replaced })
 	if n := a.Standing().Rollbacks + b.Standing().Rollbacks; n != 0 {
@@ -73,9 +68,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	}
 	r.Kill()
 	loseEnd(t, dir, 20<<10)
-	if err := r.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart())
 	create("c", 60)
 	lost := 0
 	for i := range 60 {
@@ -106,7 +99,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 func TestALossOfSettingsIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := redistest.New(t, "--dir", dir)
+	r := redistest.New(t, "--dir", dir, "--appendfsync", "always")
 	a := fitNode(t, Config{Node: "a"}, r.Addr)
 	for _, paused := range []bool{true, false, true} {
 		e := settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused}
@@ -116,8 +109,6 @@ func TestALossOfSettingsIsNoticed(t *testing.T) {
 	}
 	r.Kill()
 	loseEnd(t, dir, 600)
-	if err := r.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, r.Restart())
 	eventually(t, "it has noticed", func() bool { return a.log.count(olderData) == 1 })
 }

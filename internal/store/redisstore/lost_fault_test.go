@@ -13,11 +13,13 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // The reply to a create is lost, and another node changes the task before the
@@ -33,7 +35,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 	var sent atomic.Int32
 	proxy.CutAt(func(command []string) bool {
 		wanted := name.Load()
-		if wanted == nil || !slices.Contains(command, other.shard(keyed(*wanted)).Names) || !slices.Contains(command, keyspace.Field(keyed(*wanted))) {
+		if wanted == nil || !slices.Contains(command, other.shard(tasktest.Key(*wanted)).Names) || !slices.Contains(command, keyspace.Field(tasktest.Key(*wanted))) {
 			return false
 		}
 		n := sent.Add(1)
@@ -49,12 +51,10 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 	apply := func(c task.Change) store.Reply {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{c}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return replies[0]
 	}
-	apply(task.Create{Spec: specOf(t, "first", began)}) // the server knows the script from now on
+	apply(task.Create{Spec: specOf("first", began)}) // the server knows the script from now on
 	timeout := 2 * task.DefaultSpec().Timeout
 	for _, c := range []struct {
 		name      string
@@ -62,9 +62,9 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 		meanwhile task.Change
 		becomes   task.State
 	}{
-		{"a", task.Create{Spec: specOf(t, "a", began)}, task.Cancel{Key: keyed("a")}, task.Cancelled},
-		{"b", task.Replace{Spec: specOf(t, "b", began)}, task.Cancel{Key: keyed("b")}, task.Cancelled},
-		{"c", task.Create{Spec: specOf(t, "c", began)}, task.Patch{Key: keyed("c"), Timeout: &timeout}, task.Scheduled},
+		{"a", task.Create{Spec: specOf("a", began)}, task.Cancel{Key: tasktest.Key("a")}, task.Cancelled},
+		{"b", task.Replace{Spec: specOf("b", began)}, task.Cancel{Key: tasktest.Key("b")}, task.Cancelled},
+		{"c", task.Create{Spec: specOf("c", began)}, task.Patch{Key: tasktest.Key("c"), Timeout: &timeout}, task.Scheduled},
 	} {
 		sent.Store(0)
 		meanwhile.Store(&c.meanwhile)
@@ -73,7 +73,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 		if r.Err != nil || r.Task.ID != "id-"+c.name || r.Effect != task.Created {
 			t.Errorf("%s: %+v, error %v", c.name, r.Result, r.Err)
 		}
-		if got, err := s.Get(t.Context(), keyed(c.name)); err != nil || got.State != c.becomes || got.Version != 2 {
+		if got, err := s.Get(t.Context(), tasktest.Key(c.name)); err != nil || got.State != c.becomes || got.Version != 2 {
 			t.Errorf("%s is %v (%v), want what the other has made of it", c.name, got, err)
 		}
 		if sent.Load() < 2 {
@@ -81,7 +81,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 		}
 		name.Store(nil)
 	}
-	if r := apply(task.Create{Spec: specOf(t, "c", began)}); !errors.Is(r.Err, task.ErrExists) {
+	if r := apply(task.Create{Spec: specOf("c", began)}); !errors.Is(r.Err, task.ErrExists) {
 		t.Errorf("another create of a name that is taken: %v", r.Err)
 	}
 	checkInvariants(t, s)
@@ -92,23 +92,21 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}})); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}})); err != nil {
 		t.Fatal(err)
 	}
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
-	if _, err := s.take(t.Context(), []ask{{st: &step{Step: store.Step{Key: keyed("a")}}, digest: idem.Key}}); err != nil { // and its put follows later
+	if _, err := s.take(t.Context(), []ask{{st: &step{Step: store.Step{Key: tasktest.Key("a")}}, digest: idem.Key}}); err != nil { // and its put follows later
 		t.Fatal(err)
 	}
-	replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}}))
+	replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began), Idempotency: idem}}))
 	if err != nil || !errors.Is(replies[0].Err, task.ErrIdempotencyReuse) {
 		t.Fatalf("a second create with the key: %v, %v", replies, err)
 	}
 	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
 	r := s.servers.Client.Do(t.Context(), s.servers.Client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
-	if err := r.Error(); err != nil {
-		t.Fatal(err)
-	}
-	replies, err = s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}}))
+	fatal.If(t, r.Error())
+	replies, err = s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began), Idempotency: idem}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatalf("a create with a key that was abandoned: %v, %v", replies, err)
 	}
@@ -133,10 +131,10 @@ func calls(t *testing.T, s *Store) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
 		"Apply": func() error {
-			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began)}}))
+			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began)}}))
 			return err
 		},
-		"Get": func() error { _, err := s.Get(ctx, keyed("a")); return err },
+		"Get": func() error { _, err := s.Get(ctx, tasktest.Key("a")); return err },
 		"List": func() error {
 			_, err := s.List(ctx, task.Filter{Namespace: "default"}, task.Page{Limit: 10})
 			return err

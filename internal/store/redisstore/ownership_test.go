@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -25,9 +26,7 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 		if !divided(s) {
 			t.Fatalf("it owns %d shards", len(s.member.Owned()))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.Close())
 	}
 }
 
@@ -68,9 +67,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	a := openNode(t, "a", server.Addr)
 	tasks := soon(t, a, "t", 40, 0)
 	first, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:20])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	before := map[int]*registry.OwnedShard{}
 	for _, h := range a.member.Owned() {
 		before[h.Number] = h
@@ -81,19 +78,13 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	for i, c := range claimsOf('a', tasks[20:]) { // with the owner ids of a process that was stopped in between
 		sh := a.shard(c.Key)
 		found, err := a.records.ReadAll(t.Context(), []records.Read{{Key: c.Key}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		claimed, err := c.Apply(a.now(), found[0].Task, task.Facts{Policy: a.config.Policy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		it, _ := records.Replacement(sh, found[0].Record, claimed.Task)
 		it.Owner = before[sh.Number].ID
 		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		lost, want := b.member.Shard(sh) != nil, redisconn.Applied
 		if lost {
 			refused++
@@ -108,15 +99,11 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	}
 	settlements := make([]task.Settlement, len(first))
 	for i, r := range first {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		fatal.If(t, r.Err)
 		settlements[i] = task.Settlement{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}
 	}
 	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Settlements(settlements))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for i, r := range replies {
 		if r.Err != nil {
 			t.Errorf("settle %d: %v", i, r.Err)
@@ -148,9 +135,7 @@ func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
 	claimed := 0
 	for name, s := range map[byte]*Store{'a': a, 'b': b} {
 		replies, err := s.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf(name, tasks)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, r := range replies {
 			if r.Err == nil {
 				claimed++
@@ -177,9 +162,7 @@ func TestWithoutChannelsThePollFindsAllTasks(t *testing.T) {
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 0)
 	heard.await(t, b, tasks)
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.Close())
 	eventually(t, "the other owns all", func() bool { return divided(b) })
 }
 

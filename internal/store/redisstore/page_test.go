@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -19,15 +20,11 @@ import (
 func sent(t *testing.T, addr string) int {
 	t.Helper()
 	text, err := redistest.Command(t.Context(), addr, "INFO", "stats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, rest, _ := strings.Cut(text, "total_net_output_bytes:")
 	digits, _, _ := strings.Cut(rest, "\r\n")
 	n, err := strconv.Atoi(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return n
 }
 
@@ -37,9 +34,7 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}, Alone: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	for part := range task.MaxPageExamined/500 + 1 {
 		soon(t, s, fmt.Sprint("part", part, "-"), 500, time.Hour)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 )
@@ -19,9 +20,7 @@ func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Du
 	for i, times := range [][]int{{2, 3, 4}, {2, 3, 5, 7}} {
 		key := storeKeys.Permits(permitName(scope))[i]
 		all, err := c.Do(t.Context(), c.B().Hgetall().Key(key).Build()).AsStrMap()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for field, value := range all {
 			words := strings.Fields(value)
 			if field == "tat" {
@@ -37,9 +36,7 @@ func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Du
 			if field == "tat" {
 				times = []int{2, 3, 5, 7}
 			}
-			if err := c.Do(t.Context(), c.B().Hset().Key(key).FieldValue().FieldValue(field, strings.Join(words, " ")).Build()).Error(); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, c.Do(t.Context(), c.B().Hset().Key(key).FieldValue().FieldValue(field, strings.Join(words, " ")).Build()).Error())
 		}
 	}
 }

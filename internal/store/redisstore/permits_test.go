@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -73,9 +72,7 @@ func (p *partner) ask(limits settings.QueueSettings, want, tokens int, lost bool
 func (p *partner) send(r redisconn.Run) (store.PermitReply, []string) {
 	p.t.Helper()
 	reply, others, err := readPermits(permitting.Do(context.WithoutCancel(p.t.Context()), p.c, []redisconn.Run{r})[0])
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	fatal.If(p.t, err)
 	return reply, others
 }
 
@@ -101,9 +98,7 @@ func (p *partner) start(now time.Time) bool {
 func redisClient(t testing.TB) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true, ForceSingleClient: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -318,9 +313,7 @@ func TestKeysOfLimitsExpire(t *testing.T) {
 	p.ask(limits, 5, 4, false)
 	eventually(t, "the keys are gone", func() bool {
 		n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return n == 0
 	})
 }
@@ -400,47 +393,6 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 		r := s.Permit(t.Context(), []store.PermitAsk{ask})[0]
 		return r.Err == nil && r.Held == 5 && r.Tokens == 6
 	})
-}
-
-// BenchmarkPermits measures the cost of an ask for the server, with many nodes
-// that all want more than both limits allow.
-func BenchmarkPermits(b *testing.B) {
-	for _, n := range []int{1, 3, 20} {
-		b.Run(fmt.Sprint(n, " nodes"), func(b *testing.B) {
-			c := redisClient(b)
-			limits := settings.QueueSettings{Concurrency: 100, Rate: 10_000, Burst: 1000}
-			var nodes []*partner
-			for i := range n {
-				nodes = append(nodes, newPartner(b, c, fmt.Sprint("n", i), time.Minute))
-			}
-			i := 0
-			for b.Loop() {
-				p := nodes[i%n]
-				for p.start(time.Now()) {
-				}
-				p.ask(limits, 100, 500, false)
-				p.said = p.said[:0]
-				i++
-			}
-			b.ReportMetric(usecPerCall(b, c), "server-µs/op")
-		})
-	}
-}
-
-func usecPerCall(b *testing.B, c rueidis.Client) float64 {
-	b.Helper()
-	text, err := c.Do(b.Context(), c.B().Info().Section("commandstats").Build()).ToString()
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(text, "cmdstat_evalsha:")
-	_, rest, _ = strings.Cut(rest, "usec_per_call=")
-	value, _, _ := strings.Cut(rest, ",")
-	usec, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return usec
 }
 
 func FuzzPermitName(f *testing.F) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -24,15 +25,13 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
 	apply := func(changes ...task.Change) []store.Reply {
 		replies, err := s.Transit(t.Context(), began, store.Changes(changes))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return replies
 	}
-	if r := apply(task.Create{Spec: specOf(t, "a", began)}); r[0].Err != nil {
+	if r := apply(task.Create{Spec: specOf("a", began)}); r[0].Err != nil {
 		t.Fatal(r[0].Err)
 	}
-	r := apply(task.Create{Spec: specOf(t, "a", began)}, task.Replace{Spec: specOf(t, "b", began)}, task.Replace{Spec: specOf(t, "c", began)})
+	r := apply(task.Create{Spec: specOf("a", began)}, task.Replace{Spec: specOf("b", began)}, task.Replace{Spec: specOf("c", began)})
 	var quota *task.QuotaError
 	if !errors.Is(r[0].Err, task.ErrExists) || r[1].Err != nil || !errors.As(r[2].Err, &quota) {
 		t.Errorf("a name that is taken: %v; the second of two: %v; the third: %v", r[0].Err, r[1].Err, r[2].Err)
@@ -48,29 +47,21 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 	const schedules = 60
 	var fires []task.Fire
 	for i := range schedules {
-		spec := task.ScheduleSpec{Spec: specOf(t, fmt.Sprint("s", i), began), Rule: recurrence.Rule{
+		spec := task.ScheduleSpec{Spec: specOf(fmt.Sprint("s", i), began), Rule: recurrence.Rule{
 			Every: time.Second, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit,
 		}}
-		if err := spec.Validate(began); err != nil {
-			t.Fatal(err)
-		}
-		if err := apply(t, s, task.PutSchedule{Spec: spec}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, spec.Validate(began))
+		fatal.If(t, apply(t, s, task.PutSchedule{Spec: spec}))
 		fires = append(fires, task.Fire{Key: task.ScheduleKey(spec.Namespace, spec.Name)})
 	}
 	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2 * schedules}})
 	for second := range 150 {
 		now := began + task.Millis(1000*(second+1))
 		replies, err := s.Transit(t.Context(), now, store.Fires(fires))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		var cancels []task.Change
 		for _, r := range replies {
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
+			fatal.If(t, r.Err)
 			if r.Spawned != nil {
 				cancels = append(cancels, task.Cancel{Key: r.Spawned.Key()})
 			}
@@ -79,13 +70,9 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 			t.Fatalf("second %d: %d of %d schedules created a task", second, len(cancels), schedules)
 		}
 		cancelled, err := s.Transit(t.Context(), now, store.Changes(cancels))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, r := range cancelled {
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
+			fatal.If(t, r.Err)
 		}
 		if second == 0 { // counts that are read beside writes are inexact, so only the first second reads them
 			s.quotas.mu.Lock()
@@ -102,18 +89,14 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 	fillAs := func(t *testing.T, s *Store, namespace string) error {
 		t.Helper()
 		for i := range 1000 {
-			spec := specOf(t, fmt.Sprint("fill", i), began)
+			spec := specOf(fmt.Sprint("fill", i), began)
 			spec.Namespace, spec.Request.Body, spec.Request.BodySize = namespace, make([]byte, 64<<10), 64<<10
 			replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: spec}}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			if err := replies[0].Err; err != nil {
 				return err
 			}
-			if err := s.servers.CheckMasters(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, s.servers.CheckMasters(t.Context()))
 		}
 		t.Fatal("the server is never full")
 		return nil
@@ -128,7 +111,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		if free, _ := s.servers.Free(); free < 5<<20 {
 			t.Errorf("%d bytes are left to others", free)
 		}
-		spec := specOf(t, "mine", began)
+		spec := specOf("mine", began)
 		spec.Namespace = "victim"
 		if err := apply(t, s, task.Create{Spec: spec}); err != nil {
 			t.Errorf("a create of its neighbour: %v", err)
@@ -193,9 +176,7 @@ func TestChangesSinceTheSumsCountOnce(t *testing.T) {
 		for range 3 {
 			age = time.Since(at)
 			q.have["default"].fresh = time.Time{}
-			if err := q.refresh(t.Context(), of, []*step{{Step: store.Step{Key: task.Key{Namespace: "default"}}}}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, q.refresh(t.Context(), of, []*step{{Step: store.Step{Key: task.Key{Namespace: "default"}}}}))
 			// The part that the owner counted in the middle of counts twice for a while.
 			if n := q.have["default"].counts.States[task.Scheduled]; n < int64(written) || n > int64(written)+1 {
 				t.Errorf("%d of %d are counted", n, written)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
@@ -30,9 +31,7 @@ func twoNodes(t *testing.T, cluster bool) (a, b *Store) {
 func decideOn(t *testing.T, s *Store, e settings.Edit) error {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return replies[0].Err
 }
 
@@ -40,12 +39,10 @@ func decideOn(t *testing.T, s *Store, e settings.Edit) error {
 func makeIn(t *testing.T, s *Store, namespace, name string) error {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
-	spec := specOf(t, name, now.Add(time.Hour))
+	spec := specOf(name, now.Add(time.Hour))
 	spec.Namespace = namespace
 	replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return replies[0].Err
 }
 
@@ -60,13 +57,9 @@ func stale(s *Store, before *configuration) {
 func TestANodeWithOldSettingsCreatesNothingInARemovedNamespace(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, b, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, b, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}))
 	before := b.settings.Load()
-	if err := decideOn(t, a, settings.DropNamespace{Name: "acme"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, settings.DropNamespace{Name: "acme"}))
 	stale(b, before)
 	wantRemoved(t, b, "acme")
 	if err := makeIn(t, b, "default", "other"); err != nil {
@@ -82,13 +75,9 @@ func TestARemovalOfAnOldVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	a, _ := twoNodes(t, false)
 	put := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}
-	if err := decideOn(t, a, put); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, put))
 	old := task.Precondition{IfMatch: []string{a.Standing().Settings.Namespace("acme").ETag()}}
-	if err := decideOn(t, a, put); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, put))
 	if err := decideOn(t, a, settings.DropNamespace{Name: "acme", If: old}); !errors.Is(err, task.ErrPrecondition) {
 		t.Errorf("the removal: %v", err)
 	}
@@ -100,18 +89,12 @@ func TestARemovalOfAnOldVersionIsRefused(t *testing.T) {
 func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}))
 	if err := decideOn(t, a, settings.CloseNamespace{Name: "acme", Mark: "m"}); err != nil { // and the node dies
 		t.Fatal(err)
 	}
-	if err := a.raiseFences(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, a.raiseFences(t.Context()))
+	fatal.If(t, b.reload(t.Context()))
 	if err := makeIn(t, b, "acme", "x"); err != nil {
 		t.Errorf("a create after a removal that broke off: %v", err)
 	}
@@ -130,12 +113,8 @@ func TestNoNodeRemovesANamespaceThatHasATask(t *testing.T) {
 			removed, kept := 0, 0
 			for i := range 60 {
 				name := fmt.Sprint("space", i)
-				if err := decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}}); err != nil {
-					t.Fatal(err)
-				}
-				if err := b.reload(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, decideOn(t, a, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}}))
+				fatal.If(t, b.reload(t.Context()))
 				var made, gone error
 				var both sync.WaitGroup
 				both.Go(func() {

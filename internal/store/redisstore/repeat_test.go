@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // A call whose reply was lost is repeated until its server is back. By then its
@@ -21,11 +22,11 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
 	now := task.CeilMillis(time.Now())
-	created, err := task.Create{Spec: specOf(t, "a", now+60_000)}.Apply(now, nil, task.Facts{})
+	created, err := task.Create{Spec: specOf("a", now+60_000)}.Apply(now, nil, task.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _ := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task)
+	first, _ := records.Replacement(s.shard(tasktest.Key("a")), records.Record{}, created.Task)
 	second := first
 	second.Field = "default/b"
 	for _, c := range []struct {
@@ -63,7 +64,7 @@ func TestAMasterThatMissesItsReplicasIsUnavailable(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), server.Addr, "CONFIG", "SET", "min-replicas-to-write", "1"); reply != "+OK" {
 		t.Fatal(reply, err)
 	}
-	_, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}}))
+	_, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))
 	if !errors.Is(err, task.ErrUnavailable) {
 		t.Error(err)
 	}

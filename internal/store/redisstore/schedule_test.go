@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -15,13 +16,14 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // eachSecond returns the spec of a schedule that fires each second from began
 // on, and makes up for all missed instants.
 func eachSecond(t testing.TB, name string, overlap ...recurrence.Overlap) task.PutSchedule {
 	t.Helper()
-	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: recurrence.Rule{
+	s := task.ScheduleSpec{Spec: specOf(name, began), Rule: recurrence.Rule{
 		Every: time.Second, Anchor: began, Misfire: recurrence.FireAll, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, s.Rule.Overlap = range overlap {
@@ -53,9 +55,7 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 		put.Spec.Rule.Anchor = 0
 		names, makes = append(names, name), append(makes, put)
 	}
-	if err := apply(t, a, makes...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, makes...))
 	var mu sync.Mutex // guards made and refused
 	made, refused := map[string]int{}, 0
 	var nodes sync.WaitGroup
@@ -91,15 +91,13 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 	}
 	for _, name := range names {
 		s, err := a.Get(t.Context(), task.ScheduleKey(task.DefaultNamespace, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if s.Recur.Runs < 2 {
 			t.Errorf("%s has %d runs", name, s.Recur.Runs)
 		}
 		for i := range s.Recur.Runs {
 			at := s.Recur.Anchor + 1000*task.Millis(i+1)
-			if one, err := b.Get(t.Context(), keyed(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
+			if one, err := b.Get(t.Context(), tasktest.Key(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
 				t.Errorf("%s of %d: %v", name, at, err)
 			}
 		}
@@ -123,19 +121,15 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	var creates, cancels []task.Change
 	for i := range 30 {
 		name := fmt.Sprint("s", i)
-		spec := specOf(t, "x", task.FloorMillis(time.Now())+3_600_000)
+		spec := specOf("x", task.FloorMillis(time.Now())+3_600_000)
 		spec.Name, spec.NotifySchedule = task.OccurrenceName(name, 1), true
 		creates, cancels = append(creates, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
 		k := task.ScheduleKey(task.DefaultNamespace, name)
 		wanted = append(wanted, &task.Task{Namespace: k.Namespace, Name: k.Name})
 	}
-	if err := apply(t, a, creates...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, creates...))
 	heard := [2]*hints{watch(a), watch(b)}
-	if err := apply(t, a, cancels...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a, cancels...))
 	t.Log("within", heard[0].await(t, a, wanted), heard[1].await(t, b, wanted))
 }
 
@@ -150,17 +144,13 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	put.Spec.Rule.Anchor = 0
 	busy := order("x")
 	busy.Spec.Name, busy.Idempotency = task.OccurrenceName("skips", 1), nil
-	if err := apply(t, s, put, skips, busy); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, s, put, skips, busy))
 	fill(t, addr)
 	var got []store.Reply
 	fire := func() (errs [2]error) {
 		t.Helper()
 		replies, err := s.Transit(t.Context(), s.now(), store.Fires(fires("nightly", "skips")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		got = replies
 		return [2]error{replies[0].Err, replies[1].Err}
 	}
@@ -172,9 +162,7 @@ func TestSchedulesWaitWhileTheServerIsFull(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
-	if err := s.servers.CheckMasters(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.servers.CheckMasters(t.Context()))
 	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {
 		t.Errorf("when there is room: %v, %+v", errs[0], got[0])
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -12,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scrubbed scrubs from start to end, and returns the repairs.
@@ -19,9 +21,7 @@ func scrubbed(t *testing.T, s *Store, limit int) (found []store.Repair) {
 	t.Helper()
 	for cursor := ""; ; {
 		step, err := s.Scrub(t.Context(), began, cursor, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if step.Examined > limit {
 			t.Fatalf("a step of %d examined %d", limit, step.Examined)
 		}
@@ -38,23 +38,21 @@ func fillStates(t *testing.T, s *Store) {
 	t.Helper()
 	var changes []task.Change
 	for _, name := range []string{"due", "runs", "dead", "gone"} {
-		changes = append(changes, task.Create{Spec: specOf(t, name, began)})
+		changes = append(changes, task.Create{Spec: specOf(name, began)})
 	}
-	changes = append(changes, task.Create{Spec: specOf(t, "keyed", began), Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}})
+	changes = append(changes, task.Create{Spec: specOf("keyed", began), Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}})
 	for i := range 120 {
-		changes = append(changes, task.Create{Spec: specOf(t, "m"+string(rune('a'+i%26))+strings.Repeat("x", i/26), began+task.Millis(i))})
+		changes = append(changes, task.Create{Spec: specOf("m"+string(rune('a'+i%26))+strings.Repeat("x", i/26), began+task.Millis(i))})
 	}
 	replies, err := s.Transit(t.Context(), began, store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies[1:4] {
-		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
+		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began+15_000)})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, v := range map[string]task.Verdict{"dead": task.Refusal, "gone": task.Success} {
-		if _, err := s.Transit(t.Context(), began, store.Settlements([]task.Settlement{{Key: keyed(name), Token: "1", Outcome: task.Outcome{Verdict: v}}})); err != nil {
+		if _, err := s.Transit(t.Context(), began, store.Settlements([]task.Settlement{{Key: tasktest.Key(name), Token: "1", Outcome: task.Outcome{Verdict: v}}})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,19 +71,17 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	if found := scrubbed(t, s, 100); len(found) > 0 {
 		t.Fatalf("repaired %+v where nothing was wrong", found)
 	}
-	of := func(name string) *keyspace.Shard { return s.shard(keyed(name)) }
+	of := func(name string) *keyspace.Shard { return s.shard(tasktest.Key(name)) }
 	due := of("due")
-	got, err := s.Get(t.Context(), keyed("due"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := s.Get(t.Context(), tasktest.Key("due"))
+	fatal.If(t, err)
 	lane := keyspace.LaneMember(got.Lane())
 	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
 	limits := []int{20}
 	if !testing.Short() {
 		limits = []int{1, 20, 1000}
 	}
-	f := func(name string) string { return keyspace.Field(keyed(name)) }
+	f := func(name string) string { return keyspace.Field(tasktest.Key(name)) }
 	end := func(name string, at task.Millis) string { return keyspace.EndMember(task.DefaultNamespace, at, name) }
 	for what, command := range map[string][]string{
 		"a due entry is gone":                 {"ZREM", due.Due(lane), "due"},
@@ -181,9 +177,9 @@ func TestAScrubCountsCorrectlyDuringWrites(t *testing.T) {
 		defer close(ended)
 		for i := 0; ctx.Err() == nil; i++ {
 			name := "w" + string(rune('a'+i%26))
-			change := task.Change(task.Replace{Spec: specOf(t, name, began+task.Millis(i))})
+			change := task.Change(task.Replace{Spec: specOf(name, began+task.Millis(i))})
 			if i%3 == 0 {
-				change = task.Cancel{Key: keyed(name)}
+				change = task.Cancel{Key: tasktest.Key(name)}
 			}
 			_, _ = s.Transit(ctx, began, store.Changes([]task.Change{change}))
 		}

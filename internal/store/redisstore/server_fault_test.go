@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // load creates tasks and cancels every third one, in a few goroutines, until it
@@ -32,9 +33,9 @@ func newLoad(t *testing.T, s *Store) *load {
 		l.all.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				name := fmt.Sprintf("w%d-%d", w, i)
-				l.one(ctx, name, task.Scheduled, task.Create{Spec: specOf(t, name, began)})
+				l.one(ctx, name, task.Scheduled, task.Create{Spec: specOf(name, began)})
 				if i%3 == 0 {
-					l.one(ctx, name, task.Cancelled, task.Cancel{Key: keyed(name)})
+					l.one(ctx, name, task.Cancelled, task.Cancel{Key: tasktest.Key(name)})
 				}
 			}
 		})
@@ -74,7 +75,7 @@ func (l *load) end() {
 	l.stop()
 	l.all.Wait()
 	for name, state := range l.answered {
-		if got, err := l.s.Get(context.WithoutCancel(l.Context()), keyed(name)); err != nil || got.State != state {
+		if got, err := l.s.Get(context.WithoutCancel(l.Context()), tasktest.Key(name)); err != nil || got.State != state {
 			l.Errorf("%s was answered to be %v, and is %v (%v)", name, state, got, err)
 		}
 	}
@@ -113,16 +114,16 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openAt(t, proxy.Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "a", began)}})); err != nil {
+	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}})); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Freeze()
 	for name, call := range map[string]func(context.Context) error{
 		"Apply": func(ctx context.Context) error {
-			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "b", began)}}))
+			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began)}}))
 			return err
 		},
-		"Get":    func(ctx context.Context) error { _, err := s.Get(ctx, keyed("a")); return err },
+		"Get":    func(ctx context.Context) error { _, err := s.Get(ctx, tasktest.Key("a")); return err },
 		"Reap":   func(ctx context.Context) error { _, err := s.Reap(ctx, began, 10); return err },
 		"Sweep":  func(ctx context.Context) error { _, err := s.Sweep(ctx, began, 10); return err },
 		"Counts": func(ctx context.Context) error { _, err := s.Counts(ctx); return err },
@@ -138,7 +139,7 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy.Thaw()
 	ctx, stop := context.WithTimeout(t.Context(), redistest.Patience)
 	defer stop()
-	replies, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf(t, "c", began)}}))
+	replies, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf("c", began)}}))
 	if err != nil || replies[0].Err != nil {
 		t.Fatal(replies, err)
 	}

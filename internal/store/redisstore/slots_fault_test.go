@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
@@ -33,15 +34,11 @@ func newMover(t *testing.T, c *redistest.Cluster) *mover {
 	m := &mover{T: t, addrs: c.Addrs(), at: map[uint16]int{}}
 	for _, addr := range m.addrs {
 		node, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		t.Cleanup(node.Close)
 		m.nodes = append(m.nodes, node)
 		id, err := node.Do(t.Context(), node.B().ClusterMyid().Build()).ToString()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		m.ids = append(m.ids, id)
 	}
 	t.Cleanup(func() {
@@ -99,9 +96,7 @@ func (m *mover) half(slot uint16) {
 func (m *mover) keys(slot uint16) []string {
 	m.Helper()
 	keys, err := m.do(m.owner(slot), "CLUSTER", "GETKEYSINSLOT", strconv.Itoa(int(slot)), "1000").AsStrSlice()
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	slices.Sort(keys)
 	return keys
 }
@@ -169,13 +164,9 @@ func (m *mover) lead(node int) {
 func (m *mover) epoch(node int) int {
 	m.Helper()
 	text, err := m.do(node, "CLUSTER", "INFO").ToString()
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	n, err := strconv.Atoi(infoFields(text)["cluster_my_epoch"])
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	return n
 }
 
@@ -184,9 +175,7 @@ func (m *mover) epoch(node int) int {
 func (m *mover) knows(node int, slot uint16, id string) bool {
 	m.Helper()
 	ranges, err := m.do(node, "CLUSTER", "SLOTS").ToArray()
-	if err != nil {
-		m.Fatal(err)
-	}
+	fatal.If(m, err)
 	for _, r := range ranges {
 		parts, _ := r.ToArray()
 		first, _ := parts[0].AsInt64()
@@ -279,9 +268,7 @@ func (m *mover) refusals() (n int) {
 	m.Helper()
 	for i := range m.nodes {
 		text, err := m.do(i, "INFO", "errorstats").ToString()
-		if err != nil {
-			m.Fatal(err)
-		}
+		fatal.If(m, err)
 		if _, count, ok := strings.Cut(text, "errorstat_TRYAGAIN:count="); ok {
 			one, _ := strconv.Atoi(strings.Fields(count)[0])
 			n += one

@@ -54,23 +54,23 @@ type claimedRecords struct {
 	m  map[task.Key]records.Record
 }
 
-func (h *claimedRecords) get(k task.Key) (records.Record, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r, ok := h.m[k]
+func (c *claimedRecords) get(k task.Key) (records.Record, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.m[k]
 	return r, ok
 }
 
-func (h *claimedRecords) set(k task.Key, r records.Record) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.m[k] = r
+func (c *claimedRecords) set(k task.Key, r records.Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.m[k] = r
 }
 
-func (h *claimedRecords) drop(k task.Key) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.m, k)
+func (c *claimedRecords) drop(k task.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.m, k)
 }
 
 // Pause implements kernel.Medium.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -28,9 +29,7 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 			expires := tasks[0]
 			expiry := 10 * time.Second
 			ended := soon(t, nodes[0], "ended", 1, time.Hour)[0]
-			if err := apply(t, nodes[0], task.Patch{Key: expires.Key(), ExpireAfter: &expiry}, task.Cancel{Key: ended.Key()}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, apply(t, nodes[0], task.Patch{Key: expires.Key(), ExpireAfter: &expiry}, task.Cancel{Key: ended.Key()}))
 
 			holder := make([]*Store, len(tasks))
 			for i, one := range tasks[1:] {
@@ -105,9 +104,7 @@ func TestAClockStepIsSentInAHeartbeatAtOnce(t *testing.T) {
 	c := Config{Node: "a", Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true, DisableRetry: true}}
 	c.Shards, c.ShardLease, c.Heartbeat = 16, 5*time.Minute, time.Minute
 	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	clock.Set(24 * time.Hour)
 	eventually(t, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })

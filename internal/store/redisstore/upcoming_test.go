@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // TestANodeListsTheTasksOfAllNodes: upcoming tasks, and tasks that have ended,
@@ -20,14 +21,11 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	now := task.CeilMillis(time.Now())
-	var creates, cancels []task.Change
-	for i := range 100 {
-		creates = append(creates, task.Create{Spec: upcomingSpec(i, now, 10)})
-		if i >= 50 {
-			cancels = append(cancels, task.Cancel{Key: creates[i].Target()})
-		}
-	}
-	for _, changes := range [][]task.Change{creates, cancels} {
+	creates := tasktest.Creates("t", 100, now.Add(time.Hour), func(i int, s *task.Spec) {
+		s.When.At += task.Millis(i * 7919 % 100_000)
+		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%10)
+	})
+	for _, changes := range [][]task.Change{creates, tasktest.Cancels(creates[50:])} {
 		if _, err := a.Transit(t.Context(), now, store.Changes(changes)); err != nil {
 			t.Fatal(err)
 		}
@@ -44,63 +42,6 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 	}
 }
 
-// upcomingSpec returns the spec of the i-th task, in one of some lanes.
-func upcomingSpec(i int, now task.Millis, lanes int) task.Spec {
-	spec := task.DefaultSpec()
-	spec.Name, spec.ID = fmt.Sprintf("t%06d", i), fmt.Sprint(i)
-	spec.When, spec.Request.URL = task.When{At: now + 3_600_000 + task.Millis(i*7919%100_000)}, "https://receiver.example/hook"
-	spec.Request.Destination = fmt.Sprintf("h%d.example:443", i%lanes)
-	return spec
-}
-
-// BenchmarkUpcoming: the next 100 of 100,000 tasks, and the 100 that ended last
-// of 50,000.
-func BenchmarkUpcoming(b *testing.B) {
-	for _, lanes := range []int{1, 10_000} {
-		server := redistest.New(b)
-		s, err := Open(b.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		now := task.CeilMillis(time.Now())
-		for first := 0; first < 150_000; first += 1000 {
-			var creates, cancels []task.Change
-			for i := range 1000 {
-				creates = append(creates, task.Create{Spec: upcomingSpec(first+i, now, lanes)})
-				cancels = append(cancels, task.Cancel{Key: creates[i].Target()})
-			}
-			if _, err := s.Transit(b.Context(), now, store.Changes(creates)); err != nil {
-				b.Fatal(err)
-			}
-			if first < 100_000 {
-				continue
-			}
-			if _, err := s.Transit(b.Context(), now+task.Millis(first), store.Changes(cancels)); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
-			for b.Loop() {
-				page, err := s.Upcoming(b.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})
-				if err != nil || len(page.Tasks) != 100 {
-					b.Fatal(len(page.Tasks), err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("ended, lanes=%d", lanes), func(b *testing.B) {
-			for b.Loop() {
-				ended, err := s.List(b.Context(), task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{ByEnd: now, Limit: 100})
-				if err != nil || len(ended.Tasks) != 100 {
-					b.Fatal(len(ended.Tasks), err)
-				}
-			}
-		})
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A lane has a part in each shard. Few lanes are read to their ends, however many
 // shards there are.
 func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
@@ -109,15 +50,11 @@ func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	now, changes := s.now(), make([]task.Change, 20_000)
-	for i := range changes {
-		spec := specOf(t, fmt.Sprint("t", i), now.Add(time.Hour+time.Duration(i)*time.Second))
-		spec.Request.URL = fmt.Sprintf("https://h%d.example/", i%40)
-		if err := spec.Validate(now); err != nil { // it sets the destination
-			t.Fatal(err)
-		}
-		changes[i] = task.Create{Spec: spec}
-	}
+	now := s.now()
+	changes := tasktest.Creates("t", 20_000, now.Add(time.Hour), func(i int, s *task.Spec) {
+		s.When.At = s.When.At.Add(time.Duration(i) * time.Second)
+		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%40)
+	})
 	for some := range slices.Chunk(changes, 1000) {
 		if _, err := s.Transit(t.Context(), now, store.Changes(some)); err != nil {
 			t.Fatal(err)

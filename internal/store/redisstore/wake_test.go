@@ -8,10 +8,12 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
@@ -81,15 +83,11 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 	t.Helper()
 	now := task.CeilMillis(time.Now())
 	heads, err := store.LaneHeads(t.Context(), s, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	read := map[string]bool{}
 	for _, h := range heads {
 		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, e := range found[0] {
 			read[e.Name] = true
 		}
@@ -130,33 +128,19 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.lanes.RaiseBounds(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 	heard := watch(s)
-	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
 	if all := heard.all(); len(all) != 0 {
 		t.Errorf("it hinted %d tasks that were known", len(all))
 	}
-	spec := task.DefaultSpec()
-	now := task.CeilMillis(time.Now())
-	spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: tasks[0].Due}
-	for i := range 20 {
-		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("a", i)}, fmt.Sprint("ida", i)
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
-		replies, err := other.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
-		if err != nil || replies[0].Err != nil {
-			t.Fatal(err, replies[0].Err)
-		}
-		tasks = append(tasks, replies[0].Task)
+	replies, err := other.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(tasktest.Creates("a", 20, tasks[0].Due, nil)))
+	fatal.If(t, err)
+	for _, r := range replies {
+		fatal.If(t, r.Err)
+		tasks = append(tasks, r.Task)
 	}
-	if err := s.lanes.Discover(t.Context(), s.member.Owned()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
 	for _, one := range tasks {
 		if !s.member.Shard(s.shard(one.Key())).Lowwater.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
@@ -182,9 +166,7 @@ func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
 func connectionsOf(t *testing.T, addr string) (mixed []string, subscribed int) {
 	t.Helper()
 	list, err := redistest.Command(t.Context(), addr, "CLIENT", "LIST")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for line := range strings.Lines(list) {
 		if strings.Contains(line, " ssub=") && !strings.Contains(line, " ssub=0 ") {
 			subscribed++

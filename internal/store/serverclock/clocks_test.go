@@ -159,10 +159,3 @@ func TestASilentServerOrReplicaDoesNotHoldBackTheTime(t *testing.T) {
 		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
 	}
 }
-
-func BenchmarkNow(b *testing.B) {
-	c := New()
-	for b.Loop() {
-		c.At(c.Monotonic())
-	}
-}

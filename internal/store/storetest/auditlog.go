@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // auditCases: each edit has one entry, and each record says who changed it.
@@ -56,14 +57,14 @@ var auditCases = []testCase{
 			f.must(start, task.PutSchedule{Spec: f.scheduleSpec("s", time.Minute)})
 			want("made", "a", "0123456789abcdef,   0")
 			f.who = ops
-			f.must(start+1, task.Run{Key: key("a")})
+			f.must(start+1, task.Run{Key: tasktest.Key("a")})
 			f.apply(start+2, task.Create{Spec: f.spec("a")})
 			f.claim(start+3, f.get("a"), "token")
 			want("claimed", "a", "0123456789abcdef, program task.run 1")
 			f.who = settings.Actor{By: "anonymous"}
-			f.must(start+4, task.Cancel{Key: key("a")})
+			f.must(start+4, task.Cancel{Key: tasktest.Key("a")})
 			f.settle(start+5, f.get("a"), "token", task.Outcome{Verdict: task.Success})
-			f.apply(start+6, task.Cancel{Key: key("a")})
+			f.apply(start+6, task.Cancel{Key: tasktest.Key("a")})
 			want("cancelled", "a", "0123456789abcdef,  task.cancel 4")
 			f.who = ops
 			f.must(start+7, task.Replace{Spec: f.spec("a")})

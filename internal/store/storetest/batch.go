@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // batchCases: the items of a batch are applied in order, each by itself.
@@ -17,11 +18,11 @@ var batchCases = []testCase{
 		func(f *fixture) {
 			low := task.Low
 			r := f.batch(start,
-				task.Create{Spec: f.spec("a", body("first"))},
-				task.Patch{Key: key("a"), Priority: &low},
-				task.Cancel{Key: key("a")},
-				task.Replace{Spec: f.spec("a", body("second"))},
-				task.Run{Key: key("a")},
+				task.Create{Spec: f.spec("a", tasktest.Text("first"))},
+				task.Patch{Key: tasktest.Key("a"), Priority: &low},
+				task.Cancel{Key: tasktest.Key("a")},
+				task.Replace{Spec: f.spec("a", tasktest.Text("second"))},
+				task.Run{Key: tasktest.Key("a")},
 			)
 			for i, want := range []task.Effect{task.Created, task.Updated, task.Updated, task.Created, task.Updated} {
 				if r[i].Err != nil || r[i].Effect != want {
@@ -39,7 +40,7 @@ var batchCases = []testCase{
 		"a refused change does not harm its neighbours",
 		"A batch is not atomic: each change has its own reply, in its place.",
 		func(f *fixture) {
-			r := f.batch(start, task.Cancel{Key: key("none")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b")})
+			r := f.batch(start, task.Cancel{Key: tasktest.Key("none")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b")})
 			if !errors.Is(r[0].Err, task.ErrNotFound) || r[1].Err != nil || !errors.Is(r[2].Err, task.ErrExists) || r[3].Err != nil {
 				f.Fatalf("errors: %v, %v, %v, %v", r[0].Err, r[1].Err, r[2].Err, r[3].Err)
 			}
@@ -73,7 +74,7 @@ var batchCases = []testCase{
 				if r.Err != nil || r.Effect != task.Created {
 					f.Fatalf("create %d: effect %d, error %v", i, r.Effect, r.Err)
 				}
-				claims[i] = task.Claim{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: task.Token(r.Task.Name), Until: start + 1000}
+				claims[i] = tasktest.Claim(r.Task, task.Token(r.Task.Name), start+1000)
 			}
 			for i, r := range f.claims(start+7, claims...) {
 				if r.Err != nil || r.Task.Lease.Token != claims[i].Token {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // claimCases: one token holds a task at a time. No task is claimed early,
@@ -15,8 +16,8 @@ var claimCases = []testCase{
 		"a claim gives the task with its body",
 		"The reply is all that delivery needs: the record as it is now, its lease, and the body.",
 		func(f *fixture) {
-			made := f.create("a", body("payload"))
-			r := f.claims(made.Due, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 500})[0]
+			made := f.create("a", tasktest.Text("payload"))
+			r := f.claims(made.Due, tasktest.Claim(made, "token", made.Due+500))[0]
 			if r.Err != nil || r.Effect != task.Updated {
 				f.Fatalf("effect %d, error %v", r.Effect, r.Err)
 			}
@@ -66,36 +67,11 @@ var claimCases = []testCase{
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			mail := "mail"
-			moved := f.must(start, task.Patch{Key: key("a"), Queue: &mail})
+			moved := f.must(start, task.Patch{Key: tasktest.Key("a"), Queue: &mail})
 			if r := f.tryClaim(start, made, "token"); !errors.Is(r.Err, task.ErrLaneChanged) {
 				f.Fatalf("by the old lane: %v", r.Err)
 			}
 			f.claim(start, moved, "token")
-		},
-	},
-	{
-		"a stale entry claims nothing",
-		"An entry is a hint: a task moved later, cancelled, finished or unknown is refused with its own error.",
-		func(f *fixture) {
-			moved, gone, dead := f.create("moved", at(start)), f.create("gone", at(start)), f.create("dead", at(start))
-			f.must(start, task.Patch{Key: moved.Key(), When: &task.When{At: start + 2}})
-			f.must(start, task.Cancel{Key: gone.Key()})
-			f.claim(start, dead, "t")
-			f.settle(start, dead, "t", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			unknown := *gone
-			unknown.Name = "unknown"
-			if r := f.tryClaim(start+1, moved, "t1"); !errors.Is(r.Err, task.ErrNotDue) {
-				f.Errorf("moved: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, gone, "t2"); !isStateError(r.Err) {
-				f.Errorf("cancelled: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, dead, "t3"); !isStateError(r.Err) {
-				f.Errorf("dead: %v", r.Err)
-			}
-			if r := f.tryClaim(start+1, &unknown, "t4"); !errors.Is(r.Err, task.ErrNotFound) {
-				f.Errorf("unknown: %v", r.Err)
-			}
 		},
 	},
 	{
@@ -140,7 +116,7 @@ var claimCases = []testCase{
 		func(f *fixture) {
 			a, b, c := f.create("a", at(start)), f.create("b"), f.create("c", at(start))
 			claim := func(t *task.Task, token task.Token) task.Claim {
-				return task.Claim{Key: t.Key(), Lane: t.Lane(), Token: token, Until: start + 100}
+				return tasktest.Claim(t, token, start+100)
 			}
 			r := f.claims(start, claim(a, "1"), claim(b, "2"), claim(c, "3"), claim(a, "4"))
 			if r[0].Err != nil || !errors.Is(r[1].Err, task.ErrNotDue) || r[2].Err != nil || !isStateError(r[3].Err) {
@@ -181,7 +157,7 @@ var claimCases = []testCase{
 				{Key: made.Key(), Token: "another", Until: start + 1},
 				{Key: made.Key(), Token: "token", Until: start + 90_000},
 				{Key: idle.Key(), Token: "token", Until: start + 1},
-				{Key: key("unknown"), Token: "token", Until: start + 1},
+				{Key: tasktest.Key("unknown"), Token: "token", Until: start + 1},
 			}))
 			if err != nil || len(replies) != 4 {
 				f.Fatalf("%d answers, error %v", len(replies), err)

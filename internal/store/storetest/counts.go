@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // countCases: a count is a fact, not an estimate.
@@ -21,14 +22,14 @@ var countCases = []testCase{
 			f.wantCounts()
 			mail := "mail"
 			for i, c := range []task.Change{
-				task.Patch{Key: key("t1"), Queue: &mail},
-				task.Patch{Key: key("dead"), Queue: &mail},
-				task.Patch{Key: key("dead"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("longer than it was")}},
-				task.Replace{Spec: f.spec("runs", queue("mail"), body("new"))},
+				task.Patch{Key: tasktest.Key("t1"), Queue: &mail},
+				task.Patch{Key: tasktest.Key("dead"), Queue: &mail},
+				task.Patch{Key: tasktest.Key("dead"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("longer than it was")}},
+				task.Replace{Spec: f.spec("runs", queue("mail"), tasktest.Text("new"))},
 				task.Replace{Spec: f.spec("delivered")},
-				task.Revive{Key: key("dead")},
-				task.Cancel{Key: key("dead")},
-				task.Cancel{Key: key("runs")},
+				task.Revive{Key: tasktest.Key("dead")},
+				task.Cancel{Key: tasktest.Key("dead")},
+				task.Cancel{Key: tasktest.Key("runs")},
 			} {
 				f.must(start+task.Millis(i), c)
 				f.wantCounts()
@@ -44,7 +45,7 @@ var countCases = []testCase{
 		"Counts names the queues that have records, so that a client's typing errors do not stay for ever.",
 		func(f *fixture) {
 			f.create("a", queue("typo"))
-			f.must(start, task.Cancel{Key: key("a")})
+			f.must(start, task.Cancel{Key: tasktest.Key("a")})
 			f.sweep(start.Add(Policy.KeepFinished), 1)
 			if got, err := f.store.Counts(f.Context()); err != nil || len(got) > 0 {
 				f.Errorf("%v, error %v", got, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // dueCases: what comes due is counted, not estimated. The invariants of all cases
@@ -23,7 +24,7 @@ var dueCases = []testCase{
 			f.schedule("nightly", time.Minute)
 			f.create("later", at(start+60_000))
 			f.create("moved", at(start+1000))
-			f.must(start, task.Patch{Key: key("moved"), When: &task.When{At: start + 90_000}})
+			f.must(start, task.Patch{Key: tasktest.Key("moved"), When: &task.When{At: start + 90_000}})
 			f.create("fails", at(start))
 			f.claim(start, f.get("fails"), "token")
 			f.settle(start, f.get("fails"), "token", task.Outcome{Verdict: task.Failure})

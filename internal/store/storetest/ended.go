@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // endedStates are all states of ended tasks.
@@ -74,7 +75,7 @@ var endedCases = []testCase{
 		func(f *fixture) {
 			rare := labels(map[string]string{"rare": ""})
 			f.create("old", rare)
-			f.must(start, task.Cancel{Key: key("old")})
+			f.must(start, task.Cancel{Key: tasktest.Key("old")})
 			f.must(start, task.Create{Spec: f.spec("alone", namespace("other"))})
 			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "alone"}})
 			f.endMany(start+10_000, task.MaxPageExamined+500)
@@ -127,8 +128,8 @@ func (f *fixture) endMany(first task.Millis, n int) {
 		var creates, cancels []task.Change
 		for k := i; k < min(n, i+task.MaxBatch); k++ {
 			name := fmt.Sprintf("t%06d", k)
-			creates = append(creates, task.Create{Spec: f.spec(name, noBody)})
-			cancels = append(cancels, task.Cancel{Key: key(name)})
+			creates = append(creates, task.Create{Spec: f.spec(name, tasktest.Bodiless)})
+			cancels = append(cancels, task.Cancel{Key: tasktest.Key(name)})
 		}
 		f.batch(first, creates...)
 		f.batch(first+task.Millis(1+i), cancels...)

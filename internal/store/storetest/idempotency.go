@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // idempotencyCases: a client that got no reply asks again with the same key. It
@@ -19,7 +20,7 @@ var idempotencyCases = []testCase{
 			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != made.ID || r.Task.Due != made.Due {
 				f.Fatalf("repeat: effect %d, error %v, task %+v", r.Effect, r.Err, r.Task)
 			}
-			f.must(start, task.Cancel{Key: key("a")})
+			f.must(start, task.Cancel{Key: tasktest.Key("a")})
 			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.State != task.Cancelled {
 				f.Fatalf("repeat after the task ended: effect %d, error %v", r.Effect, r.Err)
 			}
@@ -30,7 +31,7 @@ var idempotencyCases = []testCase{
 		"A different fingerprint is ErrIdempotencyReuse: the client mixed up its keys, and must not get a reply about a task it did not request.",
 		func(f *fixture) {
 			made := f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
-			if r := f.apply(start, task.Create{Spec: f.spec("a", body("x")), Idempotency: idem("k", "another")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+			if r := f.apply(start, task.Create{Spec: f.spec("a", tasktest.Text("x")), Idempotency: idem("k", "another")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
 				f.Fatalf("another request: %v", r.Err)
 			}
 			f.same("the record", f.get("a"), made)
@@ -47,7 +48,7 @@ var idempotencyCases = []testCase{
 					f.Errorf("create %q with the key of a: %v", name, r.Err)
 				}
 			}
-			if _, err := f.store.Get(f.Context(), key("b")); !errors.Is(err, task.ErrNotFound) {
+			if _, err := f.store.Get(f.Context(), tasktest.Key("b")); !errors.Is(err, task.ErrNotFound) {
 				f.Errorf("the refused create left b: %v", err)
 			}
 			f.must(start, task.Create{Spec: f.spec("b", namespace("other")), Idempotency: idem("k", "request")})
@@ -78,7 +79,7 @@ var idempotencyCases = []testCase{
 			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
 			f.must(start, task.Replace{Spec: f.spec("a")})
 			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")})
-			f.must(start, task.Cancel{Key: key("b")})
+			f.must(start, task.Cancel{Key: tasktest.Key("b")})
 			f.sweep(start.Add(Policy.KeepFinished), 1)
 			f.must(start, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "request")})
 			if r := f.apply(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {

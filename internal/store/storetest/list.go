@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // listCases: a list has every matching task once, in the order of names, in
@@ -48,7 +49,7 @@ var listCases = []testCase{
 				s.Name = name // only the server makes names with an @
 				f.must(start, task.Create{Spec: s})
 			}
-			f.must(start, task.Cancel{Key: key("s@1000")})
+			f.must(start, task.Cancel{Key: tasktest.Key("s@1000")})
 			for limit := 1; limit <= 4; limit++ {
 				filter := task.Filter{Namespace: task.DefaultNamespace, Schedule: "s"}
 				f.wantNames("of s", names(f.list(filter, filter.Narrow(task.Page{Limit: limit}))), "s@1000", "s@1000.b5", "s@2000.t7")
@@ -82,47 +83,13 @@ var listCases = []testCase{
 		},
 	},
 	{
-		"every filter narrows",
-		"A listed task matches all that the filter names: queue, any of the states, all labels, all bounds exclusive.",
-		func(f *fixture) {
-			f.create("mail", queue("mail"), labels(map[string]string{"t": "acme", "k": ""}))
-			f.create("late", at(start+5000), labels(map[string]string{"t": "acme"}))
-			f.create("plain")
-			f.create("gone", queue("mail"))
-			f.must(start, task.Cancel{Key: key("gone")})
-			running := f.create("running", at(start))
-			f.claim(start, running, "token")
-			for _, c := range []struct {
-				what   string
-				filter task.Filter
-				want   []string
-			}{
-				{"queue", task.Filter{Queue: "mail"}, []string{"gone", "mail"}},
-				{"state", task.Filter{States: []task.State{task.Cancelled}}, []string{"gone"}},
-				{"states", task.Filter{States: []task.State{task.Cancelled, task.Running}}, []string{"gone", "running"}},
-				{"label", task.Filter{Labels: map[string]string{"t": "acme"}}, []string{"late", "mail"}},
-				{"empty label", task.Filter{Labels: map[string]string{"k": ""}}, []string{"mail"}},
-				{"labels", task.Filter{Labels: map[string]string{"t": "acme", "k": "x"}}, nil},
-				{"due before", task.Filter{DueBefore: start + 1000}, []string{"running"}},
-				{"due after", task.Filter{DueAfter: start + 1000}, []string{"late"}},
-				{"due between", task.Filter{DueAfter: start, DueBefore: start + 5000}, []string{"gone", "mail", "plain"}},
-				{"ended after", task.Filter{EndedAfter: start - 1}, []string{"gone"}},
-				{"ended after, at it", task.Filter{EndedAfter: start}, nil},
-				{"all", task.Filter{Queue: "mail", States: []task.State{task.Scheduled}, Labels: map[string]string{"k": ""}}, []string{"mail"}},
-			} {
-				c.filter.Namespace = task.DefaultNamespace
-				f.wantNames(c.what, names(f.list(c.filter, task.Page{Limit: 2})), c.want...)
-			}
-		},
-	},
-	{
 		"bodies are loaded on demand",
 		"Without Page.Bodies a record has its BodySize and no bytes; with it, all of them.",
 		func(f *fixture) {
-			f.create("a", body("12345"))
-			f.create("b", noBody)
-			f.create("c", body("x"))
-			f.must(start, task.Cancel{Key: key("c")})
+			f.create("a", tasktest.Text("12345"))
+			f.create("b", tasktest.Bodiless)
+			f.create("c", tasktest.Text("x"))
+			f.must(start, task.Cancel{Key: tasktest.Key("c")})
 			for _, t := range f.list(ns(), task.Page{Limit: 9}) {
 				if t.Request.Body != nil {
 					f.Errorf("%s: body %q without having been asked for", t.Name, t.Request.Body)
@@ -142,7 +109,7 @@ var listCases = []testCase{
 		func(f *fixture) {
 			big := strings.Repeat("x", task.MaxBody)
 			for i := range 2*task.MaxPageBytes/task.MaxBody + 1 {
-				f.create(fmt.Sprintf("t%02d", i), body(big))
+				f.create(fmt.Sprintf("t%02d", i), tasktest.Text(big))
 			}
 			l, err := f.store.List(f.Context(), ns(), task.Page{Limit: 1000, Bodies: true})
 			if n := len(l.Tasks); err != nil || n == 0 || n > task.MaxPageBytes/task.MaxBody+1 || l.Next == "" {

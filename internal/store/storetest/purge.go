@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // purgeCases: the mark of a purge decides which tasks it cancels.
@@ -32,10 +33,10 @@ var purgeCases = []testCase{
 			}
 
 			f.must(mark, task.Create{Spec: f.spec("after", queue(q))})
-			f.must(mark, task.Patch{Key: key("changed"), Queue: &q, Labels: map[string]*string{"k": &q}})
+			f.must(mark, task.Patch{Key: tasktest.Key("changed"), Queue: &q, Labels: map[string]*string{"k": &q}})
 			f.must(mark, task.Replace{Spec: f.spec("replaced", queue(q))})
-			f.must(mark, task.Patch{Key: key("moved"), Queue: &q})
-			f.must(mark, task.Revive{Key: key("retried")})
+			f.must(mark, task.Patch{Key: tasktest.Key("moved"), Queue: &q})
+			f.must(mark, task.Revive{Key: tasktest.Key("retried")})
 			if r := f.fire(mark, nightly); r.Err != nil || r.Spawned == nil {
 				f.Fatalf("fire: spawned %v, error %v", r.Spawned, r.Err)
 			}

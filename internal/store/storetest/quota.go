@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // quotaCases: a namespace gets the full amount that its quotas allow, to the
@@ -48,9 +49,9 @@ var quotaCases = []testCase{
 			f.must(start, task.Replace{Spec: f.spec("b")})
 			f.claim(start, a, "token")
 			f.settle(start, a, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			f.wantFull(task.Revive{Key: key("a")}, task.QuotaPending)
-			f.must(start, task.Cancel{Key: key("b")})
-			f.must(start, task.Revive{Key: key("a")})
+			f.wantFull(task.Revive{Key: tasktest.Key("a")}, task.QuotaPending)
+			f.must(start, task.Cancel{Key: tasktest.Key("b")})
+			f.must(start, task.Revive{Key: tasktest.Key("a")})
 			f.wantFull(task.Replace{Spec: f.spec("b")}, task.QuotaPending)
 			f.create("elsewhere", namespace("other"))
 		},
@@ -60,35 +61,35 @@ var quotaCases = []testCase{
 		"MaxBytes bounds the records that are kept, as they are stored: bodies, and URLs, headers, labels and finished tasks too.",
 		func(f *fixture) {
 			limit := func(n int64) { f.quota(settings.NamespaceSettings{MaxBytes: n}) }
-			n := f.create("a", body("0123456789")).Stored()
+			n := f.create("a", tasktest.Text("0123456789")).Stored()
 			limit(2 * n)
-			f.wantFull(task.Create{Spec: f.spec("b", body("0123456789+"))}, task.QuotaBytes)
-			f.create("b", body("012345678"))
-			f.must(start, task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789")}})
-			f.wantFull(task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789+")}}, task.QuotaBytes)
+			f.wantFull(task.Create{Spec: f.spec("b", tasktest.Text("0123456789+"))}, task.QuotaBytes)
+			f.create("b", tasktest.Text("012345678"))
+			f.must(start, task.Patch{Key: tasktest.Key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789")}})
+			f.wantFull(task.Patch{Key: tasktest.Key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789+")}}, task.QuotaBytes)
 			long := "a label"
-			f.wantFull(task.Patch{Key: key("b"), Labels: map[string]*string{"x": &long}}, task.QuotaBytes)
-			f.wantFull(task.Patch{Key: key("b"), Headers: map[string]*string{"x-more": &long}}, task.QuotaBytes)
-			f.must(start, task.Cancel{Key: key("a")}) // its body is removed, its record stays
-			f.wantFull(task.Create{Spec: f.spec("c", noBody)}, task.QuotaBytes)
+			f.wantFull(task.Patch{Key: tasktest.Key("b"), Labels: map[string]*string{"x": &long}}, task.QuotaBytes)
+			f.wantFull(task.Patch{Key: tasktest.Key("b"), Headers: map[string]*string{"x-more": &long}}, task.QuotaBytes)
+			f.must(start, task.Cancel{Key: tasktest.Key("a")}) // its body is removed, its record stays
+			f.wantFull(task.Create{Spec: f.spec("c", tasktest.Bodiless)}, task.QuotaBytes)
 			limit(3*n - 10)
-			f.create("d", body("9876543210"))
+			f.create("d", tasktest.Text("9876543210"))
 		},
 	},
 	{
 		"a record takes its counts with it",
 		"After all records are swept the counts are empty, for any history of the tasks.",
 		func(f *fixture) {
-			a := f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
+			a := f.create("a", tasktest.Text("0123456789"), at(start), func(s *task.Spec) {
 				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
 			})
 			b := f.create("b", at(start))
-			f.create("c", body("x"))
+			f.create("c", tasktest.Text("x"))
 			f.claim(start, a, "token")
 			f.settle(start, a, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone", Error: "an error", Reply: "a reply"})
 			f.claim(start, b, "token")
 			f.settle(start, b, "token", task.Outcome{Verdict: task.Success, Status: 200, Reply: "a reply"})
-			f.must(start, task.Cancel{Key: key("c")})
+			f.must(start, task.Cancel{Key: tasktest.Key("c")})
 			later := start.Add(365 * 24 * time.Hour)
 			for {
 				n, err := f.store.Sweep(f.Context(), later, 100)
@@ -103,7 +104,7 @@ var quotaCases = []testCase{
 				f.Errorf("%+v, error %v", counts, err)
 			}
 			f.quota(settings.NamespaceSettings{MaxBytes: a.Stored()})
-			f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
+			f.create("a", tasktest.Text("0123456789"), at(start), func(s *task.Spec) {
 				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
 			})
 		},
@@ -117,7 +118,7 @@ var quotaCases = []testCase{
 			f.claim(start, b, "token")
 			f.settle(start, b, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 			f.quota(settings.NamespaceSettings{Suspended: true})
-			for _, c := range []task.Change{task.Create{Spec: f.spec("c")}, task.Replace{Spec: f.spec("c")}, task.Revive{Key: key("b")}} {
+			for _, c := range []task.Change{task.Create{Spec: f.spec("c")}, task.Replace{Spec: f.spec("c")}, task.Revive{Key: tasktest.Key("b")}} {
 				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrSuspended) {
 					f.Errorf("%T: %v", c, r.Err)
 				}
@@ -126,7 +127,7 @@ var quotaCases = []testCase{
 				f.Errorf("the new schedule fired")
 			}
 			f.must(start, task.Replace{Spec: f.spec("a")})
-			f.must(start, task.Cancel{Key: key("a")})
+			f.must(start, task.Cancel{Key: tasktest.Key("a")})
 			f.create("elsewhere", namespace("other"))
 			f.quota(settings.NamespaceSettings{})
 			f.create("c")
@@ -137,7 +138,7 @@ var quotaCases = []testCase{
 		"A change beyond the quota is refused as a whole: no record, no body, no key, and no harm to its batch.",
 		func(f *fixture) {
 			f.quota(settings.NamespaceSettings{MaxPending: 1})
-			r := f.batch(start, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "r")}, task.Cancel{Key: key("a")}, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "r")})
+			r := f.batch(start, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "r")}, task.Cancel{Key: tasktest.Key("a")}, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "r")})
 			for i, want := range []bool{false, true, false, false} {
 				if full(r[i].Err, task.QuotaPending) != want || !want && r[i].Err != nil {
 					f.Errorf("change %d: %v", i, r[i].Err)

@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // crowd is the number of goroutines in each of these cases.
@@ -161,7 +162,7 @@ var raceCases = []testCase{
 				for _, i := range r.Perm(tasks) {
 					if r.IntN(3) > 0 {
 						over := cancelled[i].Load()
-						c := task.Claim{Key: made[i].Key(), Lane: made[i].Lane(), Token: task.Token(fmt.Sprint(who)), Until: start + 60_000}
+						c := tasktest.Claim(made[i], task.Token(fmt.Sprint(who)), start+60_000)
 						replies, err := f.store.Transit(f.Context(), start, store.Claims([]task.Claim{c}))
 						if err != nil {
 							f.Errorf("Claim: %v", err)
@@ -197,14 +198,8 @@ var raceCases = []testCase{
 		"Bodies are stored apart. A read of both while a task is replaced returns those of one incarnation.",
 		func(f *fixture) {
 			spec := func(who, round int) task.Spec {
-				s := task.DefaultSpec()
-				s.Key, s.ID = key("a"), fmt.Sprintf("%d.%d", who, round)
-				s.When, s.Request.URL = task.When{At: start}, "https://receiver.example/"
-				setBody(&s, s.ID)
-				if err := s.Validate(start); err != nil {
-					f.Errorf("the case itself is wrong: %v", err)
-				}
-				return s
+				id := fmt.Sprintf("%d.%d", who, round)
+				return tasktest.Spec("a", start, tasktest.Text(id), func(s *task.Spec) { s.ID = id })
 			}
 			f.must(start, task.Replace{Spec: spec(0, 0)})
 			f.together(func(who int) {
@@ -213,7 +208,7 @@ var raceCases = []testCase{
 						f.one(task.Replace{Spec: spec(who, round)})
 						continue
 					}
-					got, err := f.store.Get(f.Context(), key("a"))
+					got, err := f.store.Get(f.Context(), tasktest.Key("a"))
 					if err != nil || string(got.Request.Body) != got.ID {
 						f.Errorf("Get: incarnation %+v, error %v", got, err)
 						return
@@ -283,7 +278,7 @@ var raceCases = []testCase{
 				f.Errorf("with some that are unfinished: %+v", r)
 			}
 			for _, name := range names(f.list(ns(), task.Page{Limit: 1000})) {
-				f.one(task.Cancel{Key: key(name)})
+				f.one(task.Cancel{Key: tasktest.Key(name)})
 			}
 			if r := f.fire(start+7_200_000, s); r.Err != nil || r.Spawned == nil {
 				f.Errorf("with none that is unfinished: %+v", r)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // retentionCases: a lease ends and a record is removed at their times, and not
@@ -17,8 +18,8 @@ var retentionCases = []testCase{
 		func(f *fixture) {
 			a, b, c := f.create("a", at(start)), f.create("b", at(start)), f.create("c", at(start))
 			f.claims(start,
-				task.Claim{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: start + 100},
-				task.Claim{Key: b.Key(), Lane: b.Lane(), Token: "2", Until: start + 101})
+				tasktest.Claim(a, "1", start+100),
+				tasktest.Claim(b, "2", start+101))
 			f.reap(start+99, 0)
 			f.reap(start+100, 1)
 			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.MaybeSendingUntil == 0 || string(got.Request.Body) != "body of a" {
@@ -52,21 +53,6 @@ var retentionCases = []testCase{
 		},
 	},
 	{
-		"a cancel that met a lost lease says that an attempt may be under way",
-		"After a reap the attempt may still be on the wire: cancel is Accepted until the lease's end + timeout, Updated after.",
-		func(f *fixture) {
-			for i, want := range []task.Effect{task.Accepted, task.Updated} {
-				made := f.create(fmt.Sprintf("t%d", i), at(start))
-				held := f.claim(start, made, "token")
-				f.reap(held.Lease.Until, 1)
-				over := held.Lease.Until.Add(made.Timeout)
-				if r := f.apply(over-1+task.Millis(i), task.Cancel{Key: made.Key()}); r.Err != nil || r.Effect != want || r.Task.State != task.Cancelled {
-					f.Errorf("cancel: effect %d, error %v, want effect %d", r.Effect, r.Err, want)
-				}
-			}
-		},
-	},
-	{
 		"a cancelled task whose lease is lost is cancelled",
 		"No retry follows an Accepted cancel, even if the attempt is never settled.",
 		func(f *fixture) {
@@ -81,28 +67,12 @@ var retentionCases = []testCase{
 		},
 	},
 	{
-		"a task that loses every lease dies",
-		"MaxReclaims claims without a settlement: dead, so that a task which kills its server does not do so for ever.",
-		func(f *fixture) {
-			f.create("a", at(start))
-			now := start
-			for i := range task.MaxReclaims {
-				held := f.claim(now, f.get("a"), task.Token(fmt.Sprint(i)))
-				now = held.Lease.Until
-				f.reap(now, 1)
-			}
-			if got := f.get("a"); got.State != task.Dead || got.Reason != task.ReasonReclaims || string(got.Request.Body) != "body of a" {
-				f.Fatalf("%v, %s, body %q", got.State, got.Reason, got.Request.Body)
-			}
-		},
-	},
-	{
 		"reaping and sweeping are done in parts",
 		"Limit bounds one call; calls in a row come to the end, each record once.",
 		func(f *fixture) {
 			for i := range 10 {
 				made := f.create(fmt.Sprintf("t%d", i), at(start))
-				f.claims(start, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: start + 10})
+				f.claims(start, tasktest.Claim(made, "token", start+10))
 			}
 			for _, want := range []int{4, 4, 2, 0} {
 				if n, err := f.store.(store.Reaper).Reap(f.Context(), start+10, 4); err != nil || n != want {
@@ -110,7 +80,7 @@ var retentionCases = []testCase{
 				}
 			}
 			for i := range 10 {
-				f.must(start, task.Cancel{Key: key(fmt.Sprintf("t%d", i))})
+				f.must(start, task.Cancel{Key: tasktest.Key(fmt.Sprintf("t%d", i))})
 			}
 			for _, want := range []int{7, 3, 0} {
 				if n, err := f.store.Sweep(f.Context(), start.Add(Policy.KeepFinished), 7); err != nil || n != want {
@@ -129,7 +99,7 @@ var retentionCases = []testCase{
 			f.claim(start, f.get("running"), "1")
 			f.claim(start, f.get("dead"), "2")
 			f.settle(start, f.get("dead"), "2", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			f.must(start, task.Cancel{Key: key("done")})
+			f.must(start, task.Cancel{Key: tasktest.Key("done")})
 			f.sweep(start.Add(Policy.KeepFinished)-1, 0)
 			f.sweep(start.Add(Policy.KeepFinished), 1)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead", "running", "waits")
@@ -137,7 +107,7 @@ var retentionCases = []testCase{
 			f.sweep(start.Add(Policy.KeepDead), 1)
 			f.sweep(start.Add(AuditKeep)-1, 0)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "running", "waits")
-			if _, err := f.store.Get(f.Context(), key("dead")); !errors.Is(err, task.ErrNotFound) {
+			if _, err := f.store.Get(f.Context(), tasktest.Key("dead")); !errors.Is(err, task.ErrNotFound) {
 				f.Errorf("Get of a swept record: %v", err)
 			}
 		},
@@ -147,13 +117,13 @@ var retentionCases = []testCase{
 		"Retention ends with the sweep, not with the clock: until then the name is taken and the record is read.",
 		func(f *fixture) {
 			f.create("a")
-			f.must(start, task.Cancel{Key: key("a")})
+			f.must(start, task.Cancel{Key: tasktest.Key("a")})
 			late := start.Add(Policy.KeepFinished) + 5
 			if r := f.apply(late, task.Create{Spec: f.spec("a")}); !errors.Is(r.Err, task.ErrExists) {
 				f.Errorf("create before the sweep: %v", r.Err)
 			}
 			f.sweep(late, 1)
-			f.must(late, task.Create{Spec: f.spec("a", body("new"))})
+			f.must(late, task.Create{Spec: f.spec("a", tasktest.Text("new"))})
 			f.sweep(late, 0)
 			if got := f.get("a"); string(got.Request.Body) != "new" {
 				f.Errorf("body %q", got.Request.Body)
@@ -170,11 +140,11 @@ var retentionCases = []testCase{
 				f.settle(start, made, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 			}
 			f.create("finished")
-			f.must(start, task.Cancel{Key: key("finished")})
+			f.must(start, task.Cancel{Key: tasktest.Key("finished")})
 			f.must(start, task.Replace{Spec: f.spec("finished")})
-			f.must(start, task.Revive{Key: key("revived")})
+			f.must(start, task.Revive{Key: tasktest.Key("revived")})
 			f.must(start, task.Replace{Spec: f.spec("replaced")})
-			f.must(start, task.Cancel{Key: key("cancelled")}) // it was dead: now its retention ends earlier
+			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")}) // it was dead: now its retention ends earlier
 			f.sweep(start.Add(Policy.KeepFinished), 1)
 			f.sweep(start.Add(Policy.KeepDead), 0)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "finished", "replaced", "revived")

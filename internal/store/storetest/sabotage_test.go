@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -205,9 +206,7 @@ func TestDifferentialCatchesLossesAtAReopen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			lose := func(t *testing.T, s store.Store, now task.Millis) store.Store {
 				v, err := look(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				v.Records = slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) })
 				return restore(now, v.Contents)
 			}
@@ -283,9 +282,7 @@ func TestTheComparisonAcceptsClaimsThatMayBeLost(t *testing.T) {
 			return restore(now, *records)
 		}
 		v, err := look(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return restore(now, v.Contents)
 	}})
 	for seed := range 10 {

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scheduleCases: an instant makes its occurrence and moves its schedule on in one step.
@@ -37,32 +38,6 @@ var scheduleCases = []testCase{
 			}
 			if kept := f.load(s.Key()); kept.Recur.Runs != 1 || string(kept.Request.Body) != "body of nightly" {
 				f.Errorf("the schedule: %+v", kept)
-			}
-		},
-	},
-	{
-		"a schedule that comes from elsewhere keeps its phase and its count",
-		"The anchor is the start of every's steps, and runs counts the instants that have made a task. A PUT of an existing schedule changes neither.",
-		func(f *fixture) {
-			moved := func(s *task.ScheduleSpec) {
-				runs := int64(2)
-				s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-3000, 3, &runs
-			}
-			s := f.schedule("nightly", 5*time.Second, moved)
-			if s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			plain := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.MaxRuns = 3 })
-			if s = f.must(start+1000, task.PutSchedule{Spec: plain}); s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("after another PUT: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			none := int64(0)
-			lower := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-4000, 3, &none })
-			if s = f.must(start+1500, task.PutSchedule{Spec: lower}); s.Due != start+2000 || s.Recur.Runs != 2 {
-				f.Fatalf("after a PUT with an anchor and runs: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
-			}
-			if r := f.fire(start+2000, s); r.Spawned == nil || !r.Task.Recur.Ended() || r.Task.Recur.Runs != 3 {
-				f.Errorf("the last run: %+v", r)
 			}
 		},
 	},
@@ -148,7 +123,7 @@ var scheduleCases = []testCase{
 		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
-			taken := f.spec("taken", body("mine"))
+			taken := f.spec("taken", tasktest.Text("mine"))
 			taken.Name = task.OccurrenceName("nightly", start+5000)
 			f.must(start, task.Create{Spec: taken})
 			if r := f.fire(start+5000, s); r.Err != nil || r.Task.Recur.Next != start+10_000 {
@@ -185,17 +160,17 @@ var scheduleCases = []testCase{
 			if !fired(start + 25_000) {
 				f.Error("it is dead, and its death notice is no occurrence")
 			}
-			f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+25_000))})
+			f.must(start+25_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+25_000))})
 			f.must(start+25_000, task.Create{Spec: f.triggered("nightly", start+26_000)})
 			if fired(start + 30_000) {
 				f.Error("one was triggered")
 			}
-			f.must(start+30_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+26_000) + ".t1")})
+			f.must(start+30_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+26_000) + ".t1")})
 			if !fired(start + 35_000) {
 				f.Error("all have ended")
 			}
 			f.must(start+35_000, task.Revive{Key: first.Key()})
-			f.must(start+35_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+35_000))})
+			f.must(start+35_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", start+35_000))})
 			if fired(start + 40_000) {
 				f.Error("a dead one was revived")
 			}
@@ -289,7 +264,7 @@ var scheduleCases = []testCase{
 					f.Errorf("%s: %+v", name, r)
 				}
 				f.must(start+25_000, task.RemoveSchedule{Key: s.Key()})
-				f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName(name, start+25_000))})
+				f.must(start+25_000, task.Cancel{Key: tasktest.Key(task.OccurrenceName(name, start+25_000))})
 			}
 		},
 	},
@@ -329,23 +304,6 @@ var scheduleCases = []testCase{
 			f.quota(settings.NamespaceSettings{})
 			if r := f.fire(start+5000, s); r.Spawned == nil {
 				f.Errorf("fire: %+v", r)
-			}
-		},
-	},
-	{
-		"a schedule is no task",
-		"Calls for tasks find no schedule, with any key.",
-		func(f *fixture) {
-			s := f.schedule("nightly", time.Second)
-			if r := f.tryClaim(start+1000, s, "token"); !errors.Is(r.Err, task.ErrNotFound) {
-				f.Errorf("claim: %v", r.Err)
-			}
-			for _, c := range []task.Change{
-				task.Cancel{Key: s.Key()}, task.Run{Key: s.Key()}, task.Touch{Key: s.Key()}, task.Patch{Key: s.Key()}, task.Revive{Key: s.Key()},
-			} {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrNotFound) {
-					f.Errorf("%T: %v", c, r.Err)
-				}
 			}
 		},
 	},

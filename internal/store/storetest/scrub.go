@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scrubCases: in a correct store, only claims that clients abandoned need
@@ -19,9 +21,7 @@ var scrubCases = []testCase{
 		func(f *fixture) {
 			f.zoo()
 			before, err := look(f.Context(), f.store)
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			for _, limit := range []int{1, 2, 7, 1000} {
 				if found := f.scrub(start, limit); len(found) > 0 {
 					f.Errorf("in steps of %d: %+v", limit, found)
@@ -126,8 +126,8 @@ func (f *fixture) zoo() {
 	}
 	f.settle(start, f.get("delivered"), "token", task.Outcome{Verdict: task.Success})
 	f.settle(start, f.get("dead"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-	f.must(start, task.Cancel{Key: key("t3")})
-	f.must(start, task.Run{Key: key("urgent")})
+	f.must(start, task.Cancel{Key: tasktest.Key("t3")})
+	f.must(start, task.Run{Key: tasktest.Key("urgent")})
 	f.must(start, task.Create{Spec: f.spec("keyed"), Idempotency: idem("k", "r")})
 	f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true})
 }
@@ -136,9 +136,7 @@ func (f *fixture) zoo() {
 func (f *fixture) scrub(now task.Millis, limit int) []store.Repair {
 	f.Helper()
 	found, err := drainScrub(f.Context(), f.store, now, limit)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	return found
 }
 

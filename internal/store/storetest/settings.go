@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // settingsCases: an edit is visible once it is confirmed, and not before. Two
@@ -87,33 +88,6 @@ var settingsCases = []testCase{
 			}
 			if live := s.Secrets("acme", "", start); len(live) != 1 || live[0].ID != "s1" || len(live[0].Secret) < 40 {
 				f.Errorf("the secrets: %d", len(live))
-			}
-		},
-	},
-	{
-		"a queue's secret signs for its queue alone",
-		"The secret of a queue comes back as its own; it is never among those of the namespace, and goes with the namespace.",
-		func(f *fixture) {
-			f.edits(
-				settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}},
-				settings.AddSecret{Namespace: "acme", ID: "all", Secret: settings.MintSecret()},
-				settings.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: settings.MintSecret(), Overlap: 1000},
-			)
-			signing := func(queue string, now task.Millis) (ids string) {
-				for _, s := range f.store.Standing().Settings.Secrets("acme", queue, now) {
-					ids += s.ID + " "
-				}
-				return ids
-			}
-			if got := fmt.Sprint(signing("billing", start), ",", signing("billing", start+1000), ",", signing("mail", start), ",", signing("", start)); got != "own all ,own ,all ,all " {
-				f.Errorf("there sign %s", got)
-			}
-			if log := f.log(settings.AuditFilter{Namespace: "acme", Action: "secret.create", Target: "own"}); len(log) != 1 {
-				f.Errorf("the log of the namespace: %+v", log)
-			}
-			f.edit(settings.DropNamespace{Name: "acme"})
-			if left := f.store.Standing().Settings.List(settings.SecretKind, ""); len(left) != 0 {
-				f.Errorf("%d secrets are left", len(left))
 			}
 		},
 	},
@@ -208,7 +182,7 @@ var settingsCases = []testCase{
 			for _, q := range []string{"brief", "other"} {
 				f.create("cancelled-"+q, queue(q))
 				dead := f.create("dead-"+q, queue(q), at(start))
-				f.must(start, task.Cancel{Key: key("cancelled-" + q)})
+				f.must(start, task.Cancel{Key: tasktest.Key("cancelled-" + q)})
 				f.claim(start, dead, "token")
 				f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 				expired := f.create("expired-"+q, queue(q), at(start), expireAfter(time.Millisecond))
@@ -245,13 +219,13 @@ var settingsCases = []testCase{
 			if got := f.get("kept"); got.State != task.Delivered || string(got.Request.Body) != "body of kept" || got.Request.BodyKind != task.TextBody {
 				f.Fatalf("%v, body %q", got.State, got.Request.Body)
 			}
-			if r := f.apply(start+1, task.Revive{Key: key("other")}); !isStateError(r.Err) {
+			if r := f.apply(start+1, task.Revive{Key: tasktest.Key("other")}); !isStateError(r.Err) {
 				f.Errorf("retry without the body: %v", r.Err)
 			}
 			late := start + 90_000/2
 			for _, name := range []string{"kept", "empty"} {
 				made := f.get(name)
-				again := f.must(late, task.Revive{Key: key(name)})
+				again := f.must(late, task.Revive{Key: tasktest.Key(name)})
 				if again.ID != made.ID || again.Due != late || again.State != task.Scheduled {
 					f.Errorf("%s: id %s, %v, due start%+d", name, again.ID, again.State, again.Due-start)
 				}

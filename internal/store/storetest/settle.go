@@ -2,11 +2,11 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // settleCases: a claim ends once, by its token, and the effects of its end are
@@ -26,32 +26,6 @@ var settleCases = []testCase{
 				f.Fatalf("%+v", got)
 			}
 			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
-		},
-	},
-	{
-		"a task that was delivered late says why",
-		"Its last attempts stay with their times, statuses and errors, at most MaxHistory; the reply of the last one stays alone.",
-		func(f *fixture) {
-			now, t := start, f.create("a", at(start))
-			for i := range task.MaxHistory + 3 {
-				t = f.claim(now, t, task.Token(fmt.Sprint(i)))
-				t = f.settle(now+1, t, task.Token(fmt.Sprint(i)), task.Outcome{Verdict: task.Failure, Status: 503, Error: "busy", Reply: "later", StartedAt: now})
-				now = t.Due
-			}
-			t = f.claim(now, t, "last")
-			f.settle(now+1, t, "last", task.Outcome{Verdict: task.Success, Status: 200, Reply: "fine", StartedAt: now})
-			got := f.get("a")
-			if n := len(got.History); got.State != task.Delivered || n != task.MaxHistory {
-				f.Fatalf("%v with %d attempts", got.State, n)
-			}
-			for i, a := range got.History[:task.MaxHistory-1] {
-				if a.Number != i+5 || a.Status != 503 || a.Error != "busy" || a.StartedAt < start || a.Reply != "" {
-					f.Errorf("attempt %d: %+v", i+5, a)
-				}
-			}
-			if last := got.History[task.MaxHistory-1]; last.Number != task.MaxHistory+4 || last.Status != 200 || last.Reply != "fine" {
-				f.Errorf("the last attempt: %+v", last)
-			}
 		},
 	},
 	{
@@ -99,29 +73,6 @@ var settleCases = []testCase{
 		},
 	},
 	{
-		"downtime never kills a task",
-		"Only attempts and the waits between them count against max_age. A task that failed, and could not be tried again for 25 hours, is tried again.",
-		func(f *fixture) {
-			f.create("a", at(start), func(s *task.Spec) {
-				s.Retry = task.Retry{MaxAge: time.Hour, MinBackoff: 20 * time.Minute, MaxBackoff: 20 * time.Minute}
-			})
-			now, failure := start, task.Outcome{Verdict: task.Failure, Status: 500, Latency: time.Second}
-			for i, want := range []task.State{task.Scheduled, task.Scheduled, task.Scheduled, task.Dead} {
-				token := task.Token(fmt.Sprint(i))
-				f.claim(now, f.get("a"), token)
-				t := f.settle(now+1000, f.get("a"), token, failure)
-				if t.State != want {
-					f.Fatalf("after failure %d: %v, %s, aged %v", i+1, t.State, t.Reason, t.Aged)
-				}
-				f.same("the record", f.get("a").WithoutBody(), t.WithoutBody())
-				now = t.Due.Add(25 * time.Hour)
-			}
-			if got := f.get("a"); got.Reason != task.ReasonAge {
-				f.Fatalf("it died of %s", got.Reason)
-			}
-		},
-	},
-	{
 		"a death is kept whole",
 		"A dead task keeps its body, so that it can be retried by hand, and is in no lane until then.",
 		func(f *fixture) {
@@ -135,7 +86,7 @@ var settleCases = []testCase{
 			if got := f.get("a"); string(got.Request.Body) != "body of a" {
 				f.Fatalf("body %q", got.Request.Body)
 			}
-			t = f.must(start+50, task.Revive{Key: key("a")})
+			t = f.must(start+50, task.Revive{Key: tasktest.Key("a")})
 			if again := f.claim(start+50, t, "token2"); string(again.Request.Body) != "body of a" || again.ID != made.ID {
 				f.Fatalf("retried: body %q, id %s", again.Request.Body, again.ID)
 			}
@@ -190,9 +141,9 @@ var settleCases = []testCase{
 		"a replacement waits for the attempt under way",
 		"The new task is in no lane until the old attempt has settled, and then at its own time with its own body.",
 		func(f *fixture) {
-			made := f.create("a", at(start), body("old"))
+			made := f.create("a", at(start), tasktest.Text("old"))
 			f.claim(start, made, "token")
-			next := f.must(start+1, task.Replace{Spec: f.spec("a", at(start+500), queue("mail"), body("new"))})
+			next := f.must(start+1, task.Replace{Spec: f.spec("a", at(start+500), queue("mail"), tasktest.Text("new"))})
 			if next.State != task.Running {
 				f.Fatalf("%v", next.State)
 			}
@@ -211,47 +162,13 @@ var settleCases = []testCase{
 		},
 	},
 	{
-		"a cancel while running is kept",
-		"Accepted is durable: no retry follows the attempt, and a success is still a delivery.",
-		func(f *fixture) {
-			for _, c := range []struct {
-				name    string
-				verdict task.Verdict
-				want    task.State
-			}{{"failed", task.Failure, task.Cancelled}, {"delivered", task.Success, task.Delivered}, {"unsent", task.Unsent, task.Cancelled}} {
-				made := f.create(c.name, at(start))
-				f.claim(start, made, "token")
-				if r := f.apply(start, task.Cancel{Key: made.Key()}); r.Err != nil || r.Effect != task.Accepted {
-					f.Fatalf("cancel: effect %d, error %v", r.Effect, r.Err)
-				}
-				if t := f.settle(start+1, made, "token", task.Outcome{Verdict: c.verdict}); t.State != c.want {
-					f.Errorf("%s: %v", c.name, t.State)
-				}
-				f.wantNames("the lane", waiting(f.peek(made.Lane(), forever)))
-			}
-		},
-	},
-	{
-		"a task that was purged while it ran says so",
-		"The reason of the cancel is that of the task, when its attempt has ended.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			f.claim(start, made, "token")
-			f.must(start, task.Cancel{Key: made.Key(), Reason: task.ReasonPurged})
-			f.settle(start+1, made, "token", task.Outcome{Verdict: task.Failure})
-			if got := f.get("a"); got.State != task.Cancelled || got.Reason != task.ReasonPurged {
-				f.Fatalf("%v, reason %q", got.State, got.Reason)
-			}
-		},
-	},
-	{
 		"a running task can be patched",
 		"Patch and settlement of one record do not undo each other: the lease, the new lane and the new body all stay.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			f.claim(start, made, "token")
 			mail := "mail"
-			f.must(start, task.Patch{Key: key("a"), Queue: &mail, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("new")}})
+			f.must(start, task.Patch{Key: tasktest.Key("a"), Queue: &mail, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("new")}})
 			t := f.settle(start+1, made, "token", task.Outcome{Verdict: task.Failure})
 			f.wantOnlyIn(t, []task.Lane{made.Lane(), t.Lane()})
 			if got := f.get("a"); got.Queue != "mail" || string(got.Request.Body) != "new" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // spawnCases: a death notice is exactly as durable as the death.
@@ -73,13 +74,13 @@ var spawnCases = []testCase{
 		"A revived task that dies again is another death; where the name is taken the task that has it stays.",
 		func(f *fixture) {
 			made := f.create("a", at(start), onDead)
-			taken := f.spec("taken", body("mine"))
+			taken := f.spec("taken", tasktest.Text("mine"))
 			taken.Name = fmt.Sprintf("a@dead.%s.2", made.ID)
 			f.must(start, task.Create{Spec: taken})
 			for range 3 {
 				f.claim(start, f.get("a"), "token")
 				f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-				f.must(start, task.Revive{Key: key("a")})
+				f.must(start, task.Revive{Key: tasktest.Key("a")})
 			}
 			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a",
 				fmt.Sprintf("a@dead.%s.1", made.ID), taken.Name, fmt.Sprintf("a@dead.%s.3", made.ID))
@@ -98,7 +99,7 @@ var spawnCases = []testCase{
 				f.settle(start, made, "token", o)
 			}
 			f.create("cancelled", onDead)
-			f.must(start, task.Cancel{Key: key("cancelled")})
+			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")})
 			expired := f.create("expired", at(start), onDead, expireAfter(1_000_000))
 			if r := f.tryClaim(start+5, expired, "token"); !errors.Is(r.Err, task.ErrExpired) || r.Spawned != nil {
 				f.Errorf("claim: %v, spawned %v", r.Err, r.Spawned)

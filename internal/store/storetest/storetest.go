@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // Policy is the retention that a store under test must be opened with.
@@ -117,25 +118,11 @@ var namespaces = []string{task.DefaultNamespace, "default2", "other"}
 func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 	f.Helper()
 	f.ids++
-	s := task.DefaultSpec()
-	s.Name, s.ID = name, fmt.Sprintf("id-%d", f.ids)
-	s.When = task.When{At: start + 1000}
-	s.Request.URL = "https://receiver.example/hook"
-	setBody(&s, "body of "+name)
-	for _, edit := range edits {
-		edit(&s)
-	}
+	s := tasktest.Spec(name, start+1000, append([]func(*task.Spec){func(s *task.Spec) { s.ID = fmt.Sprintf("id-%d", f.ids) }}, edits...)...)
 	if f.store.Standing().Settings.Namespace(s.Namespace) == nil {
 		f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: s.Namespace}})
 	}
-	if err := s.Validate(start); err != nil {
-		f.Fatalf("the case itself is wrong: spec of %q: %v", name, err)
-	}
 	return s
-}
-
-func setBody(s *task.Spec, body string) {
-	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.TextBody, []byte(body), len(body)
 }
 
 // Edits of a spec.
@@ -163,12 +150,6 @@ func priority(p task.Priority) func(*task.Spec) { return func(s *task.Spec) { s.
 func url(u string) func(*task.Spec) { return func(s *task.Spec) { s.Request.URL = u } }
 
 func labels(l map[string]string) func(*task.Spec) { return func(s *task.Spec) { s.Labels = l } }
-
-func body(b string) func(*task.Spec) { return func(s *task.Spec) { setBody(s, b) } }
-
-func noBody(s *task.Spec) {
-	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.NoBody, nil, 0
-}
 
 func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxAttempts = n } }
 
@@ -209,7 +190,7 @@ func (f *fixture) create(name string, edits ...func(*task.Spec)) *task.Task {
 // get returns a task of the default namespace, which must exist.
 func (f *fixture) get(name string) *task.Task {
 	f.Helper()
-	return f.load(key(name))
+	return f.load(tasktest.Key(name))
 }
 
 func (f *fixture) load(k task.Key) *task.Task {
@@ -220,8 +201,6 @@ func (f *fixture) load(k task.Key) *task.Task {
 	}
 	return t
 }
-
-func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
 
 // list returns all tasks that match filter, page by page.
 func (f *fixture) list(filter task.Filter, page task.Page) []*task.Task {
@@ -251,7 +230,7 @@ func (f *fixture) read(r store.LaneRead) []task.Entry {
 // tryClaim claims t under a token for 30 s.
 func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) store.Reply {
 	f.Helper()
-	return f.claims(now, task.Claim{Key: t.Key(), Lane: t.Lane(), Token: token, Until: now + 30_000})[0]
+	return f.claims(now, tasktest.Claim(t, token, now+30_000))[0]
 }
 
 func (f *fixture) claims(now task.Millis, claims ...task.Claim) []store.Reply {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // readAtOnce is at least the number of lanes that a store reads at a time.
@@ -39,7 +40,7 @@ var upcomingCases = []testCase{
 			var changes []task.Change
 			for i := range n {
 				due, host := start+task.Millis(1000+i*7919%n), fmt.Sprintf("http://h%d.example/", i)
-				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(due), url(host), noBody)})
+				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(due), url(host), tasktest.Bodiless)})
 			}
 			for part := range slices.Chunk(changes, task.MaxBatch) {
 				f.batch(start, part...)
@@ -70,9 +71,9 @@ var upcomingCases = []testCase{
 			var changes []task.Change
 			for i := range n {
 				host := fmt.Sprintf("http://h%d.example/", i)
-				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(start-task.Millis(i)), url(host), noBody)})
+				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(start-task.Millis(i)), url(host), tasktest.Bodiless)})
 				if i%(n/later) == 0 {
-					changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("u%04d", i), at(start+task.Millis(1+i)), url(host), noBody)})
+					changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("u%04d", i), at(start+task.Millis(1+i)), url(host), tasktest.Bodiless)})
 				}
 			}
 			for part := range slices.Chunk(changes, task.MaxBatch) {

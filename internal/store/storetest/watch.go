@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // maxWait is how long a case waits for an event from another goroutine. Only a
@@ -23,9 +24,9 @@ var watchCases = []testCase{
 			w := f.watch()
 			made := f.create("a", at(start+70))
 			w.await(made.Entry())
-			moved := f.must(start, task.Patch{Key: key("a"), When: &task.When{At: start + 20}})
+			moved := f.must(start, task.Patch{Key: tasktest.Key("a"), When: &task.When{At: start + 20}})
 			w.await(moved.Entry())
-			urgent := f.must(start, task.Run{Key: key("a")})
+			urgent := f.must(start, task.Run{Key: tasktest.Key("a")})
 			w.await(urgent.Entry())
 			f.claim(start, urgent, "token")
 			w.await(f.settle(start+1, urgent, "token", task.Outcome{Verdict: task.Failure}).Entry())
@@ -84,7 +85,7 @@ var watchCases = []testCase{
 			f.create("taken")
 			w := f.watch()
 			f.apply(start, task.Create{Spec: f.spec("taken")})
-			f.must(start, task.Cancel{Key: key("cancelled")})
+			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")})
 			f.claim(start, dead, "token")
 			f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
 			last := f.create("last")
@@ -108,7 +109,7 @@ var watchCases = []testCase{
 			f.create("after")
 			second := f.watch()
 			second.await(f.create("later").Entry())
-			if w.has(key("after")) || w.has(key("later")) || second.has(key("after")) {
+			if w.has(tasktest.Key("after")) || w.has(tasktest.Key("later")) || second.has(tasktest.Key("after")) {
 				f.Error("a hint of a task that was created while there was no watcher, or another one")
 			}
 		},

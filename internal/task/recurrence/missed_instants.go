@@ -22,30 +22,30 @@ const (
 //
 // An instant that is fired within its grace is not missed. Missed instants that
 // are older than the catchup window are skipped under every policy.
-func (r *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wallclock.Millis {
-	first := r.Upcoming(c)
+func (p *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wallclock.Millis {
+	first := p.Upcoming(c)
 	if first == 0 || first > now {
 		return 0
 	}
-	latest := r.latest(c, now)
-	first = r.skipTo(c, first, now-r.window(c, latest), SkippedWindow, skipped)
+	latest := p.latest(c, now)
+	first = p.skipTo(c, first, now-p.window(c, latest), SkippedWindow, skipped)
 	at := latest
 	switch {
 	case first == 0 || first > now:
 		return 0
-	case r.Misfire == FireAll:
-		if first > r.Limited {
-			first = r.skipTo(c, first, r.firstWithinLimit(c, first, latest), SkippedLimit, skipped)
-			r.Limited = now
+	case p.Misfire == FireAll:
+		if first > p.Limited {
+			first = p.skipTo(c, first, p.firstWithinLimit(c, first, latest), SkippedLimit, skipped)
+			p.Limited = now
 		}
 		at = first
-	case r.Misfire == SkipMissed && now-latest > c.grace(latest):
-		r.skipTo(c, first, latest+1, SkippedMisfire, skipped)
+	case p.Misfire == SkipMissed && now-latest > c.grace(latest):
+		p.skipTo(c, first, latest+1, SkippedMisfire, skipped)
 		return 0
 	default:
-		r.skipTo(c, first, latest, SkippedMisfire, skipped)
+		p.skipTo(c, first, latest, SkippedMisfire, skipped)
 	}
-	r.markHandled(c, at)
+	p.markHandled(c, at)
 	return at
 }
 
@@ -68,8 +68,8 @@ func (r *Rule) Missed(s Span) (fired []wallclock.Millis, skipped []Skip, err err
 // window returns the age up to which a missed instant can still be fired. It is
 // never shorter than the grace, because an instant within its grace was not
 // missed.
-func (r *Progress) window(c *Calendar, latest wallclock.Millis) wallclock.Millis {
-	w := wallclock.Millis(r.CatchupWindow / time.Millisecond)
+func (p *Progress) window(c *Calendar, latest wallclock.Millis) wallclock.Millis {
+	w := wallclock.Millis(p.CatchupWindow / time.Millisecond)
 	if w < maxGrace {
 		w = max(w, c.grace(latest))
 	}
@@ -79,20 +79,20 @@ func (r *Progress) window(c *Calendar, latest wallclock.Millis) wallclock.Millis
 // skipTo records the instants from first up to, but not including, to as
 // skipped, and returns the first instant after them, or 0 if there is none.
 // Instants that were fired early, while the clock was ahead, are not recorded.
-func (r *Progress) skipTo(c *Calendar, first, to wallclock.Millis, why string, skipped *[]Skip) wallclock.Millis {
+func (p *Progress) skipTo(c *Calendar, first, to wallclock.Millis, why string, skipped *[]Skip) wallclock.Millis {
 	for first != 0 && first < to {
-		r.markHandled(c, c.upTo(min(to, r.firedAfter(first))-1))
-		*skipped = append(*skipped, Skip{Span{first, r.Last}, why})
-		first = r.Upcoming(c)
+		p.markHandled(c, c.upTo(min(to, p.firedAfter(first))-1))
+		*skipped = append(*skipped, Skip{Span{first, p.Last}, why})
+		first = p.Upcoming(c)
 	}
 	return first
 }
 
 // latest returns the last instant at or before m that was not fired, or 0.
-func (r *Progress) latest(c *Calendar, m wallclock.Millis) wallclock.Millis {
+func (p *Progress) latest(c *Calendar, m wallclock.Millis) wallclock.Millis {
 	at := c.upTo(m)
 	for at != 0 {
-		s, ok := r.FiredAt(at)
+		s, ok := p.FiredAt(at)
 		if !ok {
 			break
 		}
@@ -103,9 +103,9 @@ func (r *Progress) latest(c *Calendar, m wallclock.Millis) wallclock.Millis {
 
 // firstWithinLimit returns the first of the CatchupLimit instants up to latest,
 // but at least first.
-func (r *Progress) firstWithinLimit(c *Calendar, first, latest wallclock.Millis) wallclock.Millis {
-	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
-		latest = r.latest(c, latest-1)
+func (p *Progress) firstWithinLimit(c *Calendar, first, latest wallclock.Millis) wallclock.Millis {
+	for n := p.CatchupLimit; n > 1 && latest > first; n-- {
+		latest = p.latest(c, latest-1)
 	}
 	return latest
 }
@@ -124,6 +124,6 @@ func (c *Calendar) grace(at wallclock.Millis) wallclock.Millis {
 }
 
 // forgetMissed skips all missed instants up to now, and records none of them.
-func (r *Progress) forgetMissed(now wallclock.Millis) {
-	r.Last, r.Limited = max(r.Last, now), min(r.Limited, now)
+func (p *Progress) forgetMissed(now wallclock.Millis) {
+	p.Last, p.Limited = max(p.Last, now), min(p.Limited, now)
 }

@@ -36,21 +36,21 @@ type Progress struct {
 const stepBack wallclock.Millis = 1000
 
 // Ended reports whether the schedule has no more instants.
-func (r *Progress) Ended() bool {
-	return r.Next == 0 && r.Waiting == 0 && !r.Paused && r.Problem == ""
+func (p *Progress) Ended() bool {
+	return p.Next == 0 && p.Waiting == 0 && !p.Paused && p.Problem == ""
 }
 
 // markHandled records that all instants until at have been handled.
-func (r *Progress) markHandled(c *Calendar, at wallclock.Millis) { r.Last, r.Civil = at, c.civil(at) }
+func (p *Progress) markHandled(c *Calendar, at wallclock.Millis) { p.Last, p.Civil = at, c.civil(at) }
 
 // Upcoming returns the first instant that has not been handled, or 0.
-func (r *Progress) Upcoming(c *Calendar) wallclock.Millis {
-	if r.MaxRuns > 0 && r.Runs >= r.MaxRuns {
+func (p *Progress) Upcoming(c *Calendar) wallclock.Millis {
+	if p.MaxRuns > 0 && p.Runs >= p.MaxRuns {
 		return 0
 	}
-	at := c.after(r.Last, r.Civil)
+	at := c.after(p.Last, p.Civil)
 	for at != 0 {
-		s, ok := r.FiredAt(at)
+		s, ok := p.FiredAt(at)
 		if !ok {
 			break
 		}
@@ -62,54 +62,54 @@ func (r *Progress) Upcoming(c *Calendar) wallclock.Millis {
 // Rewind handles a clock that was set back. Instants that were skipped while
 // the clock was ahead can fire again, and fired ones cannot. An interval that
 // began while the clock was ahead begins earlier, by whole intervals.
-func (r *Progress) Rewind(now wallclock.Millis) {
-	if r.Last > now+stepBack {
-		if every := wallclock.Millis(r.Every / time.Millisecond); every > 0 && r.Start == 0 && now < r.Anchor && r.Anchor <= r.Last {
-			r.Anchor -= ((r.Anchor-now)/every + 1) * every
+func (p *Progress) Rewind(now wallclock.Millis) {
+	if p.Last > now+stepBack {
+		if every := wallclock.Millis(p.Every / time.Millisecond); every > 0 && p.Start == 0 && now < p.Anchor && p.Anchor <= p.Last {
+			p.Anchor -= ((p.Anchor-now)/every + 1) * every
 		}
-		r.Last, r.Civil, r.Limited = now, 0, min(r.Limited, now)
+		p.Last, p.Civil, p.Limited = now, 0, min(p.Limited, now)
 	}
 }
 
 // Inherit copies the history of an existing schedule. A schedule that had ended
 // and has instants again has missed nothing since. If it stays ended, its
 // history does not change.
-func (r *Progress) Inherit(now wallclock.Millis, old *Progress) {
-	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
-	same := r.Same(&old.Rule)
-	if !same || r.Overlap != BufferOne {
-		r.dropWaiting()
+func (p *Progress) Inherit(now wallclock.Millis, old *Progress) {
+	p.Paused, p.PausedAt, p.Runs, p.Skipped, p.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
+	same := p.Same(&old.Rule)
+	if !same || p.Overlap != BufferOne {
+		p.dropWaiting()
 	}
 	if !same {
 		if old.Last <= now+stepBack { // tolerates the clock of a node that is a little ahead
-			r.Last = max(r.Last, old.Last)
+			p.Last = max(p.Last, old.Last)
 		}
 		return
 	}
-	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
-	if c, err := r.Calendar(); old.Next == 0 && (err != nil || r.Upcoming(&c) != 0) {
-		r.forgetMissed(now)
+	p.Anchor, p.Last, p.Civil, p.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: the limit and the end may have changed
+	if c, err := p.Calendar(); old.Next == 0 && (err != nil || p.Upcoming(&c) != 0) {
+		p.forgetMissed(now)
 	}
 }
 
 // dropWaiting skips the instant that waits for the end of an occurrence.
-func (r *Progress) dropWaiting() {
-	if r.Waiting != 0 {
-		r.Runs--
-		r.Skipped = NewSkip(r.Waiting, SkippedOverlap)
-		r.Waiting = 0
+func (p *Progress) dropWaiting() {
+	if p.Waiting != 0 {
+		p.Runs--
+		p.Skipped = NewSkip(p.Waiting, SkippedOverlap)
+		p.Waiting = 0
 	}
 }
 
 // Pause pauses or resumes the schedule.
-func (r *Progress) Pause(now wallclock.Millis, paused bool) {
+func (p *Progress) Pause(now wallclock.Millis, paused bool) {
 	switch {
-	case paused == r.Paused:
+	case paused == p.Paused:
 	case paused:
-		r.Paused, r.PausedAt = true, now
-		r.dropWaiting()
+		p.Paused, p.PausedAt = true, now
+		p.dropWaiting()
 	default:
-		r.Paused, r.PausedAt = false, 0
-		r.forgetMissed(now)
+		p.Paused, p.PausedAt = false, 0
+		p.forgetMissed(now)
 	}
 }

@@ -22,35 +22,35 @@ type Span struct{ From, Until wallclock.Millis }
 const MaxSpans = 16
 
 // MarkFired records that the instant at was fired.
-func (r *Progress) MarkFired(c *Calendar, at wallclock.Millis) {
-	r.Runs++
-	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at wallclock.Millis) int { return cmp.Compare(s.From, at) })
-	r.Fired = slices.Insert(r.Fired, i, Span{at, at})
-	if next := i + 1; next < len(r.Fired) && c.after(at, 0) >= r.Fired[next].From {
-		r.join(i)
+func (p *Progress) MarkFired(c *Calendar, at wallclock.Millis) {
+	p.Runs++
+	i, _ := slices.BinarySearchFunc(p.Fired, at, func(s Span, at wallclock.Millis) int { return cmp.Compare(s.From, at) })
+	p.Fired = slices.Insert(p.Fired, i, Span{at, at})
+	if next := i + 1; next < len(p.Fired) && c.after(at, 0) >= p.Fired[next].From {
+		p.join(i)
 	}
-	if i > 0 && c.upTo(at-1) <= r.Fired[i-1].Until {
+	if i > 0 && c.upTo(at-1) <= p.Fired[i-1].Until {
 		i--
-		r.join(i)
+		p.join(i)
 	}
-	if len(r.Fired) > MaxSpans {
-		r.join(r.closest(i))
+	if len(p.Fired) > MaxSpans {
+		p.join(p.closest(i))
 	}
 }
 
 // join joins span i and the next one.
-func (r *Progress) join(i int) {
-	r.Fired[i].Until = r.Fired[i+1].Until
-	r.Fired = slices.Delete(r.Fired, i+1, i+2)
+func (p *Progress) join(i int) {
+	p.Fired[i].Until = p.Fired[i+1].Until
+	p.Fired = slices.Delete(p.Fired, i+1, i+2)
 }
 
 // closest returns the span, of the first now spans, that is closest to the next
 // one. If there is none, because the clock was set back to before them all, it
 // considers all spans.
-func (r *Progress) closest(now int) (i int) {
-	gap := func(i int) wallclock.Millis { return r.Fired[i+1].From - r.Fired[i].Until }
+func (p *Progress) closest(now int) (i int) {
+	gap := func(i int) wallclock.Millis { return p.Fired[i+1].From - p.Fired[i].Until }
 	if now == 0 {
-		now = len(r.Fired) - 1
+		now = len(p.Fired) - 1
 	}
 	for j := range now {
 		if gap(j) < gap(i) {
@@ -61,8 +61,8 @@ func (r *Progress) closest(now int) (i int) {
 }
 
 // FiredAt returns the span of fired instants that contains at.
-func (r *Progress) FiredAt(at wallclock.Millis) (Span, bool) {
-	for _, s := range slices.Backward(r.Fired) {
+func (p *Progress) FiredAt(at wallclock.Millis) (Span, bool) {
+	for _, s := range slices.Backward(p.Fired) {
 		if s.From <= at && at <= s.Until {
 			return s, true
 		}
@@ -72,8 +72,8 @@ func (r *Progress) FiredAt(at wallclock.Millis) (Span, bool) {
 
 // firedAfter returns the first fired instant after at. If there is none, it
 // returns the greatest number.
-func (r *Progress) firedAfter(at wallclock.Millis) wallclock.Millis {
-	for _, s := range r.Fired {
+func (p *Progress) firedAfter(at wallclock.Millis) wallclock.Millis {
+	for _, s := range p.Fired {
 		if s.From > at {
 			return s.From
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // requirePromtool is the variable that turns a missing promtool into a failure
@@ -18,9 +20,7 @@ var alertName = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
 func readDocs(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(docs + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(data)
 }
 
@@ -70,9 +70,7 @@ func TestPrometheusAcceptsTheDocumentedConfiguration(t *testing.T) {
 		t.Fatalf("docs/observability.md has no configuration with rules: %q", block)
 	}
 	file := filepath.Join(t.TempDir(), "prometheus.yaml")
-	if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte(block[1]), 0o600))
 	if out, err := exec.Command(promtool, "check", "config", "--syntax-only", file).CombinedOutput(); err != nil { //nolint:gosec // the test's own arguments
 		t.Errorf("promtool check config: %v\n%s", err, out)
 	}
@@ -107,9 +105,7 @@ const runbookURL = `'{{ with query "foliot:url" | sortByLabel "instance" }}{{ . 
 func runbooks(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(docs + "runbooks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	pages := map[string]string{}
 	for _, f := range files {
 		if name, isPage := strings.CutSuffix(f.Name(), ".md"); isPage && name != "README" {

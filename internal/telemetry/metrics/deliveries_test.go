@@ -173,22 +173,3 @@ func BenchmarkAttempt(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkAttemptInParallel(b *testing.B) {
-	m := New(Config{})
-	o, done := task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			m.Attempt("default", "default", o, done)
-		}
-	})
-}
-
-func BenchmarkRequest(b *testing.B) {
-	m := New(Config{})
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Request("/v1/tasks", "POST", 201, 300*time.Microsecond)
-	}
-}

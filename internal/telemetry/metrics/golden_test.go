@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite the table in docs/observability.md")
@@ -53,18 +55,14 @@ func TestTheDocumentedTableIsExposed(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.GetName(), kind, strings.Join(labelsOf(f), ", "), f.GetHelp())
 	}
 	page, err := os.ReadFile(docs + "observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	before, rest, found := strings.Cut(string(page), tableBegin)
 	table, after, ends := strings.Cut(rest, tableEnd)
 	if !found || !ends {
 		t.Fatalf("docs/observability.md has no place for the table: %q … %q", tableBegin, tableEnd)
 	}
 	if *update {
-		if err := os.WriteFile(docs+"observability.md", []byte(before+tableBegin+b.String()+tableEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(docs+"observability.md", []byte(before+tableBegin+b.String()+tableEnd+after), 0o644))
 		return
 	}
 	if table != b.String() {
@@ -74,9 +72,7 @@ func TestTheDocumentedTableIsExposed(t *testing.T) {
 
 func TestNamesAndHelpsPassPrometheusOwnLinter(t *testing.T) {
 	problems, err := promlint.NewWithMetricFamilies(families(t)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -145,13 +141,9 @@ func labelsIn(expr string) (names []string) {
 
 func TestTheDashboardUsesExposedMetricsOnly(t *testing.T) {
 	data, err := os.ReadFile(docs + "grafana/foliot.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var board any
-	if err := json.Unmarshal(data, &board); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(data, &board))
 	checkQueries(t, "grafana/foliot.json", append(texts(board, "expr"), texts(board, "definition")...))
 }
 
@@ -175,9 +167,7 @@ func texts(v any, key string) (found []string) {
 
 func TestThePageUsesExposedMetricsOnly(t *testing.T) {
 	page, err := os.ReadFile(docs + "observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var exprs []string
 	for _, block := range strings.Split(string(page), "```promql\n")[1:] {
 		expr, _, _ := strings.Cut(block, "```")

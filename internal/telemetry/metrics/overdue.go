@@ -20,20 +20,20 @@ const (
 // bound of the due time, because it may be a delivered task until the next
 // read. So overdue reads the lanes that seem the oldest: an alert must not be
 // caused by a task that is gone.
-func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
-	now := task.FloorMillis(a.sources.Now())
-	heads, err := store.LaneHeads(ctx, a.sources.Index, now)
+func (c *sourceCollector) overdue(ctx context.Context, to *collection) {
+	now := task.FloorMillis(c.sources.Now())
+	heads, err := store.LaneHeads(ctx, c.sources.Index, now)
 	if err != nil {
 		to.failed(err, "foliot_oldest_overdue_seconds", "foliot_schedule_overdue_seconds")
 		return
 	}
-	found, err := a.sources.Index.Peek(ctx, a.suspects(heads, now))
+	found, err := c.sources.Index.Peek(ctx, c.suspects(heads, now))
 	if err != nil {
 		to.failed(err, "foliot_oldest_overdue_seconds", "foliot_schedule_overdue_seconds")
 		return
 	}
 	ages, schedules := map[task.QueueKey]time.Duration{}, time.Duration(0)
-	for key := range a.deliveries.queues.all() {
+	for key := range c.deliveries.queues.all() {
 		ages[key] = 0
 	}
 	for _, entries := range found {
@@ -42,7 +42,7 @@ func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
 				schedules = max(schedules, now.Sub(e.Due))
 				continue
 			}
-			key, _ := a.deliveries.fold(task.QueueKey{Namespace: e.Lane.Namespace, Queue: e.Lane.Queue})
+			key, _ := c.deliveries.fold(task.QueueKey{Namespace: e.Lane.Namespace, Queue: e.Lane.Queue})
 			ages[key] = max(ages[key], now.Sub(e.Due))
 		}
 	}
@@ -54,8 +54,8 @@ func (a *sourceCollector) overdue(ctx context.Context, to *collection) {
 
 // suspects returns reads of the lanes that seem the most overdue. These come
 // first in heads.
-func (a *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []store.LaneRead {
-	current := a.settings()
+func (c *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []store.LaneRead {
+	current := c.settings()
 	reads := []store.LaneRead{}
 	taken := map[task.QueueKey]int{}
 	for _, h := range heads {

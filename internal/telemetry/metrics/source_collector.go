@@ -91,18 +91,18 @@ type sourceCollector struct {
 
 // Describe implements prometheus.Collector. It describes nothing, because the
 // sources decide which metrics there are.
-func (a *sourceCollector) Describe(chan<- *prometheus.Desc) {}
+func (c *sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (a *sourceCollector) Collect(out chan<- prometheus.Metric) {
+func (c *sourceCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), sourceTimeout)
 	defer cancel()
-	s, to := a.sources, &collection{out: out}
+	s, to := c.sources, &collection{out: out}
 	if s.Counts != nil {
-		a.counts(ctx, to)
+		c.counts(ctx, to)
 	}
 	if s.Index != nil {
-		a.overdue(ctx, to)
+		c.overdue(ctx, to)
 	}
 	if s.Dispatch != nil {
 		to.dispatch(s.Dispatch())
@@ -129,35 +129,35 @@ func (a *sourceCollector) Collect(out chan<- prometheus.Metric) {
 		to.standing(s.Standing())
 	}
 	if to.err != nil {
-		a.logger.Warn("a scrape lacks some metrics, because they could not be read", "metrics", strings.Join(to.missing, ", "), "error", to.err)
+		c.logger.Warn("a scrape lacks some metrics, because they could not be read", "metrics", strings.Join(to.missing, ", "), "error", to.err)
 	}
 }
 
 // counts reports the number of tasks, with the labels of their queues, and of
 // schedules.
-func (a *sourceCollector) counts(ctx context.Context, to *collection) {
-	counts, err := a.sources.Counts(ctx)
+func (c *sourceCollector) counts(ctx context.Context, to *collection) {
+	counts, err := c.sources.Counts(ctx)
 	if err != nil {
 		to.failed(err, "foliot_tasks", "foliot_task_body_bytes", "foliot_schedules")
 		return
 	}
 	sums, schedules := map[task.QueueKey]*task.Counts{}, map[string]int64{}
-	for key, c := range counts {
+	for key, n := range counts {
 		if key.Queue == task.ScheduleQueue {
-			schedules[a.namespace(key.Namespace)] += c.States[task.Scheduled]
+			schedules[c.namespace(key.Namespace)] += n.States[task.Scheduled]
 			continue
 		}
-		label, _ := a.deliveries.fold(key)
+		label, _ := c.deliveries.fold(key)
 		if sums[label] == nil {
 			sums[label] = new(task.Counts)
 		}
-		sums[label].Add(c)
+		sums[label].Add(n)
 	}
-	for key, c := range sums {
+	for key, n := range sums {
 		for state := task.Scheduled; state.Valid(); state++ {
-			to.gauge(tasksDesc, float64(c.States[state]), key.Namespace, key.Queue, state.String())
+			to.gauge(tasksDesc, float64(n.States[state]), key.Namespace, key.Queue, state.String())
 		}
-		to.gauge(bodiesDesc, float64(c.Bytes), key.Namespace, key.Queue)
+		to.gauge(bodiesDesc, float64(n.Bytes), key.Namespace, key.Queue)
 	}
 	for namespace, n := range schedules {
 		to.gauge(schedulesDesc, float64(n), namespace)
@@ -165,8 +165,8 @@ func (a *sourceCollector) counts(ctx context.Context, to *collection) {
 }
 
 // namespace returns the label of a namespace: its name if it exists.
-func (a *sourceCollector) namespace(name string) string {
-	if a.settings().Namespace(name) == nil {
+func (c *sourceCollector) namespace(name string) string {
+	if c.settings().Namespace(name) == nil {
 		return other
 	}
 	return name

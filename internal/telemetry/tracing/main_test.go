@@ -14,6 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -104,9 +105,7 @@ func tracer(t testing.TB, endpoint string, edits ...func(*Config)) *Tracer {
 		edit(&c)
 	}
 	tr, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(func() {
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -117,9 +116,7 @@ func tracer(t testing.TB, endpoint string, edits ...func(*Config)) *Tracer {
 
 func closed(t *testing.T, tr *Tracer) {
 	t.Helper()
-	if err := tr.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, tr.Close(t.Context()))
 }
 
 func ratio(r float64) func(*Config) { return func(c *Config) { c.Ratio = r } }

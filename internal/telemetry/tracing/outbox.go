@@ -41,26 +41,26 @@ func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outb
 }
 
 // OnEnd implements sdk.SpanProcessor. It never blocks.
-func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
+func (o *outbox) OnEnd(s sdk.ReadOnlySpan) {
 	switch {
 	case !s.SpanContext().IsSampled():
-	case b.waiting.Add(1) > maxWaiting || b.stopped.Load():
-		b.waiting.Add(-1)
-		b.dropped.Add(1)
+	case o.waiting.Add(1) > maxWaiting || o.stopped.Load():
+		o.waiting.Add(-1)
+		o.dropped.Add(1)
 	default:
-		b.SpanProcessor.OnEnd(s)
+		o.SpanProcessor.OnEnd(s)
 	}
 }
 
 // Shutdown exports the waiting spans until ctx ends. Its error contains the
 // number of spans that failed.
-func (b *outbox) Shutdown(ctx context.Context) error {
-	before := b.failed.Load()
-	b.stopped.Store(true)
-	_ = b.SpanProcessor.Shutdown(ctx) // an error means that ctx has ended
-	b.giveUp()
-	<-b.done
-	if n := b.failed.Load() - before; n > 0 {
+func (o *outbox) Shutdown(ctx context.Context) error {
+	before := o.failed.Load()
+	o.stopped.Store(true)
+	_ = o.SpanProcessor.Shutdown(ctx) // an error means that ctx has ended
+	o.giveUp()
+	<-o.done
+	if n := o.failed.Load() - before; n > 0 {
 		return fmt.Errorf("the collector did not accept %d of them", n)
 	}
 	return nil
@@ -70,25 +70,25 @@ func (b *outbox) Shutdown(ctx context.Context) error {
 type counting outbox
 
 // ExportSpans implements sdk.SpanExporter.
-func (b *counting) ExportSpans(ctx context.Context, batch []sdk.ReadOnlySpan) error {
+func (c *counting) ExportSpans(ctx context.Context, batch []sdk.ReadOnlySpan) error {
 	n := len(batch)
-	err := b.exporter.ExportSpans(ctx, batch)
-	b.waiting.Add(-int64(n))
+	err := c.exporter.ExportSpans(ctx, batch)
+	c.waiting.Add(-int64(n))
 	if err == nil {
-		b.exported.Add(uint64(n))
+		c.exported.Add(uint64(n))
 		return nil
 	}
-	b.failed.Add(uint64(n))
-	b.log.Warn("spans were lost: the export failed", "error", err)
+	c.failed.Add(uint64(n))
+	c.log.Warn("spans were lost: the export failed", "error", err)
 	return nil
 }
 
 // Shutdown implements sdk.SpanExporter.
-func (b *counting) Shutdown(context.Context) error {
-	close(b.done)
+func (c *counting) Shutdown(context.Context) error {
+	close(c.done)
 	return nil
 }
 
-func (b *outbox) counts() Counts {
-	return Counts{Exported: b.exported.Load(), Failed: b.failed.Load(), Dropped: b.dropped.Load()}
+func (o *outbox) counts() Counts {
+	return Counts{Exported: o.exported.Load(), Failed: o.failed.Load(), Dropped: o.dropped.Load()}
 }

@@ -366,20 +366,3 @@ func FuzzTraceparent(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkAttempt measures the cost that tracing adds to an attempt.
-func BenchmarkAttempt(b *testing.B) {
-	o := task.Outcome{Verdict: task.Success, Status: 200}
-	bench := func(name string, tr *Tracer, d task.Delivery) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _, end := tr.Attempt(b.Context(), d)
-				end(o)
-			}
-		})
-	}
-	bench("off", nil, delivery(callers))
-	bench("not-kept", tracer(b, "http://127.0.0.1:1", ratio(0)), delivery(""))
-	bench("kept", tracer(b, "http://127.0.0.1:1"), delivery(callers))
-}

@@ -26,8 +26,8 @@ type Bystanders struct {
 }
 
 // StartBystanders starts to create bystanders. End stops that.
-func (st *Environment) StartBystanders(ctx context.Context, perSecond int) *Bystanders {
-	b := &Bystanders{st: st}
+func (e *Environment) StartBystanders(ctx context.Context, perSecond int) *Bystanders {
+	b := &Bystanders{st: e}
 	b.Stop = timing.InBackground(ctx, func(ctx context.Context) {
 		timing.AtRate(ctx, perSecond, func(i int) { b.create(context.WithoutCancel(ctx), i) })
 	})

@@ -13,22 +13,22 @@ import (
 )
 
 // Schedule creates tasks in batches, and logs that they were accepted.
-func (st *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) []string {
-	return st.ScheduleIn(ctx, "", count, prefix, due)
+func (e *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) []string {
+	return e.ScheduleIn(ctx, "", count, prefix, due)
 }
 
 // ScheduleIn is Schedule for tasks of a queue.
-func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) []string {
+func (e *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) []string {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
 	dues := make([]time.Time, count)
 	for i := range count {
 		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i).Truncate(time.Millisecond)
-		tasks[i] = Task(names[i], st.Receiver.URL(), dues[i])
+		tasks[i] = Task(names[i], e.Receiver.URL(), dues[i])
 		tasks[i].Queue = queue
 	}
-	Check(st.Client.CreateAll(ctx, tasks))
-	Check(timing.InParallel(count, 64, func(i int) error { return st.Promised(names[i], dues[i]) }))
+	Check(e.Client.CreateAll(ctx, tasks))
+	Check(timing.InParallel(count, 64, func(i int) error { return e.Promised(names[i], dues[i]) }))
 	return names
 }
 

@@ -41,22 +41,22 @@ func newEndpoint(server string) *Endpoint {
 
 // Next returns the endpoints in round-robin order. It skips closed ones, unless
 // all are closed.
-func (ds *Endpoints) Next() *Endpoint {
-	for range ds.List {
-		if d := ds.List[int(ds.turn.Add(1))%len(ds.List)]; !d.Closed.Load() {
+func (e *Endpoints) Next() *Endpoint {
+	for range e.List {
+		if d := e.List[int(e.turn.Add(1))%len(e.List)]; !d.Closed.Load() {
 			return d
 		}
 	}
-	return ds.List[0]
+	return e.List[0]
 }
 
 // Create creates one task. The name of the task is its Idempotency-Key too.
 // After a 5xx, or without a reply, Create repeats the request at the next node.
-func (ds *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error) {
+func (e *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
 	for {
-		status, reply, err := ds.Next().CallWith(ctx, map[string]string{"Idempotency-Key": in.Name}, http.MethodPost, "/tasks", in)
+		status, reply, err := e.Next().CallWith(ctx, map[string]string{"Idempotency-Key": in.Name}, http.MethodPost, "/tasks", in)
 		switch {
 		case err == nil && status/100 == 2:
 			return true, nil
@@ -76,11 +76,11 @@ func (ds *Endpoints) Create(ctx context.Context, in wire.TaskInput) (bool, error
 // returns the status of its reply. It does not repeat the request at another
 // node. 0 means that no reply came, or a 5xx: then the task may be cancelled or
 // not.
-func (ds *Endpoints) Cancel(ctx context.Context, name string) int {
+func (e *Endpoints) Cancel(ctx context.Context, name string) int {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
 	for {
-		status, _, err := ds.Next().Call(ctx, http.MethodDelete, "/tasks/"+url.PathEscape(name), nil)
+		status, _, err := e.Next().Call(ctx, http.MethodDelete, "/tasks/"+url.PathEscape(name), nil)
 		var op *net.OpError
 		switch {
 		case err == nil && status < http.StatusInternalServerError:
@@ -92,8 +92,8 @@ func (ds *Endpoints) Cancel(ctx context.Context, name string) int {
 	}
 }
 
-func (ds *Endpoints) close() {
-	for _, d := range ds.List {
+func (e *Endpoints) close() {
+	for _, d := range e.List {
 		d.Close()
 	}
 }

@@ -74,91 +74,91 @@ func (t *Run) OpenLogs(sub string) *Environment {
 }
 
 // Path returns the path of a file in the directory of the environment.
-func (st *Environment) Path(name string) string { return filepath.Join(st.Dir, name) }
+func (e *Environment) Path(name string) string { return filepath.Join(e.Dir, name) }
 
 // After registers a function that is called when the servers have ended.
-func (st *Environment) After(f func()) { st.after = append(st.after, f) }
+func (e *Environment) After(f func()) { e.after = append(e.after, f) }
 
 // close ends the servers, the clients and the receiver. The logs stay.
-func (st *Environment) close() {
-	st.endJitter()
-	for _, s := range st.Servers {
+func (e *Environment) close() {
+	e.endJitter()
+	for _, s := range e.Servers {
 		s.End()
 	}
-	if st.Endpoints != nil {
-		st.Endpoints.close()
+	if e.Endpoints != nil {
+		e.Endpoints.close()
 	}
-	if st.Client != nil {
-		st.Client.Close()
+	if e.Client != nil {
+		e.Client.Close()
 	}
-	if st.Receiver != nil {
-		_ = st.Receiver.Close() // each line was synced when it was written
+	if e.Receiver != nil {
+		_ = e.Receiver.Close() // each line was synced when it was written
 	}
-	for _, j := range []*journal.Journal{st.accepted, st.Cancelled, st.faults} {
+	for _, j := range []*journal.Journal{e.accepted, e.Cancelled, e.faults} {
 		if j != nil {
 			_ = j.Close()
 		}
 	}
-	for _, f := range slices.Backward(st.after) {
+	for _, f := range slices.Backward(e.after) {
 		f()
 	}
 }
 
 // Evidence reads the logs from the disk.
-func (st *Environment) Evidence() (e verify.Evidence) {
-	e.Accepted = OK(journal.Read[verify.Accepted](st.Path("accepted")))
-	e.Cancelled = OK(journal.Read[verify.Cancelled](st.Path("cancelled")))
-	e.Arrived = OK(journal.Read[verify.Arrived](st.Path("arrived")))
-	e.Faults = OK(journal.Read[verify.Fault](st.Path("faults")))
-	return e
+func (e *Environment) Evidence() (found verify.Evidence) {
+	found.Accepted = OK(journal.Read[verify.Accepted](e.Path("accepted")))
+	found.Cancelled = OK(journal.Read[verify.Cancelled](e.Path("cancelled")))
+	found.Arrived = OK(journal.Read[verify.Arrived](e.Path("arrived")))
+	found.Faults = OK(journal.Read[verify.Fault](e.Path("faults")))
+	return found
 }
 
 // AwaitPromised returns when all tasks that were accepted and not cancelled
 // have arrived. It also returns after patience. Then Check finds the missing
 // tasks.
-func (st *Environment) AwaitPromised(ctx context.Context, patience time.Duration) {
-	e := st.Evidence()
+func (e *Environment) AwaitPromised(ctx context.Context, patience time.Duration) {
+	known := e.Evidence()
 	silent := map[string]bool{} // need not arrive
-	for _, c := range e.Cancelled {
+	for _, c := range known.Cancelled {
 		silent[c.Name] = c.MayHold()
 	}
 	var names []string
-	for _, a := range e.Accepted {
+	for _, a := range known.Accepted {
 		if !silent[a.Name] {
 			names = append(names, a.Name)
 		}
 	}
-	st.Receiver.AwaitAll(ctx, names, patience)
+	e.Receiver.AwaitAll(ctx, names, patience)
 }
 
 // Promised writes down that the server accepted tasks.
-func (st *Environment) Promised(name string, due time.Time) error {
-	st.Promises.Add(1)
-	return st.accepted.Append(verify.Accepted{Name: name, Due: due, At: time.Now()})
+func (e *Environment) Promised(name string, due time.Time) error {
+	e.Promises.Add(1)
+	return e.accepted.Append(verify.Accepted{Name: name, Due: due, At: time.Now()})
 }
 
 // RecordFault logs a fault at that moment.
-func (st *Environment) RecordFault(kind string, at time.Time) {
-	Check(st.faults.Append(verify.Fault{Kind: kind, At: at}))
+func (e *Environment) RecordFault(kind string, at time.Time) {
+	Check(e.faults.Append(verify.Fault{Kind: kind, At: at}))
 }
 
 // Kill kills a server, and logs the kill as a fault.
-func (st *Environment) Kill(s *Server) {
+func (e *Environment) Kill(s *Server) {
 	at := s.KillNow()
 	s.Reap()
-	st.RecordFault("kill -9", at)
+	e.RecordFault("kill -9", at)
 }
 
 // StartFast starts a fast receiver for the servers. It ends with the environment.
-func (st *Environment) StartFast(addr string) *receiver.Fast {
-	fast := OK(receiver.StartFast(st.Path("deliveries"), addr))
-	st.After(fast.End)
+func (e *Environment) StartFast(addr string) *receiver.Fast {
+	fast := OK(receiver.StartFast(e.Path("deliveries"), addr))
+	e.After(fast.End)
 	return fast
 }
 
 // StopWith stops the server, and then the fast receiver that it calls. The log of
 // the receiver is on the disk afterwards.
-func (st *Environment) StopWith(fast *receiver.Fast) {
-	Check(st.StopAll(20 * time.Second))
+func (e *Environment) StopWith(fast *receiver.Fast) {
+	Check(e.StopAll(20 * time.Second))
 	Check(fast.Close())
 }

@@ -16,17 +16,17 @@ import (
 )
 
 // ImportNumbered imports tasks before they are due, as a user would.
-func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) {
-	file := st.Path(n.Prefix + ".ndjson")
+func (e *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) {
+	file := e.Path(n.Prefix + ".ndjson")
 	Check(WriteInputs(file, n.Count, func(i int) wire.TaskInput {
 		in := Task(n.Name(i), callback, n.Due(i))
 		in.Queue = queue
 		return in
 	}))
-	created, seconds := st.ImportFile(ctx, file)
-	st.Run.Note("%s: imported %d in %.1f s, %.0f a second", n.Prefix, created, seconds, float64(created)/seconds)
+	created, seconds := e.ImportFile(ctx, file)
+	e.Run.Note("%s: imported %d in %.1f s, %.0f a second", n.Prefix, created, seconds, float64(created)/seconds)
 	ahead := time.Until(n.Due(0))
-	st.Run.Must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
+	e.Run.Must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
 }
 
 // LeadFor returns how far ahead tasks must be due, so that their import ends
@@ -38,8 +38,8 @@ func LeadFor(count int) time.Duration {
 
 // RunFoliot runs a command of the binary. It decodes the JSON output into out,
 // unless out is nil.
-func (st *Environment) RunFoliot(ctx context.Context, out any, args ...string) error {
-	cmd := exec.CommandContext(ctx, st.Server.Binary, append(args, "-o", "json")...)
+func (e *Environment) RunFoliot(ctx context.Context, out any, args ...string) error {
+	cmd := exec.CommandContext(ctx, e.Server.Binary, append(args, "-o", "json")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -73,14 +73,14 @@ func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
 
 // ImportFile runs foliot import and returns its report, with the time measured
 // here.
-func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64) {
+func (e *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64) {
 	var reply struct{ Created int }
-	began, before := time.Now(), OK(system.CPUOf(st.Server.PID()))
-	Check(st.RunFoliot(ctx, &reply, "import", file, "--server", st.Server.URL()))
+	began, before := time.Now(), OK(system.CPUOf(e.Server.PID()))
+	Check(e.RunFoliot(ctx, &reply, "import", file, "--server", e.Server.URL()))
 	seconds = time.Since(began).Seconds()
 	if n := float64(reply.Created); n > 0 {
-		st.Run.Measured("import", "a second", n/seconds)
-		st.Run.Measured("import, server", "us each", float64((OK(system.CPUOf(st.Server.PID()))-before).Microseconds())/n)
+		e.Run.Measured("import", "a second", n/seconds)
+		e.Run.Measured("import, server", "us each", float64((OK(system.CPUOf(e.Server.PID()))-before).Microseconds())/n)
 	}
 	return reply.Created, seconds
 }

@@ -62,21 +62,21 @@ func (t *Run) PrepareNodes(sub string, count int, url string, flags ...string) *
 }
 
 // StartAll starts all processes at once, and returns when all of them are ready.
-func (st *Environment) StartAll(ctx context.Context) {
-	Check(st.each(func(s *Server) error { return s.Run(ctx) }))
+func (e *Environment) StartAll(ctx context.Context) {
+	Check(e.each(func(s *Server) error { return s.Run(ctx) }))
 }
 
 // StopAll stops all running processes as an operator does. Each must exit with
 // 0.
-func (st *Environment) StopAll(within time.Duration) error {
-	return st.each(func(s *Server) error { return s.Stop(within) })
+func (e *Environment) StopAll(within time.Duration) error {
+	return e.each(func(s *Server) error { return s.Stop(within) })
 }
 
 // each calls do for all servers at once, and waits.
-func (st *Environment) each(do func(*Server) error) error {
-	errs := make([]error, len(st.Servers))
+func (e *Environment) each(do func(*Server) error) error {
+	errs := make([]error, len(e.Servers))
 	var all sync.WaitGroup
-	for i, s := range st.Servers {
+	for i, s := range e.Servers {
 		all.Go(func() { errs[i] = do(s) })
 	}
 	all.Wait()
@@ -84,8 +84,8 @@ func (st *Environment) each(do func(*Server) error) error {
 }
 
 // endJitter ends the measurement of the machine. It may be called twice.
-func (st *Environment) endJitter() {
-	if st.machine != nil {
-		st.Idle, st.machine = st.machine.End(), nil
+func (e *Environment) endJitter() {
+	if e.machine != nil {
+		e.Idle, e.machine = e.machine.End(), nil
 	}
 }

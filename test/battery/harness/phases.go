@@ -23,19 +23,19 @@ type Phases struct {
 }
 
 // Carry carries out the phases. When it returns, the logs are complete.
-func (st *Environment) Carry(ctx context.Context, p Phases) {
+func (e *Environment) Carry(ctx context.Context, p Phases) {
 	if p.Attack != nil {
-		st.attack(ctx, p)
+		e.attack(ctx, p)
 	}
-	if wait := cmp.Or(p.Drain, st.defaults.Drain); wait > 0 {
-		st.AwaitPromised(ctx, wait)
+	if wait := cmp.Or(p.Drain, e.defaults.Drain); wait > 0 {
+		e.AwaitPromised(ctx, wait)
 	}
-	timing.Pause(ctx, cmp.Or(p.Quiet, st.defaults.Quiet))
-	Check(st.StopAll(cmp.Or(p.Stop, st.defaults.Stop)))
-	st.endJitter()
+	timing.Pause(ctx, cmp.Or(p.Quiet, e.defaults.Quiet))
+	Check(e.StopAll(cmp.Or(p.Stop, e.defaults.Stop)))
+	e.endJitter()
 }
 
-func (st *Environment) attack(ctx context.Context, p Phases) {
+func (e *Environment) attack(ctx context.Context, p Phases) {
 	if p.Load != nil {
 		var loading context.Context
 		loading, p.Load.Quit = context.WithCancel(ctx)
@@ -47,22 +47,22 @@ func (st *Environment) attack(ctx context.Context, p Phases) {
 }
 
 // Conclude carries out the phases, and then calls Judge.
-func (st *Environment) Conclude(ctx context.Context, p Phases) verify.Verdict {
-	st.Carry(ctx, p)
-	return st.Judge()
+func (e *Environment) Conclude(ctx context.Context, p Phases) verify.Verdict {
+	e.Carry(ctx, p)
+	return e.Judge()
 }
 
 // Judge reads the logs and checks the promises of every scenario. It returns the
 // verdict, so that a scenario can check further promises.
-func (st *Environment) Judge() verify.Verdict {
-	v, t := verify.Check(st.Evidence()), st.Run
+func (e *Environment) Judge() verify.Verdict {
+	v, t := verify.Check(e.Evidence()), e.Run
 	t.Note("accepted %d, arrived %d", v.Accepted, v.Arrived)
 	t.Must(len(v.Lost) == 0, "lost %d%s", len(v.Lost), verify.Examples(v.Lost))
 	t.Must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
 	t.Must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), verify.Examples(v.Unexplained))
 	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
-	if st.Endpoints != nil {
-		t.Lateness("of a process that only sleeps, in that time", st.Idle)
+	if e.Endpoints != nil {
+		t.Lateness("of a process that only sleeps, in that time", e.Idle)
 		t.Must(v.MostPerFault <= MaxInFlight, "faults %d, duplicates %d, by one fault at most %d; a node has at most %d in flight", v.Faults, v.Duplicates, v.MostPerFault, MaxInFlight)
 		t.Lateness("of first arrivals, after faults too", v.Late)
 	}

@@ -46,23 +46,23 @@ func overlay(dir string) (string, error) {
 
 // Profile starts a profile of the server, if the options request it. The
 // returned function ends the profile and prints it.
-func (st *Environment) Profile(name string) (stop func(context.Context) error, err error) {
-	if !st.Run.Options.Profile {
+func (e *Environment) Profile(name string) (stop func(context.Context) error, err error) {
+	if !e.Run.Options.Profile {
 		return func(context.Context) error { return nil }, nil
 	}
-	if err := st.Server.Cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := e.Server.Cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		return nil, fmt.Errorf("start a profile: %w", err)
 	}
 	return func(ctx context.Context) error {
-		if err := st.Server.Cmd.Process.Signal(syscall.SIGUSR2); err != nil {
+		if err := e.Server.Cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 			return fmt.Errorf("end the profile: %w", err)
 		}
 		timing.Pause(ctx, time.Second) // time to write it
-		kept := filepath.Join(st.Run.Dir, name+".pprof")
-		if err := os.Rename(st.Server.profileFile(), kept); err != nil {
+		kept := filepath.Join(e.Run.Dir, name+".pprof")
+		if err := os.Rename(e.Server.profileFile(), kept); err != nil {
 			return fmt.Errorf("keep the profile: %w", err)
 		}
-		return st.Run.showProfile(ctx, kept)
+		return e.Run.showProfile(ctx, kept)
 	}, nil
 }
 

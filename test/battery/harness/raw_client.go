@@ -99,10 +99,10 @@ func (c *RawClient) Close() error { return c.conn.Close() }
 // once. input returns the i-th task of a connection, or false if there are no
 // more. Each create must succeed. CreateSingly returns the number of created
 // tasks.
-func (st *Environment) CreateSingly(ctx context.Context, connections int, input func(connection, i int) (wire.TaskInput, bool)) (int, error) {
+func (e *Environment) CreateSingly(ctx context.Context, connections int, input func(connection, i int) (wire.TaskInput, bool)) (int, error) {
 	var created atomic.Int64 // added to by every connection, read when all have ended
 	err := timing.InParallel(connections, connections, func(c int) (err error) {
-		client, err := DialRaw(ctx, st.Server.URL())
+		client, err := DialRaw(ctx, e.Server.URL())
 		if err != nil {
 			return err
 		}

@@ -22,40 +22,40 @@ type Tickers struct {
 }
 
 // StartTickers creates 2·pairs schedules.
-func (st *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
+func (e *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
 		ScheduleRule: wire.ScheduleRule{Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000},
-		Task:         wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.Receiver.URL()}},
+		Task:         wire.ScheduledTask{HTTP: wire.HTTPInput{URL: e.Receiver.URL()}},
 	}
 	every, cron := in, in
 	every.Every, cron.Cron = "1s", "* * * * * *"
 	for i := range pairs {
 		names := []string{fmt.Sprintf("every-%d", i), fmt.Sprintf("cron-%d", i)}
 		k.names = append(k.names, names...)
-		Check(st.Client.PutSchedule(ctx, names[0], every))
-		Check(st.Client.PutSchedule(ctx, names[1], cron))
+		Check(e.Client.PutSchedule(ctx, names[0], every))
+		Check(e.Client.PutSchedule(ctx, names[1], cron))
 	}
 	timing.Until(ctx, k.start)
 	return k
 }
 
 // StopTickers ends the schedules, and logs their promises.
-func (st *Environment) StopTickers(ctx context.Context, k Tickers) {
+func (e *Environment) StopTickers(ctx context.Context, k Tickers) {
 	for _, name := range k.names {
-		st.promiseInstants(ctx, name, k.start)
+		e.promiseInstants(ctx, name, k.start)
 	}
 }
 
 // promiseInstants pauses a schedule, and logs its promise: an occurrence for
 // each second from start until its last instant.
-func (st *Environment) promiseInstants(ctx context.Context, name string, start time.Time) {
+func (e *Environment) promiseInstants(ctx context.Context, name string, start time.Time) {
 	var s wire.Schedule
-	Check(st.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s))
+	Check(e.Client.Do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s))
 	last := OK(time.Parse(time.RFC3339Nano, cmp.Or(s.LastAt, wire.FormatTime(start))))
 	count := int64(0)
 	for at := start; !at.After(last); at = at.Add(time.Second) {
-		Check(st.accepted.Append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}))
+		Check(e.accepted.Append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}))
 		count++
 	}
 	behind := time.Since(last)
@@ -63,13 +63,12 @@ func (st *Environment) promiseInstants(ctx context.Context, name string, start t
 	if s.Runs != nil {
 		runs = *s.Runs
 	}
-	st.Run.Must(runs == count && behind < 2*time.Second && s.LastSkipped == nil,
+	e.Run.Must(runs == count && behind < 2*time.Second && s.LastSkipped == nil,
 		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, verify.Millis(behind), runs, s.LastSkipped)
 }
 
 // MustExpectAll checks that each arrival has a promised instant.
-func (st *Environment) MustExpectAll() {
-	e := st.Evidence()
-	unexpected := e.Unexpected()
-	st.Run.Must(len(unexpected) == 0, "of no instant %d%s", len(unexpected), verify.Examples(unexpected))
+func (e *Environment) MustExpectAll() {
+	unexpected := e.Evidence().Unexpected()
+	e.Run.Must(len(unexpected) == 0, "of no instant %d%s", len(unexpected), verify.Examples(unexpected))
 }

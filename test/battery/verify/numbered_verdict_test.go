@@ -5,6 +5,8 @@ import (
 	"iter"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // deliveriesAt yields callbacks at instants in milliseconds into the run.
@@ -37,9 +39,7 @@ func TestTheVerdictOfNumberedTasksFindsLossesAndRepeats(t *testing.T) {
 		"nothing at all":       {deliveriesAt(), counts{lost: 3}},
 	} {
 		v, err := three.Check(c.arrivals)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got := (counts{v.Arrived, v.Lost.Count, v.Early.Count, v.Repeats, v.Unknown}); got != c.want {
 			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
 		}
@@ -51,9 +51,7 @@ func TestTheVerdictOfNumberedTasksFindsLossesAndRepeats(t *testing.T) {
 
 func TestOfArrivalsTheEarliestCounts(t *testing.T) {
 	v, err := three.Check(deliveriesAt("a-0", 150.0, "a-0", 130.0, "a-0", 140.0, "a-1", 201.0, "a-2", 301.0)) // lines of several connections
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if got := Percentile(v.Late, 100); got != 30*time.Millisecond {
 		t.Errorf("the latest was %v late, want 30 ms", got)
 	}
@@ -80,9 +78,7 @@ func TestTheVerdictOfNumberedTasksHasTheOrderAndTheRate(t *testing.T) {
 		"neighbours of another due place": {func(i int) int { return i ^ 2 }, 2},
 	} {
 		v, err := n.Check(arrive(c.place))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got := Percentile(v.Displaced, 100); got != c.worst {
 			t.Errorf("%s: the worst is %d places away, want %d", name, got, c.worst)
 		}

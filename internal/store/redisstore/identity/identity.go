@@ -42,11 +42,11 @@ type Hash struct {
 
 // Differs returns the message for a hash that has the value found instead of
 // the identity.
-func (b Hash) Differs(found string) string {
+func (h Hash) Differs(found string) string {
 	if found == "" {
-		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
+		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", h.Name, h.Key)
 	}
-	return fmt.Sprintf("another store is in %s (key %s has the identity %s)", b.Name, b.Key, found)
+	return fmt.Sprintf("another store is in %s (key %s has the identity %s)", h.Name, h.Key, found)
 }
 
 // metaField is the field of keyspace.Keys.Meta with the identity.

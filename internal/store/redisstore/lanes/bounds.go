@@ -49,8 +49,8 @@ const maxRaised = 128
 // RaiseBounds raises the bounds that are too low to the true heads of their
 // lanes, and removes those of empty lanes. Bounds that could not be raised are
 // found by later reads.
-func (l *Index) RaiseBounds(ctx context.Context) error {
-	parts, _ := redisconn.Group(l.servers.Cluster, l.bounds.take(), func(b bound) *keyspace.Shard { return b.shard })
+func (x *Index) RaiseBounds(ctx context.Context) error {
+	parts, _ := redisconn.Group(x.servers.Cluster, x.bounds.take(), func(b bound) *keyspace.Shard { return b.shard })
 	var runs []redisconn.Run
 	for _, part := range parts {
 		for some := range slices.Chunk(part, maxRaised) {
@@ -62,18 +62,18 @@ func (l *Index) RaiseBounds(ctx context.Context) error {
 			runs = append(runs, r)
 		}
 	}
-	_, err := l.servers.Repeat(ctx, raise, runs...)
+	_, err := x.servers.Repeat(ctx, raise, runs...)
 	return err
 }
 
 // Correct sets the bounds of lanes to their true heads, and returns how many
 // bounds were too high or missing.
-func (l *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
+func (x *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
 	var r redisconn.Run
 	for _, m := range members {
 		r.Keys, r.Args = append(r.Keys, sh.Lanes, sh.Due(m)), append(r.Args, m)
 	}
-	results, err := redisconn.ReadRuns(ctx, l.servers, rueidis.RedisResult.AsInt64, raise, r)
+	results, err := redisconn.ReadRuns(ctx, x.servers, rueidis.RedisResult.AsInt64, raise, r)
 	if err != nil {
 		return 0, err
 	}

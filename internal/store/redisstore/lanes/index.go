@@ -63,16 +63,16 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *re
 	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}}
 }
 
-func (l *Index) shard(key task.Key) *keyspace.Shard {
-	return l.shards[keyspace.ShardOf(key, len(l.shards))]
+func (x *Index) shard(key task.Key) *keyspace.Shard {
+	return x.shards[keyspace.ShardOf(key, len(x.shards))]
 }
 
 // Prepare reads the lanes of shards that this process has acquired. From then
 // on they count as owned.
-func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
+func (x *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	var leads []lead
-	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) {
+	until := x.config.Now() + lookahead
+	err := x.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) {
 		h.Lowwater.Added([]task.Entry{e})
 		if e.Due <= until {
 			leads = append(leads, lead{h, e.Lane})
@@ -84,20 +84,20 @@ func (l *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	for _, h := range hs {
 		h.Ready.Store(true)
 	}
-	if l.config.Watchers.Tasks() == nil {
+	if x.config.Watchers.Tasks() == nil {
 		return nil
 	}
-	return l.follow(ctx, leads, until)
+	return x.follow(ctx, leads, until)
 }
 
 // readIndex calls found for each lane with a bound of at most until. Unless all
 // is true, it reads only some of them, and the next call continues after these.
-func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until task.Millis, all bool, found func(*registry.OwnedShard, task.Entry)) error {
+func (x *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until task.Millis, all bool, found func(*registry.OwnedShard, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(x.servers.Cluster, hs, func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
@@ -109,7 +109,7 @@ func (l *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
-	results, err := redisconn.ReadRuns(ctx, l.servers, ScoreLists, Listing, runs...)
+	results, err := redisconn.ReadRuns(ctx, x.servers, ScoreLists, Listing, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
@@ -150,32 +150,32 @@ const pollsAlone = 3
 
 // Poll looks for tasks that other nodes have added to owned shards, until ctx
 // ends.
-func (l *Index) Poll(ctx context.Context) {
-	for last := time.Now(); l.servers.Await(ctx, l.config.Poll); {
-		hs, since := l.own.Owned(), time.Since(last)
-		if len(hs) == 0 || !l.own.KnowsOthers() && since < pollsAlone*l.config.Poll-l.config.Poll/2 {
+func (x *Index) Poll(ctx context.Context) {
+	for last := time.Now(); x.servers.Await(ctx, x.config.Poll); {
+		hs, since := x.own.Owned(), time.Since(last)
+		if len(hs) == 0 || !x.own.KnowsOthers() && since < pollsAlone*x.config.Poll-x.config.Poll/2 {
 			continue
 		}
 		last = last.Add(since)
 		once, stop := context.WithTimeout(ctx, redisconn.RetryTime)
 		// An empty lane that still has a bound would be read for nothing.
-		err := l.RaiseBounds(once)
+		err := x.RaiseBounds(once)
 		if err == nil {
-			err = l.Discover(once, hs)
+			err = x.Discover(once, hs)
 		}
 		stop()
 		if ctx.Err() == nil {
-			l.servers.Failures.Note("look for tasks that other nodes have scheduled", err)
+			x.servers.Failures.Note("look for tasks that other nodes have scheduled", err)
 		}
 	}
 }
 
 // Discover reads the first entries of lanes that have a bound below their mark,
 // if they are due soon.
-func (l *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
+func (x *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
 	var leads []lead
-	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, until, false, func(h *registry.OwnedShard, e task.Entry) {
+	until := x.config.Now() + lookahead
+	err := x.readIndex(ctx, hs, until, false, func(h *registry.OwnedShard, e task.Entry) {
 		last := e
 		last.Name = "\xff" // sorts after every name
 		switch {
@@ -188,7 +188,7 @@ func (l *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
 	if err != nil {
 		return err
 	}
-	return l.follow(ctx, leads, until)
+	return x.follow(ctx, leads, until)
 }
 
 // lead is a lane that may have entries that are due soon.
@@ -198,8 +198,8 @@ type lead struct {
 }
 
 // follow reads the first entries of lanes that are due until a time, and hints them.
-func (l *Index) follow(ctx context.Context, leads []lead, until task.Millis) error {
-	results, err := redisconn.Read(ctx, l.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(leads, func(b rueidis.Builder, first lead) rueidis.Completed {
+func (x *Index) follow(ctx context.Context, leads []lead, until task.Millis) error {
+	results, err := redisconn.Read(ctx, x.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(leads, func(b rueidis.Builder, first lead) rueidis.Completed {
 		return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 	})...)
 	if err != nil {
@@ -208,24 +208,24 @@ func (l *Index) follow(ctx context.Context, leads []lead, until task.Millis) err
 	for i, found := range results {
 		first := leads[i]
 		if len(found) == 0 { // the bound is too low
-			l.bounds.add(first.h.Shard, first.lane)
+			x.bounds.add(first.h.Shard, first.lane)
 			continue
 		}
 		entries := make([]task.Entry, len(found))
 		for n, z := range found {
 			entries[n] = task.Entry{Name: z.Member, Lane: first.lane, Due: task.Millis(z.Score)}
 		}
-		l.addEntries(first.h, entries)
+		x.addEntries(first.h, entries)
 	}
 	return nil
 }
 
 // addEntries adds entries of an owned shard to its marks, and hints them.
-func (l *Index) addEntries(h *registry.OwnedShard, entries []task.Entry) {
+func (x *Index) addEntries(h *registry.OwnedShard, entries []task.Entry) {
 	for _, e := range entries {
 		addMark(h, e)
 	}
-	l.hint(entries)
+	x.hint(entries)
 }
 
 // addMark adds a waiting entry to the marks of its shard.
@@ -236,21 +236,21 @@ func addMark(h *registry.OwnedShard, e task.Entry) {
 }
 
 // hint calls the watcher.
-func (l *Index) hint(entries []task.Entry) {
-	if hint := l.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
+func (x *Index) hint(entries []task.Entry) {
+	if hint := x.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
 		hint(entries)
 	}
 }
 
 // Added notes new entries of lanes, and calls the watcher for those in owned
 // shards. The owners of other shards were notified by put, or find the entries.
-func (l *Index) Added(entries []task.Entry) {
+func (x *Index) Added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
-		if h := l.own.Shard(l.shard(e.Key())); h != nil {
+		if h := x.own.Shard(x.shard(e.Key())); h != nil {
 			addMark(h, e)
 			ours = append(ours, e)
 		}
 	}
-	l.hint(ours)
+	x.hint(ours)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -23,9 +24,7 @@ func laneIndexOf(t *testing.T, addr string) *Index {
 		Client:     rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true},
 		Durability: redisconn.Default, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(s.Close)
 	now := func() task.Millis { return task.FloorMillis(time.Now()) }
 	return New(Config{Now: now}, s, keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(16), nil)
@@ -52,9 +51,7 @@ func TestSuccessivePollsReadAllLanes(t *testing.T) {
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *registry.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, index.readIndex(t.Context(), hs, Forever, false, func(_ *registry.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }))
 		if n > most {
 			t.Errorf("it looked at %d lanes of a shard at once", n)
 		}

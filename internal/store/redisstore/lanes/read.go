@@ -16,9 +16,9 @@ import (
 )
 
 // namespaces returns the namespaces that have lanes in owned shards.
-func (l *Index) namespaces() []string {
+func (x *Index) namespaces() []string {
 	names := map[string]struct{}{}
-	for _, h := range l.own.Owned() {
+	for _, h := range x.own.Owned() {
 		for _, name := range h.Lowwater.Namespaces() {
 			names[name] = struct{}{}
 		}
@@ -27,12 +27,12 @@ func (l *Index) namespaces() []string {
 }
 
 // Pages returns a page of lanes for each of reads.
-func (l *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.LanePage {
-	owned := l.own.Owned()
+func (x *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.LanePage {
+	owned := x.own.Owned()
 	pages := make([]store.LanePage, len(reads))
 	for i, r := range reads {
 		if r.Namespace == "" {
-			pages[i] = store.NamespacePage(l.namespaces())
+			pages[i] = store.NamespacePage(x.namespaces())
 		} else {
 			pages[i] = pageOf(owned, until, r)
 		}
@@ -63,17 +63,17 @@ func pageOf(owned []*registry.OwnedShard, until task.Millis, r store.LanePageRea
 }
 
 // Peek returns the first entries of lanes, for each of reads.
-func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*registry.OwnedShard, len(l.shards))
-	for _, h := range l.own.Owned() {
+func (x *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
+	all, owned := make([]*merge, len(reads)), make(map[*lowwater.Set]*registry.OwnedShard, len(x.shards))
+	for _, h := range x.own.Owned() {
 		owned[h.Lowwater] = h
 	}
 	for i, r := range reads {
-		all[i] = l.begin(owned, r)
+		all[i] = x.begin(owned, r)
 	}
 	defer func() {
 		for _, m := range all {
-			l.end(m)
+			x.end(m)
 		}
 	}()
 	for more := true; more; {
@@ -81,7 +81,7 @@ func (l *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 		for _, m := range all {
 			open = append(open, m.open()...)
 		}
-		if err := l.extend(ctx, open); err != nil {
+		if err := x.extend(ctx, open); err != nil {
 			return nil, err
 		}
 		more = len(open) > 0
@@ -115,12 +115,12 @@ type merge struct {
 
 // begin prepares the read of a lane in every shard that can contain entries of
 // the lane.
-func (l *Index) begin(owned map[*lowwater.Set]*registry.OwnedShard, r store.LaneRead) *merge {
+func (x *Index) begin(owned map[*lowwater.Set]*registry.OwnedShard, r store.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, set := range l.own.Lowwater.Having(r.Lane) {
+	for _, set := range x.own.Lowwater.Having(r.Lane) {
 		h := owned[set]
 		if h == nil {
 			continue
@@ -176,7 +176,7 @@ func (m *merge) entries() (all []task.Entry) {
 }
 
 // end passes the results of the read to the marks.
-func (l *Index) end(m *merge) {
+func (x *Index) end(m *merge) {
 	for _, st := range m.strands {
 		f := lowwater.Finding{Conclusive: st.atMark && st.asked}
 		switch {
@@ -189,18 +189,18 @@ func (l *Index) end(m *merge) {
 		}
 		st.lowwater.End(m.Lane, f)
 		if f.Conclusive && (f.Empty || st.low.Due < f.Head.Due) {
-			l.bounds.add(st.shard, m.Lane)
+			x.bounds.add(st.shard, m.Lane)
 		}
 	}
 }
 
 // extend continues strands at their ends.
-func (l *Index) extend(ctx context.Context, strands []*strand) error {
+func (x *Index) extend(ctx context.Context, strands []*strand) error {
 	reads := make([]Read, len(strands))
 	for i, st := range strands {
 		reads[i] = Read{st.shard, store.LaneRead{Lane: st.read.Lane, After: st.next(), Until: st.read.Until, Limit: st.share()}}
 	}
-	found, err := l.Read(ctx, reads)
+	found, err := x.Read(ctx, reads)
 	for i, entries := range found {
 		strands[i].take(entries)
 	}
@@ -215,8 +215,8 @@ type Read struct {
 
 // Read returns the entries of each of reads. The last entry of one can be after its
 // end, which shows that there are more.
-func (l *Index) Read(ctx context.Context, reads []Read) ([][]task.Entry, error) {
-	groups, places := redisconn.Group(l.servers.Cluster, reads, func(r Read) *keyspace.Shard { return r.Shard })
+func (x *Index) Read(ctx context.Context, reads []Read) ([][]task.Entry, error) {
+	groups, places := redisconn.Group(x.servers.Cluster, reads, func(r Read) *keyspace.Shard { return r.Shard })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		for _, r := range g {
@@ -224,7 +224,7 @@ func (l *Index) Read(ctx context.Context, reads []Read) ([][]task.Entry, error) 
 			runs[i].Args = append(runs[i].Args, redisconn.Score(r.After.Due), r.After.Name, redisconn.Score(r.Until), strconv.Itoa(r.Limit))
 		}
 	}
-	results, err := redisconn.ReadRuns(ctx, l.servers, ScoreLists, peeking, runs...)
+	results, err := redisconn.ReadRuns(ctx, x.servers, ScoreLists, peeking, runs...)
 	if err != nil {
 		return nil, err
 	}

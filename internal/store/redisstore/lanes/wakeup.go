@@ -16,17 +16,17 @@ import (
 
 // wakeAhead returns how soon a task must be due for its owner to be notified. A
 // poll finds later tasks early enough, even if the poll is late.
-func (l *Index) wakeAhead() time.Duration { return pollsAlone*l.config.Poll + time.Second/2 }
+func (x *Index) wakeAhead() time.Duration { return pollsAlone*x.config.Poll + time.Second/2 }
 
 // Wake notifies the owner of t's shard if that is another node. It does so if t
 // is due soon, or if there is a notice: see task.Notice.
-func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
-	if t == nil || l.own.Shard(it.Shard) != nil {
+func (x *Index) Wake(it *redisconn.Item, old, t *task.Task) {
+	if t == nil || x.own.Shard(it.Shard) != nil {
 		return
 	}
 	e, notice := task.Notice(old, t)
 	if !notice {
-		if e = t.Entry(); t.State != task.Scheduled || e.Due > l.config.Now().Add(l.wakeAhead()) {
+		if e = t.Entry(); t.State != task.Scheduled || e.Due > x.config.Now().Add(x.wakeAhead()) {
 			return
 		}
 	}
@@ -62,12 +62,12 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // HandleWakeup adds the entry of another node's message to an owned shard.
-func (l *Index) HandleWakeup(h *registry.OwnedShard, message string) {
+func (x *Index) HandleWakeup(h *registry.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
-		l.config.Logger.Warn("a message of another node was unreadable: its tasks may start up to one poll interval late", "error", err)
-	case l.shard(e.Key()) == h.Shard && l.own.Shard(h.Shard) == h:
-		l.addEntries(h, []task.Entry{e})
+		x.config.Logger.Warn("a message of another node was unreadable: its tasks may start up to one poll interval late", "error", err)
+	case x.shard(e.Key()) == h.Shard && x.own.Shard(h.Shard) == h:
+		x.addEntries(h, []task.Entry{e})
 	}
 }

@@ -51,14 +51,14 @@ type result struct {
 }
 
 // Error returns the reason why the write failed, nil if it succeeded.
-func (l result) Error() error { return l.err }
+func (r result) Error() error { return r.err }
 
 // seal returns the run that seals a batch in the write's slot.
-func (r *write) seal(k *keyspace.Keys) Run {
-	if r.shard == nil {
-		return Run{[]string{k.SettingsSeal, k.SettingsID}, []string{r.store}}
+func (w *write) seal(k *keyspace.Keys) Run {
+	if w.shard == nil {
+		return Run{[]string{k.SettingsSeal, k.SettingsID}, []string{w.store}}
 	}
-	return Run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
+	return Run{[]string{w.shard.Prefix + "seal", w.shard.Own}, []string{w.store}}
 }
 
 // pipeline holds the batches for one server whose replicas confirm, or the
@@ -77,34 +77,34 @@ type pipeline struct {
 }
 
 // enqueue adds writes to the next batch.
-func (l *pipeline) enqueue(writes []*write) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, writes...)
-	if l.sending < maxBatches {
-		l.sending++
-		l.servers.work.Go(func() {
-			for next := l.next(); next != nil; next = l.next() {
-				l.sendBatch(pack(next))
+func (p *pipeline) enqueue(writes []*write) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = append(p.waiting, writes...)
+	if p.sending < maxBatches {
+		p.sending++
+		p.servers.work.Go(func() {
+			for next := p.next(); next != nil; next = p.next() {
+				p.sendBatch(pack(next))
 			}
 		})
 	}
 }
 
 // next takes the writes of the next batch. It returns nil if none is waiting.
-func (l *pipeline) next() []*write {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (p *pipeline) next() []*write {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	n := 0
-	for load := 0; n < len(l.waiting) && load < maxBatchItems; n++ {
-		load += max(len(l.waiting[n].items), 1)
+	for load := 0; n < len(p.waiting) && load < maxBatchItems; n++ {
+		load += max(len(p.waiting[n].items), 1)
 	}
 	if n == 0 {
-		l.sending--
+		p.sending--
 		return nil
 	}
-	writes := l.waiting[:n:n]
-	l.waiting = l.waiting[n:]
+	writes := p.waiting[:n:n]
+	p.waiting = p.waiting[n:]
 	return writes
 }
 
@@ -118,11 +118,11 @@ type scriptRun struct {
 }
 
 // takes reports whether the items of w can be added to the run.
-func (p *scriptRun) takes(w *write) bool {
-	if p == nil || len(w.items) == 0 || p.items+len(w.items) > maxItems {
+func (r *scriptRun) takes(w *write) bool {
+	if r == nil || len(w.items) == 0 || r.items+len(w.items) > maxItems {
 		return false
 	}
-	return !slices.ContainsFunc(w.items, func(it *Item) bool { _, has := p.records[it.Field]; return has })
+	return !slices.ContainsFunc(w.items, func(it *Item) bool { _, has := r.records[it.Field]; return has })
 }
 
 // pack groups the writes: those that can share a run of put go into one
@@ -154,33 +154,33 @@ func pack(writes []*write) []*scriptRun {
 }
 
 // counts reports whether the changes of p are counted.
-func (p *scriptRun) counts() bool {
-	return p.items > 0 && slices.ContainsFunc(p.writes, func(r *write) bool { return !r.loose })
+func (r *scriptRun) counts() bool {
+	return r.items > 0 && slices.ContainsFunc(r.writes, func(w *write) bool { return !w.loose })
 }
 
 // holder returns the key of the hash that has the identity of the store, and
 // the counts of changes.
-func (p *scriptRun) holder() string { return p.writes[0].shard.Own }
+func (r *scriptRun) holder() string { return r.writes[0].shard.Own }
 
 // run returns the keys and arguments of p. counter is the field that counts its
 // changes.
-func (p *scriptRun) run(counter string) Run {
-	first := p.writes[0]
-	if p.items == 0 {
+func (r *scriptRun) run(counter string) Run {
+	first := r.writes[0]
+	if r.items == 0 {
 		return first.run
 	}
-	if !p.counts() {
+	if !r.counts() {
 		counter = ""
 	}
 	latest := first.clock // all writes come from this node, so the newest clock is the best
-	for _, r := range p.writes {
-		if r.clock.Now > latest.Now {
-			latest = r.clock
+	for _, w := range r.writes {
+		if w.clock.Now > latest.Now {
+			latest = w.clock
 		}
 	}
-	c := newCall(latest, first.store, p.holder(), first.fence, counter)
-	for _, r := range p.writes {
-		for _, it := range r.items {
+	c := newCall(latest, first.store, r.holder(), first.fence, counter)
+	for _, w := range r.writes {
+		for _, it := range w.items {
 			c.add(it)
 		}
 	}
@@ -189,18 +189,18 @@ func (p *scriptRun) run(counter string) Run {
 
 // finish passes each write of p its share of the reply, and counts the changes of
 // this process. A change counts if it is as durable as the level requires.
-func (p *scriptRun) finish(t *Counters, r rueidis.RedisResult, unconfirmed bool, failed error) {
-	m, err := r.ToMessage()
+func (r *scriptRun) finish(t *Counters, reply rueidis.RedisResult, unconfirmed bool, failed error) {
+	m, err := reply.ToMessage()
 	values := []rueidis.RedisMessage{m}
 	if err == nil && m.IsArray() {
 		values, err = m.ToArray()
 	}
 	err = cmp.Or(err, failed)
 	switch {
-	case err != nil || p.items == 0:
-	case len(values) != 2+p.items:
+	case err != nil || r.items == 0:
+	case len(values) != 2+r.items:
 		err = codec.ErrDamaged
-	case p.counts():
+	case r.counts():
 		found, _ := values[1].AsInt64()
 		applied := int64(0)
 		for _, v := range values[2:] {
@@ -208,17 +208,17 @@ func (p *scriptRun) finish(t *Counters, r rueidis.RedisResult, unconfirmed bool,
 				applied++
 			}
 		}
-		t.See(p.holder(), p.base, found, applied)
+		t.See(r.holder(), r.base, found, applied)
 	}
 	asked := ""
-	if reply, ok := rueidis.IsRedisErr(err); ok {
-		asked, _ = reply.IsAsk()
+	if refusal, ok := rueidis.IsRedisErr(err); ok {
+		asked, _ = refusal.IsAsk()
 	}
 	at := 2
-	for _, one := range p.writes {
+	for _, one := range r.writes {
 		one.asked = asked
 		own := values
-		if err == nil && p.items > 0 {
+		if err == nil && r.items > 0 {
 			own = append(values[:1:1], values[at:at+len(one.items)]...)
 			at += len(one.items)
 		}
@@ -227,48 +227,48 @@ func (p *scriptRun) finish(t *Counters, r rueidis.RedisResult, unconfirmed bool,
 }
 
 // sendBatch sends one batch.
-func (l *pipeline) sendBatch(all []*scriptRun) {
-	ctx, stop := context.WithCancel(l.servers.Lifetime)
+func (p *pipeline) sendBatch(all []*scriptRun) {
+	ctx, stop := context.WithCancel(p.servers.Lifetime)
 	defer stop()
-	defer time.AfterFunc(batchTime+l.servers.ReplicaTimeout, stop).Stop()
+	defer time.AfterFunc(batchTime+p.servers.ReplicaTimeout, stop).Stop()
 	sent := time.Now()
-	if l.addr == "" {
-		results, _ := l.sendAll(ctx, l.servers.Client, all, 0)
-		l.finish(ctx, all, results, time.Since(sent), l.servers.level == Default, nil)
+	if p.addr == "" {
+		results, _ := p.sendAll(ctx, p.servers.Client, all, 0)
+		p.finish(ctx, all, results, time.Since(sent), p.servers.level == Default, nil)
 		return
 	}
-	conn, err := l.connection(ctx)
+	conn, err := p.connection(ctx)
 	if err != nil {
-		for _, p := range all {
-			p.finish(l.servers.Counters, rueidis.NewErrorResult(err), false, nil)
+		for _, r := range all {
+			r.finish(p.servers.Counters, rueidis.NewErrorResult(err), false, nil)
 		}
 		return
 	}
-	wanted := max(l.servers.Wants(l.addr), 1)
-	results, tail := l.sendAll(ctx, conn, all, wanted)
-	l.release(conn, append(results, tail...))
-	short, err := l.checkReplicas(tail, wanted)
-	l.finish(ctx, all, results, time.Since(sent), short, err)
+	wanted := max(p.servers.Wants(p.addr), 1)
+	results, tail := p.sendAll(ctx, conn, all, wanted)
+	p.release(conn, append(results, tail...))
+	short, err := p.checkReplicas(tail, wanted)
+	p.finish(ctx, all, results, time.Since(sent), short, err)
 }
 
 // finish passes the results of a batch that took so long to its writes. A reply
 // of a master that has a successor confirms nothing: the successor may lack the
 // write.
-func (l *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueidis.RedisResult, took time.Duration, short bool, err error) {
-	replaced := err == nil && l.servers.doubts(l.master, took) && l.servers.succeeded(ctx, l.master)
-	for i, p := range all {
+func (p *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueidis.RedisResult, took time.Duration, short bool, err error) {
+	replaced := err == nil && p.servers.doubts(p.master, took) && p.servers.succeeded(ctx, p.master)
+	for i, r := range all {
 		failed := err
-		if w := p.writes[0]; err == nil && (replaced || w.asked == "" && !l.servers.isMaster(l.master, w.slot)) {
+		if w := r.writes[0]; err == nil && (replaced || w.asked == "" && !p.servers.isMaster(p.master, w.slot)) {
 			failed = errReplaced
 		}
-		p.finish(l.servers.Counters, results[i], short, failed)
+		r.finish(p.servers.Counters, results[i], short, failed)
 	}
 }
 
 // checkReplicas reads the reply of WAIT at the end of a batch. short is true if
 // too few replicas confirmed the writes. If the durability level does not
 // accept that, checkReplicas also returns an error.
-func (l *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
+func (p *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
 	for _, r := range tail {
 		if err := r.Error(); err != nil {
 			return false, err
@@ -278,21 +278,21 @@ func (l *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short 
 	if err != nil || int(n) >= wanted {
 		return false, err
 	}
-	l.servers.ShortBatches.Add(1)
-	return true, l.servers.level.unconfirmed(l.addr, int(n), wanted, l.servers.ReplicaTimeout)
+	p.servers.ShortBatches.Add(1)
+	return true, p.servers.level.unconfirmed(p.addr, int(n), wanted, p.servers.ReplicaTimeout)
 }
 
 // connection returns a connection that no other batch uses.
-func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, error) {
-	l.mu.Lock()
-	if n := len(l.idle); n > 0 {
-		defer l.mu.Unlock()
-		conn := l.idle[n-1]
-		l.idle = l.idle[:n-1]
+func (p *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		defer p.mu.Unlock()
+		conn := p.idle[n-1]
+		p.idle = p.idle[:n-1]
 		return conn, nil
 	}
-	l.mu.Unlock()
-	node, ok := l.servers.Client.Nodes()[l.addr]
+	p.mu.Unlock()
+	node, ok := p.servers.Client.Nodes()[p.addr]
 	if !ok {
 		return nil, errNoNode
 	}
@@ -306,36 +306,36 @@ func (l *pipeline) connection(ctx context.Context) (rueidis.DedicatedClient, err
 
 // release keeps conn for the next batch, unless a result shows that conn is
 // broken or that its server is no longer a master.
-func (l *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
+func (p *pipeline) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
 	for _, r := range results {
 		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !OutOfMemory(err) {
-			l.servers.work.Go(conn.Close) // in the background, because Close can wait for a server that hangs
+			p.servers.work.Go(conn.Close) // in the background, because Close can wait for a server that hangs
 			return
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.idle = append(l.idle, conn)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, conn)
 }
 
 // sendAll sends all scripts in one pipeline. If replicas are wanted, a seal and
 // a WAIT for that many follow.
-func (l *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int) (results, tail []rueidis.RedisResult) {
+func (p *pipeline) sendAll(ctx context.Context, c rueidis.CoreClient, all []*scriptRun, wanted int) (results, tail []rueidis.RedisResult) {
 	runs := make([]pipelinedRun, len(all))
-	for i, p := range all {
-		if p.counts() {
-			p.base = l.servers.Counters.Base(p.holder())
+	for i, r := range all {
+		if r.counts() {
+			r.base = p.servers.Counters.Base(r.holder())
 		}
-		runs[i] = pipelinedRun{script: p.script, run: p.run(l.servers.Counters.Field), asking: wanted > 0 && p.writes[0].asked != ""}
+		runs[i] = pipelinedRun{script: r.script, run: r.run(p.servers.Counters.Field), asking: wanted > 0 && r.writes[0].asked != ""}
 	}
 	if wanted == 0 {
 		return execute(ctx, c, runs, nil)
 	}
-	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal(l.servers.Keys)}
+	sealing := pipelinedRun{script: seal, run: all[0].writes[0].seal(p.servers.Keys)}
 	return execute(ctx, c, runs, func(b rueidis.Builder) (last rueidis.Commands) {
 		if runs[0].asking {
 			last = append(last, b.Asking().Build())
 		}
-		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(l.servers.ReplicaTimeout.Milliseconds()).Build())
+		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(p.servers.ReplicaTimeout.Milliseconds()).Build())
 	})
 }

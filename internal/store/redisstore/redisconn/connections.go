@@ -65,7 +65,7 @@ func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, conf
 }
 
 // Close implements net.Conn.
-func (one *connection) Close() error {
-	one.forget()
-	return one.Conn.Close()
+func (c *connection) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }

@@ -36,44 +36,44 @@ func newCounters() *Counters {
 
 // Base returns what is known of the hash at key. It must be read before a call
 // is sent, and passed to See with the reply.
-func (t *Counters) Base(key string) Base {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.known[key]
+func (c *Counters) Base(key string) Base {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[key]
 }
 
 // See records that a call found a count in the hash at key, and that its
 // confirmed changes then increased the count by applied. A loss that another
 // reply noticed since base was read is not counted again.
-func (t *Counters) See(key string, base Base, found, applied int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known := t.known[key]
+func (c *Counters) See(key string, base Base, found, applied int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.known[key]
 	switch {
 	case known.losses != base.losses:
 	case found < base.count:
-		t.lost[key] += known.count - found
-		t.known[key] = Base{found + applied, known.losses + 1}
+		c.lost[key] += known.count - found
+		c.known[key] = Base{found + applied, known.losses + 1}
 	case applied > 0: // without own changes, the found ones may not be confirmed
-		t.known[key] = Base{max(known.count, found+applied), known.losses}
+		c.known[key] = Base{max(known.count, found+applied), known.losses}
 	}
 }
 
 // Missing reports whether changes are missing that Lost has not returned.
-func (t *Counters) Missing() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.lost) > 0
+func (c *Counters) Missing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lost) > 0
 }
 
 // Lost returns how many confirmed changes were found missing since its last
 // call.
-func (t *Counters) Lost() (sum int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, n := range t.lost {
+func (c *Counters) Lost() (sum int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.lost {
 		sum += n
 	}
-	clear(t.lost)
+	clear(c.lost)
 	return sum
 }

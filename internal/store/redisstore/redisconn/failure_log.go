@@ -45,41 +45,41 @@ type failure struct {
 
 // Note notes the result of an action ("own shards"): it failed with err, or
 // succeeded if err is nil. args are attributes of the log line.
-func (t *FailureLog) Note(action string, err error, args ...any) {
+func (l *FailureLog) Note(action string, err error, args ...any) {
 	if LossOf(err) != nil {
 		return // the poll logs it once, for all calls that it fails
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err != nil && Away(err) {
 		action = reaching
 	}
 	now := time.Now()
-	one, known := t.open[action]
+	one, known := l.open[action]
 	switch {
 	case err == nil && (!known || action == reaching && now.Sub(one.last) < calm):
 		return
 	case err == nil:
-		delete(t.open, action)
+		delete(l.open, action)
 		end := now
 		if action == reaching {
 			end = one.last
 		}
-		t.logger.Info("can "+action+" again", "after", end.Sub(one.since).Round(time.Millisecond).String())
+		l.logger.Info("can "+action+" again", "after", end.Sub(one.since).Round(time.Millisecond).String())
 		return
 	case !known:
-		if t.open == nil {
-			t.open = map[string]*failure{}
+		if l.open == nil {
+			l.open = map[string]*failure{}
 		}
 		one = &failure{since: now}
-		t.open[action] = one
+		l.open[action] = one
 	}
 	one.last = now
 	if now.Sub(one.logged) < LogEvery {
 		one.leftOut++
 		return
 	}
-	t.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.leftOut)...)
+	l.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.leftOut)...)
 	one.logged, one.leftOut = now, 0
 }
 

@@ -54,12 +54,12 @@ type pipelinedRun struct {
 
 // command returns the command for e: by hash if the server knows the script,
 // otherwise with the source.
-func (e pipelinedRun) command(b rueidis.Builder, known bool) rueidis.Completed {
-	keys, args := e.run.Keys, e.run.Args
+func (r pipelinedRun) command(b rueidis.Builder, known bool) rueidis.Completed {
+	keys, args := r.run.Keys, r.run.Args
 	if known {
-		return b.Evalsha().Sha1(e.script.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+		return b.Evalsha().Sha1(r.script.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 	}
-	return b.Eval().Script(e.script.source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	return b.Eval().Script(r.script.source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }
 
 // execute sends all in one pipeline, followed by the commands that last

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 type testLine struct{ Name string }
@@ -12,9 +14,7 @@ type testLine struct{ Name string }
 func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	j, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	var writers sync.WaitGroup
 	for w := range 8 {
 		writers.Go(func() {
@@ -28,9 +28,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	writers.Wait()
 	// Before close: the appended line is already in the file.
 	lines, err := Read[testLine](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	seen := map[string]bool{}
 	for _, l := range lines {
 		seen[l.Name] = true

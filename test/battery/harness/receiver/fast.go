@@ -82,36 +82,36 @@ func StartFast(path, addr string) (*Fast, error) {
 }
 
 // URL returns the URL that callbacks go to.
-func (p *Fast) URL() string { return "http://" + p.Addr + "/" }
+func (f *Fast) URL() string { return "http://" + f.Addr + "/" }
 
 // Know replaces the secrets that the receiver verifies with.
-func (p *Fast) Know(secrets ...string) (Counts, error) {
-	return p.order(fastOrder{Know: &secrets})
+func (f *Fast) Know(secrets ...string) (Counts, error) {
+	return f.order(fastOrder{Know: &secrets})
 }
 
 // Counts returns the number of callbacks so far.
-func (p *Fast) Counts() (Counts, error) { return p.order(fastOrder{}) }
+func (f *Fast) Counts() (Counts, error) { return f.order(fastOrder{}) }
 
-func (p *Fast) order(o fastOrder) (c Counts, err error) {
-	if err := json.NewEncoder(p.In).Encode(o); err != nil {
+func (f *Fast) order(o fastOrder) (c Counts, err error) {
+	if err := json.NewEncoder(f.In).Encode(o); err != nil {
 		return c, fmt.Errorf("write to the fast receiver: %w", err)
 	}
-	if err := p.Out.Decode(&c); err != nil {
+	if err := f.Out.Decode(&c); err != nil {
 		return c, fmt.Errorf("read from the fast receiver: %w", err)
 	}
 	return c, nil
 }
 
 // End ends the process, even if its log is incomplete.
-func (p *Fast) End() { _ = p.Close() }
+func (f *Fast) End() { _ = f.Close() }
 
 // Await returns when count callbacks have come. It also returns when no
 // callback has come for as long as patience. Before due, this time does not
 // count.
-func (p *Fast) Await(ctx context.Context, count int, due time.Time, patience time.Duration) error {
+func (f *Fast) Await(ctx context.Context, count int, due time.Time, patience time.Duration) error {
 	last, progress := 0, due
 	for {
-		c, err := p.Counts()
+		c, err := f.Counts()
 		if err != nil || c.Arrived >= count {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/verify"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -24,14 +25,10 @@ const (
 func signedHeader(t *testing.T, secret, id string, body []byte) http.Header {
 	t.Helper()
 	w, err := webhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	now := time.Now()
 	signature, err := w.Sign(id, now, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	h := http.Header{}
 	h.Set("Webhook-Id", id)
 	h.Set("Webhook-Timestamp", fmt.Sprint(now.Unix()))
@@ -43,15 +40,11 @@ func signedHeader(t *testing.T, secret, id string, body []byte) http.Header {
 func deliver(t *testing.T, client *http.Client, url, name string, h http.Header, body string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	req.Header = h.Clone()
 	req.Header.Set("Foliot-Task", name)
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer resp.Body.Close()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		t.Fatal(err)
@@ -62,12 +55,8 @@ func deliver(t *testing.T, client *http.Client, url, name string, h http.Header,
 func TestAFastReceiverLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deliveries")
 	s, err := openFastServer(path, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.know([]string{aSecret}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
+	fatal.If(t, s.know([]string{aSecret}))
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	url := "http://" + s.listener.Addr().String() + "/"
@@ -85,14 +74,10 @@ func TestAFastReceiverLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	if got, want := s.seen(), (Counts{Arrived: 3 * sample, Signed: 3 * sample, Verified: 2, Rejected: 1}); got != want {
 		t.Errorf("it counts %+v, want %+v", got, want)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.close())
 	n := 0
 	for l, err := range ReadDeliveries(path) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		at := time.Unix(0, l.At)
 		if string(l.Name) != fmt.Sprintf("a-%d", n) || string(l.ID) != "id" || at.Before(began) || at.After(time.Now()) {
 			t.Errorf("line %d is %s %s at %v", n, l.Name, l.ID, at)
@@ -106,9 +91,7 @@ func TestAFastReceiverLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 
 func TestAFastReceiverRefusesInvalidRequests(t *testing.T) {
 	s, err := openFastServer(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.close() }()
 	for _, request := range []string{
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -116,9 +99,7 @@ func TestAFastReceiverRefusesInvalidRequests(t *testing.T) {
 		"POST / HTTP/1.1\r\nX: " + strings.Repeat("x", 32<<10) + "\r\n\r\n",
 	} {
 		conn, err := net.Dial("tcp", s.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer conn.Close()
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
@@ -136,9 +117,7 @@ func TestAFastReceiverRefusesInvalidRequests(t *testing.T) {
 func TestAFastReceiverTakesOrdersUntilItIsClosed(t *testing.T) {
 	start := time.Now()
 	p, err := StartFast(filepath.Join(t.TempDir(), "deliveries"), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer p.End()
 	if _, err := p.Know(aSecret); err != nil {
 		t.Fatal(err)

@@ -29,18 +29,18 @@ func OpenHangServer() (*HangServer, error) {
 }
 
 // URL returns the URL that callbacks go to.
-func (p *HangServer) URL() string { return "http://" + p.Listener.Addr().String() + "/" }
+func (s *HangServer) URL() string { return "http://" + s.Listener.Addr().String() + "/" }
 
-func (p *HangServer) accept() {
+func (s *HangServer) accept() {
 	for {
-		conn, err := p.Listener.Accept()
+		conn, err := s.Listener.Accept()
 		if err != nil {
 			return // closed
 		}
-		p.mu.Lock()
-		p.conns = append(p.conns, conn)
-		p.mu.Unlock()
-		p.group.Go(func() {
+		s.mu.Lock()
+		s.conns = append(s.conns, conn)
+		s.mu.Unlock()
+		s.group.Go(func() {
 			_, _ = io.Copy(io.Discard, conn) // until one side has enough
 			conn.Close()
 		})
@@ -48,21 +48,21 @@ func (p *HangServer) accept() {
 }
 
 // Seen returns how many connections came.
-func (p *HangServer) Seen() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.conns)
+func (s *HangServer) Seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 // Close closes all connections and waits for the goroutines.
-func (p *HangServer) Close() {
-	p.Listener.Close()
-	p.mu.Lock()
-	for _, c := range p.conns {
+func (s *HangServer) Close() {
+	s.Listener.Close()
+	s.mu.Lock()
+	for _, c := range s.conns {
 		c.Close()
 	}
-	p.mu.Unlock()
-	p.group.Wait()
+	s.mu.Unlock()
+	s.group.Wait()
 }
 
 // OpenHangServers opens n hosts. After an error none is open.

@@ -29,43 +29,43 @@ func newSeeder(st *harness.Environment) *seeder {
 	return &seeder{st: st, log: log, due: timing.DueIn(24 * time.Hour)}
 }
 
-func (k *seeder) input(name string) wire.TaskInput {
-	return harness.Task(name, k.st.Receiver.URL(), k.due)
+func (s *seeder) input(name string) wire.TaskInput {
+	return harness.Task(name, s.st.Receiver.URL(), s.due)
 }
 
 // bulk creates tasks in batches.
-func (k *seeder) bulk(ctx context.Context, count int) {
+func (s *seeder) bulk(ctx context.Context, count int) {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
-		tasks[i] = k.input(verify.Numbered{Prefix: "bulk"}.Name(i))
+		tasks[i] = s.input(verify.Numbered{Prefix: "bulk"}.Name(i))
 	}
 	sent := time.Now()
-	harness.Check(k.st.Client.CreateAll(ctx, tasks))
+	harness.Check(s.st.Client.CreateAll(ctx, tasks))
 	at := time.Now()
 	harness.Check(timing.InParallel(count, 64, func(i int) error {
-		return k.log.Append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
+		return s.log.Append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: s.due, Sent: sent, At: at})
 	}))
 }
 
 // create creates one task and logs the reply.
-func (k *seeder) create(ctx context.Context, i int) {
-	in := k.input(verify.Numbered{Prefix: "keep"}.Name(i))
-	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
-	if ok, _ := k.st.Client.Create(ctx, in); ok { // without an answer, At stays zero
+func (s *seeder) create(ctx context.Context, i int) {
+	in := s.input(verify.Numbered{Prefix: "keep"}.Name(i))
+	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: s.due, Sent: time.Now()}
+	if ok, _ := s.st.Client.Create(ctx, in); ok { // without an answer, At stays zero
 		line.At = time.Now()
 	}
-	if err := k.log.Append(line); err != nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.err = err
+	if err := s.log.Append(line); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = err
 	}
 }
 
 // end returns the contents of the log.
-func (k *seeder) end() []verify.SeededTask {
-	harness.Check(k.log.Close())
-	harness.Check(k.err)
-	return harness.OK(journal.Read[verify.SeededTask](k.st.Path("asked")))
+func (s *seeder) end() []verify.SeededTask {
+	harness.Check(s.log.Close())
+	harness.Check(s.err)
+	return harness.OK(journal.Read[verify.SeededTask](s.st.Path("asked")))
 }
 
 // readExport reads the lines of an export.

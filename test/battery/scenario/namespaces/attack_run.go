@@ -45,28 +45,28 @@ func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, on
 }
 
 // prepare bounds the server, starts it, and starts the receiver of the rival's tasks.
-func (s *attackRun) prepare(ctx context.Context) {
-	s.cert = harness.OK(s.Server.Secure())
-	s.Client.Close()
-	s.Client = harness.NewClient(s.Server.URL())
-	s.Client.Trust(s.Server.Roots)
+func (r *attackRun) prepare(ctx context.Context) {
+	r.cert = harness.OK(r.Server.Secure())
+	r.Client.Close()
+	r.Client = harness.NewClient(r.Server.URL())
+	r.Client.Trust(r.Server.Roots)
 	group, err := system.NewMemoryGroup(serverMemory)
 	if err != nil {
-		s.Run.Note("the server runs without a bound of its memory: %v", err)
+		r.Run.Note("the server runs without a bound of its memory: %v", err)
 	} else {
-		s.Server.Group = group
-		s.After(func() { _ = group.Close() }) // not used any more
+		r.Server.Group = group
+		r.After(func() { _ = group.Close() }) // not used any more
 	}
-	if s.attack.tinyDisk {
-		s.fillDisk()
+	if r.attack.tinyDisk {
+		r.fillDisk()
 	}
-	if s.attack.hangs {
-		s.hang = harness.OK(receiver.OpenHangServer())
-		s.After(s.hang.Close)
+	if r.attack.hangs {
+		r.hang = harness.OK(receiver.OpenHangServer())
+		r.After(r.hang.Close)
 	} else {
-		s.fast = s.StartFast(":0")
+		r.fast = r.StartFast(":0")
 	}
-	harness.Check(s.Server.Run(ctx))
+	harness.Check(r.Server.Run(ctx))
 }
 
 const (
@@ -75,18 +75,18 @@ const (
 )
 
 // fillDisk puts the data directory on a small file system, which is 84 % full.
-func (s *attackRun) fillDisk() {
-	disk := s.Path("disk")
+func (r *attackRun) fillDisk() {
+	disk := r.Path("disk")
 	unmount := harness.OK(system.MountNearlyFull(disk, diskBytes, diskRoom))
-	s.After(unmount)
-	s.Server.Dir = filepath.Join(disk, "data")
+	r.After(unmount)
+	r.Server.Dir = filepath.Join(disk, "data")
 }
 
 // makeNamespaces makes the two namespaces and their tokens, and returns the attacker's order.
-func (s *attackRun) makeNamespaces(ctx context.Context) (order attackOrder) {
-	operator := harness.OK(s.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces}))
-	operators := s.Client.WithToken(operator.Token)
-	for name, quota := range map[string]wire.NamespaceInput{"victim": {}, "rival": s.attack.quota} {
+func (r *attackRun) makeNamespaces(ctx context.Context) (order attackOrder) {
+	operator := harness.OK(r.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces}))
+	operators := r.Client.WithToken(operator.Token)
+	for name, quota := range map[string]wire.NamespaceInput{"victim": {}, "rival": r.attack.quota} {
 		harness.Check(operators.Do(ctx, "PUT", "/namespaces/"+name, quota, nil))
 	}
 	token := func(namespace, scope string) string {
@@ -96,41 +96,41 @@ func (s *attackRun) makeNamespaces(ctx context.Context) (order attackOrder) {
 		return harness.OK(operators.MakeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})).Token
 	}
 	order = attackOrder{
-		Attack: s.attack.Name, Server: s.Server.Addr, Roots: s.cert, Namespace: "rival", Rivals: s.Run.Options.Rivals, Schedules: s.Run.Options.RivalCron,
-		Token: token("rival", s.attack.scope), Writer: token("rival", "write"), Callback: s.callback(),
+		Attack: r.attack.Name, Server: r.Server.Addr, Roots: r.cert, Namespace: "rival", Rivals: r.Run.Options.Rivals, Schedules: r.Run.Options.RivalCron,
+		Token: token("rival", r.attack.scope), Writer: token("rival", "write"), Callback: r.callback(),
 	}
-	s.Client = s.Client.WithToken(token("victim", "write"))
+	r.Client = r.Client.WithToken(token("victim", "write"))
 	return order
 }
 
 // callback returns the address that the rival's tasks call.
-func (s *attackRun) callback() string {
-	if s.attack.hangs {
-		return s.hang.Listener.Addr().String()
+func (r *attackRun) callback() string {
+	if r.attack.hangs {
+		return r.hang.Listener.Addr().String()
 	}
-	_, port := harness.OK2(net.SplitHostPort(s.fast.Addr))
+	_, port := harness.OK2(net.SplitHostPort(r.fast.Addr))
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
 // delivered returns how many of the rival's tasks have arrived.
-func (s *attackRun) delivered() int {
-	if s.attack.hangs {
-		return s.hang.Seen()
+func (r *attackRun) delivered() int {
+	if r.attack.hangs {
+		return r.hang.Seen()
 	}
-	return harness.OK(s.fast.Counts()).Arrived
+	return harness.OK(r.fast.Counts()).Arrived
 }
 
 // last lets the attack last as long as it shall.
-func (s *attackRun) last(ctx context.Context, ready attackReady) {
-	lasts := s.Run.Options.Phase
-	if s.redis != nil {
-		lasts = max(lasts, s.attack.redisLasts)
+func (r *attackRun) last(ctx context.Context, ready attackReady) {
+	lasts := r.Run.Options.Phase
+	if r.redis != nil {
+		lasts = max(lasts, r.attack.redisLasts)
 	}
 	end := time.Now().Add(lasts)
-	if s.attack.drains {
+	if r.attack.drains {
 		ctx, stop := context.WithTimeout(ctx, 6*lasts)
 		defer stop()
-		if err := s.fast.Await(ctx, ready.Count, ready.Due, 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.fast.Await(ctx, ready.Count, ready.Due, 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			harness.Check(err)
 		}
 	}
@@ -139,11 +139,11 @@ func (s *attackRun) last(ctx context.Context, ready attackReady) {
 
 // storedBytes returns how much the store takes: the directory's files, or
 // Redis's memory. It returns 0 if that cannot be read.
-func (s *attackRun) storedBytes(ctx context.Context) (sum int64) {
-	if s.redis == nil {
-		return system.BytesBelow(s.Server.Dir)
+func (r *attackRun) storedBytes(ctx context.Context) (sum int64) {
+	if r.redis == nil {
+		return system.BytesBelow(r.Server.Dir)
 	}
-	info, err := redistest.Info(ctx, s.redis.Addr)
+	info, err := redistest.Info(ctx, r.redis.Addr)
 	if err != nil {
 		return 0
 	}

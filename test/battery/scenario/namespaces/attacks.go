@@ -24,6 +24,7 @@ type attack struct {
 	redisLasts  time.Duration // the attack lasts at least this long on Redis
 	onDirectory bool          // it needs a data directory; Redis has no such attack
 
+	surface  bool // it attacks the HTTP surface: a namespace has no need to do this
 	hangs    bool // the rival's tasks call a host that never answers
 	drains   bool // it lasts until all the rival's tasks have arrived
 	bounded  bool // the store must not grow faster than maxGrowth
@@ -36,11 +37,11 @@ type attack struct {
 // All has the attacks in the order in which they run.
 var All = []attack{
 	{
-		Name: "window", What: "one HTTP/2 connection: 100 lists at once under a window of 0",
+		Name: "window", What: "one HTTP/2 connection: 100 lists at once under a window of 0", surface: true,
 		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
 		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 1, 100) },
 	}, {
-		Name: "windows", What: "the same on 32 connections of one token",
+		Name: "windows", What: "the same on 32 connections of one token", surface: true,
 		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
 		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 32, 100) },
 	}, {
@@ -67,11 +68,11 @@ var All = []attack{
 		redisMemory: "256mb", redisLasts: 30 * time.Second, hangs: true, bounded: true,
 		prepare: largeOccurrences,
 	}, {
-		Name: "resets", What: "a stranger: 64 connections of HTTP/2 resets", strike: resets,
+		Name: "resets", What: "a stranger: 64 connections of HTTP/2 resets", surface: true, strike: resets,
 	}, {
-		Name: "handshakes", What: "a stranger: 4,900 TLS handshakes at once, again and again", strike: handshakes,
+		Name: "handshakes", What: "a stranger: 4,900 TLS handshakes at once, again and again", surface: true, strike: handshakes,
 	}, {
-		Name: "openapi", What: "a stranger: 128 × /openapi.json at once, again and again", strike: openapi,
+		Name: "openapi", What: "a stranger: 128 × /openapi.json at once, again and again", surface: true, strike: openapi,
 	}, {
 		Name: "touches", What: "touches without a pause, within create_rate 5", bounded: true,
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
@@ -81,10 +82,12 @@ var All = []attack{
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
 		prepare: fewTasks, strike: patches,
 	}, {
+		Name: "import", What: "8 batches of 1,000 tasks at once, again and again, without quotas", scope: "write", strike: imports,
+	}, {
 		Name: "disk", What: "creates and PATCHes without quotas, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
 		scope: "write", prepare: fewTasks, strike: fillDisk,
 	}, {
-		Name: "batches", What: "8 batches of 16 MiB at once that are refused, again and again",
+		Name: "batches", What: "8 batches of 16 MiB at once that are refused, again and again", surface: true,
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5},
 		prepare: wideBatches, strike: sendBatches,
 	},

@@ -94,22 +94,22 @@ func carryOutOnce(ctx context.Context, t *harness.Run, row *attackRow, dir strin
 }
 
 // carryOut prepares the attack and runs it for its duration.
-func (s *attackRun) carryOut(ctx context.Context, order attackOrder, row *attackRow) {
+func (r *attackRun) carryOut(ctx context.Context, order attackOrder, row *attackRow) {
 	attacker := harness.OK(startAttack(order))
 	defer attacker.Close() //nolint:errcheck // end returns it
 	ready := harness.OK(attacker.prepared())
 	timing.Until(ctx, ready.Due)
-	stored := s.storedBytes(ctx)
-	stopProfile := harness.OK(s.Profile(row.attack.Name))
+	stored := r.storedBytes(ctx)
+	stopProfile := harness.OK(r.Profile(row.attack.Name))
 	row.beside = measure(ctx, func() {
 		harness.Check(attacker.strike())
-		s.last(ctx, ready)
+		r.last(ctx, ready)
 	})
-	row.growth = float64(s.storedBytes(ctx)-stored) / row.beside.until.Sub(row.beside.from).Seconds()
+	row.growth = float64(r.storedBytes(ctx)-stored) / row.beside.until.Sub(row.beside.from).Seconds()
 	row.beside.until = time.Time{} // later tasks may still suffer
 	harness.Check(stopProfile(ctx))
 	row.attacker = harness.OK(attacker.end())
-	row.delivered = s.delivered()
+	row.delivered = r.delivered()
 }
 
 // measure watches a process that only sleeps, while do runs.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -149,9 +150,7 @@ func TestTheAttacksOverHTTP2ReachTheServer(t *testing.T) {
 				_, _ = w.Write(make([]byte, 64<<10)) // the window attack holds this up
 			})
 			a, err := newAttacker(order)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			strike(ctx, a)
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				t.Errorf("only %d requests came", held.Load())
@@ -174,18 +173,14 @@ func TestAnAttackerCountsWhatItDidUntilItsInputEnds(t *testing.T) {
 	})
 	order.Attack = "openapi"
 	p, err := startAttack(order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if _, err := p.prepared(); err != nil {
 		t.Fatal(err)
 	}
 	if n := asked.Load(); n > 0 {
 		t.Errorf("%d requests before the start", n)
 	}
-	if err := p.strike(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, p.strike())
 	<-enough
 	counts, err := p.end()
 	if err != nil || counts.Statuses[http.StatusTooManyRequests] < 500 || counts.Requests < 500 {
@@ -202,9 +197,7 @@ func TestACrowdIsDueAtOneInstantAfterItsCreation(t *testing.T) {
 		seen <- due
 		return nil
 	}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	close(seen)
 	count := 0
 	for due := range seen {

@@ -10,13 +10,29 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Bounds of the cost of an attack for its victim and the server.
+// bounds are the costs of an attack for its victim.
+type bounds struct {
+	shift    time.Duration // of the victim's p99
+	lateness time.Duration // of the victim
+}
+
+var (
+	ofWork    = bounds{50 * time.Millisecond, 500 * time.Millisecond}
+	ofSurface = bounds{250 * time.Millisecond, 2 * time.Second}
+)
+
+func (a *attack) bounds() bounds {
+	if a.surface {
+		return ofSurface
+	}
+	return ofWork
+}
+
+// Bounds of the cost of an attack for the server.
 const (
-	maxShift     = 50 * time.Millisecond  // of the victim's p99
-	maxLateness  = 500 * time.Millisecond // of the victim
-	maxResident  = 1 << 30                // bytes of memory
-	maxGrowth    = 1 << 20                // bytes a second, of a bounded attack
-	serverMemory = 2 << 30                // bytes, of its cgroup
+	maxResident  = 1 << 30 // bytes of memory
+	maxGrowth    = 1 << 20 // bytes a second, of a bounded attack
+	serverMemory = 2 << 30 // bytes, of its cgroup
 )
 
 // measurement is a measurement over a while: how late the tasks of the victim
@@ -61,7 +77,7 @@ func (r *attackRow) shift() time.Duration {
 func deciding(turns []*attackRow) *attackRow {
 	last := turns[len(turns)-1]
 	failed := len(last.failed())
-	shifted := last.shift() > maxShift
+	shifted := last.shift() > last.attack.bounds().shift
 	if failed > 1 || failed == 1 && !shifted || len(turns) == 1 && !shifted {
 		return last
 	}
@@ -88,8 +104,9 @@ func (r *attackRow) findings() (list []finding) {
 	add(r.attacker.Requests > 0 || r.delivered > 0, "the attack took place: %d requests, %d deliveries", r.attacker.Requests, r.delivered)
 	add(!r.died, "the server survived: %v", !r.died)
 	add(len(r.alone.victim) > 0 && len(r.beside.victim) > 0, "tasks of the victim: %d alone, %d during the attack", len(r.alone.victim), len(r.beside.victim))
-	add(shift <= maxShift, "p99 shifts by %s, at most %s", verify.Millis(shift), verify.Millis(maxShift))
-	add(worst <= maxLateness, "at most %s late, at most %s", verify.Millis(worst), verify.Millis(maxLateness))
+	most := r.attack.bounds()
+	add(shift <= most.shift, "p99 shifts by %s, at most %s", verify.Millis(shift), verify.Millis(most.shift))
+	add(worst <= most.lateness, "at most %s late, at most %s", verify.Millis(worst), verify.Millis(most.lateness))
 	add(r.resident > 0 && r.resident <= maxResident, "memory's peak %d MB, at most %d", r.resident>>20, maxResident>>20)
 	if r.attack.bounded {
 		add(r.growth <= maxGrowth, "the store grows by %.2f MB/s, at most %.2f", r.growth/(1<<20), maxGrowth/float64(1<<20))

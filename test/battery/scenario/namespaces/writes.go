@@ -68,6 +68,18 @@ func fillDisk(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodPost, wire.Version+"/tasks", body) != 0 })
 }
 
+// imports creates tasks for tomorrow, each with a small body.
+func imports(ctx context.Context, a *attacker) {
+	hammer(ctx, 8, func(worker, i int) bool {
+		tasks := make([]wire.TaskInput, 1000)
+		for k := range tasks {
+			tasks[k] = wire.TaskInput{Name: fmt.Sprintf("import-%d-%d-%d", worker, i, k), Delay: "24h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: json.RawMessage(`{"order":1}`)}}
+		}
+		body, err := json.Marshal(map[string]any{"tasks": tasks})
+		return err == nil && a.ask(ctx, http.MethodPost, wire.Version+"/tasks/batch", body) != 0
+	})
+}
+
 // batchBytes is a little less than the maximum size of a request.
 const batchBytes = 16<<20 - 1024
 

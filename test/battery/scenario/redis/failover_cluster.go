@@ -26,53 +26,53 @@ func openClusterGroup(t *harness.Run, dir, level string) redisGroup {
 	return &clusterGroup{Cluster: startCluster(t, dir, 3, 1, redisArgs(level)...)}
 }
 
-func (m *clusterGroup) url() string {
-	return "redis+cluster://" + strings.Join(m.Addrs()[:m.Masters], ",")
+func (g *clusterGroup) url() string {
+	return "redis+cluster://" + strings.Join(g.Addrs()[:g.Masters], ",")
 }
 
 // victim returns one master after another.
-func (m *clusterGroup) victim(ctx context.Context) *redistest.Server {
-	for range m.Servers {
-		m.turn++
-		place := m.turn % len(m.Servers)
-		if master, _ := m.Role(ctx, place); master {
-			m.struck = place
-			return m.Servers[place]
+func (g *clusterGroup) victim(ctx context.Context) *redistest.Server {
+	for range g.Servers {
+		g.turn++
+		place := g.turn % len(g.Servers)
+		if master, _ := g.Role(ctx, place); master {
+			g.struck = place
+			return g.Servers[place]
 		}
 	}
 	harness.Check(errors.New("there is no master to strike"))
 	return nil
 }
 
-func (m *clusterGroup) strike() { m.Servers[m.struck].Kill() }
+func (g *clusterGroup) strike() { g.Servers[g.struck].Kill() }
 
-func (m *clusterGroup) promoted(ctx context.Context) error {
+func (g *clusterGroup) promoted(ctx context.Context) error {
 	count := 0
-	for i := range m.Servers {
-		if master, _ := m.Role(ctx, i); master && i != m.struck {
+	for i := range g.Servers {
+		if master, _ := g.Role(ctx, i); master && i != g.struck {
 			count++
 		}
 	}
-	if count < m.Masters {
+	if count < g.Masters {
 		return errNoSuccessor
 	}
 	return nil
 }
 
-func (m *clusterGroup) heal(ctx context.Context) {
-	harness.Check(m.Servers[m.struck].Restart())
+func (g *clusterGroup) heal(ctx context.Context) {
+	harness.Check(g.Servers[g.struck].Restart())
 	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
-		if _, replica := m.Role(ctx, m.struck); !replica {
+		if _, replica := g.Role(ctx, g.struck); !replica {
 			return errors.New("the old master does not follow its successor")
 		}
-		return m.Await(ctx)
+		return g.Await(ctx)
 	}))
 }
 
 // promotions returns the current epoch: each election increases the epoch, even
 // if no master is elected.
-func (m *clusterGroup) promotions(ctx context.Context) int {
-	info := harness.OK(redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO"))
+func (g *clusterGroup) promotions(ctx context.Context) int {
+	info := harness.OK(redistest.Command(ctx, g.Servers[g.struck].Addr, "CLUSTER", "INFO"))
 	_, after, _ := strings.Cut(info, "cluster_current_epoch:")
 	epoch, _, _ := strings.Cut(after, "\r")
 	return harness.OK(strconv.Atoi(epoch))

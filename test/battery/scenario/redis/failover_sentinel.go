@@ -69,11 +69,11 @@ var splitting = masterFault{
 const oldMasterTime = 2 * time.Second
 
 // demote makes an old master, after a while, a replica of its successor.
-func (w *sentinelGroup) demote(ctx context.Context) {
+func (g *sentinelGroup) demote(ctx context.Context) {
 	timing.Pause(ctx, oldMasterTime)
-	host, port := harness.OK2(net.SplitHostPort(w.Addr(w.next)))
-	allowReplicas(ctx, w.Servers[w.master])
-	sendCommand(ctx, w.Servers[w.master], "REPLICAOF", host, port)
+	host, port := harness.OK2(net.SplitHostPort(g.Addr(g.next)))
+	allowReplicas(ctx, g.Servers[g.master])
+	sendCommand(ctx, g.Servers[g.master], "REPLICAOF", host, port)
 }
 
 // FailoverByKill kills a master that sentinels watch.
@@ -118,33 +118,33 @@ func startSentinels(t *harness.Run, dir string, proxied bool, args ...string) *r
 	return s
 }
 
-func (w *sentinelGroup) url() string {
-	addrs := make([]string, len(w.Sentinels.Sentinels))
-	for i, s := range w.Sentinels.Sentinels {
+func (g *sentinelGroup) url() string {
+	addrs := make([]string, len(g.Sentinels.Sentinels))
+	for i, s := range g.Sentinels.Sentinels {
 		addrs[i] = s.Addr
 	}
 	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + redistest.MasterName
 }
 
-func (w *sentinelGroup) victim(context.Context) *redistest.Server { return w.Servers[w.master] }
+func (g *sentinelGroup) victim(context.Context) *redistest.Server { return g.Servers[g.master] }
 
-func (w *sentinelGroup) strike() { w.how.inflict(w) }
+func (g *sentinelGroup) strike() { g.how.inflict(g) }
 
-func (w *sentinelGroup) promoted(ctx context.Context) error {
-	if w.next = w.Master(ctx); w.next < 0 || w.next == w.master {
+func (g *sentinelGroup) promoted(ctx context.Context) error {
+	if g.next = g.Master(ctx); g.next < 0 || g.next == g.master {
 		return errNoSuccessor
 	}
 	return nil
 }
 
-func (w *sentinelGroup) heal(ctx context.Context) {
-	w.how.undo(ctx, w)
+func (g *sentinelGroup) heal(ctx context.Context) {
+	g.how.undo(ctx, g)
 	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
-		if m := w.Master(ctx); m >= 0 {
-			w.master = m // not always the successor: on a busy machine the sentinels may have replaced that too
+		if m := g.Master(ctx); m >= 0 {
+			g.master = m // not always the successor: on a busy machine the sentinels may have replaced that too
 		}
-		return w.Agreed(ctx, w.master)
+		return g.Agreed(ctx, g.master)
 	}))
 }
 
-func (w *sentinelGroup) promotions(ctx context.Context) int { return harness.OK(w.Promotions(ctx)) }
+func (g *sentinelGroup) promotions(ctx context.Context) int { return harness.OK(g.Promotions(ctx)) }

@@ -1,0 +1,232 @@
+// Package admission bounds what clients use of a server at the same time, and how
+// often.
+//
+//   - The units of a namespace bound its requests under way and their memory, so
+//     one namespace leaves most of the server to the others. Clients without a
+//     token are one more namespace.
+//   - The units of the server bound the memory of all requests.
+//   - Turns bound the work that takes milliseconds of a processor, so that
+//     goroutines that deliver tasks find a free one.
+//   - Token buckets bound the rates of a namespace.
+//
+// Package httpserver bounds connections, and the time that they may be silent. The
+// store bounds the number and the bytes of tasks.
+package admission
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/tokenbucket"
+)
+
+// UnitBytes is the memory that one unit stands for, in bytes: a small request with
+// its goroutine, its body and its reply.
+const UnitBytes = 64 << 10
+
+// The weights of requests, in units. A request that changes something weighs
+// Small, and a unit for each UnitBytes of its body.
+const (
+	Small   = 1
+	Read    = 8                  // the reply may contain a large body
+	Unknown = 16                 // the length of the body is not known
+	Large   = namespaceUnits / 4 // lists, counts and changes by filter
+)
+
+// MaxPolls bounds the requests of one namespace that wait for a task or watch the
+// server. Each costs about 45 KB with its connection.
+const MaxPolls = 5000
+
+const (
+	namespaceUnits = 256
+	serverUnits    = 16 * namespaceUnits
+	// maxWaiting bounds the requests of one namespace that wait for units, at about
+	// 20 KB each.
+	maxWaiting = 1 << 13
+	// longestWait is the time that a request waits for units at most.
+	longestWait = 5 * time.Second
+)
+
+// ErrBusy refuses a request that the client may repeat soon.
+var ErrBusy = errors.New("too many requests of this namespace, or of clients without a token, are running")
+
+// Gate admits the requests to one server. All methods may be called concurrently.
+type Gate struct {
+	units, turns *semaphore.Weighted
+	tenants      sync.Map // of namespaces, which operators create: string to *tenant
+}
+
+// tenant is the use of one namespace.
+type tenant struct {
+	units, polls *semaphore.Weighted
+	waiting      atomic.Int32
+
+	mu      sync.Mutex // guards buckets
+	buckets map[settings.Rate]*tokenbucket.Bucket
+}
+
+// New returns a gate with a number of turns.
+func New(turns int) *Gate {
+	return &Gate{units: semaphore.NewWeighted(serverUnits), turns: semaphore.NewWeighted(int64(turns))}
+}
+
+func (g *Gate) tenant(namespace string) *tenant {
+	if t, ok := g.tenants.Load(namespace); ok {
+		return t.(*tenant)
+	}
+	t, _ := g.tenants.LoadOrStore(namespace, &tenant{
+		units: semaphore.NewWeighted(namespaceUnits), polls: semaphore.NewWeighted(MaxPolls),
+		buckets: map[settings.Rate]*tokenbucket.Bucket{},
+	})
+	return t.(*tenant)
+}
+
+// Turn runs work that takes milliseconds of a processor. It waits for a turn first,
+// until ctx ends. The units of a namespace bound the number of its requests that
+// wait here, and turns are given in the order of the requests.
+func (g *Gate) Turn(ctx context.Context, work func() error) error {
+	if err := g.turns.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer g.turns.Release(1)
+	return work()
+}
+
+// Poll counts a request that waits for a task or watches the server. It returns
+// false if there are too many. Otherwise the caller must call leave at the end.
+func (g *Gate) Poll(namespace string) (leave func(), ok bool) {
+	polls := g.tenant(namespace).polls
+	return func() { polls.Release(1) }, polls.TryAcquire(1)
+}
+
+// Pass has the units of one request. The zero Pass has none. Only the goroutine of
+// the request may use it.
+type Pass struct {
+	gate   *Gate
+	tenant *tenant
+	weight int64
+	inside bool
+}
+
+// Enter waits for the units of a request. It returns ErrBusy if they did not come in
+// time, or the error of ctx if that ended. The caller must call Leave at the end.
+func (g *Gate) Enter(ctx context.Context, namespace string, weight int64) (Pass, error) {
+	p := Pass{gate: g, tenant: g.tenant(namespace), weight: min(weight, namespaceUnits)}
+	return p, p.Return(ctx)
+}
+
+// Leave gives the units back. It may be called again.
+func (p *Pass) Leave() {
+	if p.inside {
+		p.inside = false
+		p.gate.units.Release(p.weight)
+		p.tenant.units.Release(p.weight)
+	}
+}
+
+// Return takes the units again after Leave.
+func (p *Pass) Return(ctx context.Context) error {
+	if p.inside || p.gate == nil {
+		return nil
+	}
+	if p.tenant.units.TryAcquire(p.weight) {
+		if p.inside = p.gate.units.TryAcquire(p.weight); p.inside {
+			return nil
+		}
+		p.tenant.units.Release(p.weight)
+	}
+	defer p.tenant.waiting.Add(-1)
+	if p.tenant.waiting.Add(1) > maxWaiting {
+		return ErrBusy
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, longestWait, ErrBusy)
+	defer cancel()
+	if p.tenant.units.Acquire(waiting, p.weight) != nil {
+		return context.Cause(waiting)
+	}
+	if p.gate.units.Acquire(waiting, p.weight) != nil {
+		p.tenant.units.Release(p.weight)
+		return context.Cause(waiting)
+	}
+	p.inside = true
+	return nil
+}
+
+// Take takes up to n units of a rate of a namespace. It returns the number taken and,
+// if that is less than n, the time until the next unit.
+func (g *Gate) Take(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (taken int, wait time.Duration) {
+	taken = n
+	g.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		taken, wait = b.Take(now, n, l.PerSecond, l.Burst)
+	})
+	return taken, wait
+}
+
+// TakeAll takes n units if one is available, and later requests wait for the rest:
+// a stricter rule would never accept a request with more than the burst. If none
+// is available, it takes none and returns the time until one is.
+func (g *Gate) TakeAll(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) (wait time.Duration) {
+	if n == 0 {
+		return 0
+	}
+	g.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		var taken int
+		if taken, wait = b.Take(now, 1, l.PerSecond, l.Burst); taken == 1 {
+			b.Overdraw(now, n-1, l.PerSecond, math.Inf(1))
+		}
+	})
+	return wait
+}
+
+// Wait returns the time until a unit is available. It takes none.
+func (g *Gate) Wait(ns *settings.NamespaceSettings, rate settings.Rate, now time.Time) (wait time.Duration) {
+	g.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) { wait = b.Wait(now, l.PerSecond, l.Burst) })
+	return wait
+}
+
+// Debit takes n units even if they are not available. In that case later requests
+// wait for them, for at most a minute, so that one request does not stop the
+// namespace for a day.
+func (g *Gate) Debit(ns *settings.NamespaceSettings, rate settings.Rate, n int, now time.Time) {
+	const longest = 60 // seconds
+	g.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) {
+		b.Overdraw(now, n, l.PerSecond, l.Burst+longest*l.PerSecond)
+	})
+}
+
+// FreeRefusal takes one of the 20 refusals a second that a namespace gets at once.
+// It reports whether one was left.
+func (g *Gate) FreeRefusal(namespace string, now time.Time) (free bool) {
+	const each = 20
+	g.tenant(namespace).use("refusals", func(b *tokenbucket.Bucket) {
+		taken, _ := b.Take(now, 1, each, each)
+		free = taken == 1
+	})
+	return free
+}
+
+// limited calls use with the bucket of a rate, unless the rate has no limit.
+func (g *Gate) limited(ns *settings.NamespaceSettings, rate settings.Rate, use func(*tokenbucket.Bucket, settings.RateLimit)) {
+	if limit := ns.Limit(rate); !limit.None() {
+		g.tenant(ns.Name).use(rate, func(b *tokenbucket.Bucket) { use(b, limit) })
+	}
+}
+
+// use calls do with the bucket of a rate.
+func (t *tenant) use(rate settings.Rate, do func(*tokenbucket.Bucket)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buckets[rate]
+	if b == nil {
+		b = new(tokenbucket.Bucket)
+		t.buckets[rate] = b
+	}
+	do(b)
+}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// quotas returns the settings of r's namespace.
+func (r *request) quotas() *settings.NamespaceSettings { return r.settings.Namespace(r.namespace) }
+
+// checkRate takes one unit of a rate of r's namespace. If none is left, it sets
+// Retry-After and returns the refusal.
+func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate) error {
+	n := r.quotas()
+	if taken, wait := s.gate.Take(n, rate, 1, time.Now()); taken == 0 {
+		return waitFor(w, wait, overRate(n, rate))
+	}
+	return nil
+}
+
+// checkCreateRate is checkRate for a request that creates many tasks. It accepts
+// the request if one create is allowed.
+func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
+	n := r.quotas()
+	if wait := s.gate.TakeAll(n, settings.CreateRate, creates, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, settings.CreateRate))
+	}
+	return nil
+}
+
+// checkPutRate is checkRate for a PUT. It takes a create. For a PUT that replaces a
+// record, changed takes a change afterwards, so checkPutRate refuses the PUT
+// while no change is available.
+func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
+	if err := s.checkChangeRate(w, r); err != nil {
+		return err
+	}
+	return s.checkRate(w, r, settings.CreateRate)
+}
+
+// checkChangeRate is checkRate for a request whose number of changes is not known
+// yet. It takes none, because changed takes them afterwards.
+func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
+	n := r.quotas()
+	if wait := s.gate.Wait(n, settings.ChangeRate, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, settings.ChangeRate))
+	}
+	return nil
+}
+
+// changed takes n changes after they were made.
+func (s *Server) changed(r *request, n int) {
+	s.gate.Debit(r.quotas(), settings.ChangeRate, n, time.Now())
+}
+
+func overRate(n *settings.NamespaceSettings, rate settings.Rate) error {
+	return &settings.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
+}
+
+// refusedWhole reports whether err means that the store made no part of the
+// change.
+func refusedWhole(err error) bool {
+	var quota *task.QuotaError
+	var rate *settings.RateError
+	return errors.As(err, &quota) || errors.As(err, &rate) || errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrSuspended)
+}

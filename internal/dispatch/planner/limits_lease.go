@@ -1,0 +1,288 @@
+package planner
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// requestAhead is how long before a task is due its permits are requested,
+	// so that the round trip to the store does not make the task late.
+	requestAhead = 25 * time.Millisecond
+	// keepPermits is how long permits are kept for which no other node waits.
+	// keepTokens is the same for tokens, and the longest delay before their use
+	// is reported.
+	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
+	// firstAskWait is the wait before the first repeat of a failed request.
+	firstAskWait = 50 * time.Millisecond
+	// mostAsked limits one request, because the due tasks must be counted for
+	// it.
+	mostAsked = 4096
+
+	nowhen = time.Duration(math.MaxInt64)
+)
+
+// LimitLease is this node's part of the limits of a queue, or of one
+// destination of a queue, if nodes share them: see store.PermitStore. Queues
+// without limits have no lease; neither do single-node stores.
+//
+// Held permits and tokens count until the lease ends. The lease starts when the
+// request is sent, not when the reply comes. So it ends on this node before any
+// other node can get the permits. A permit that a request returns is not used
+// after the request is built. A new permit is used only after the reply.
+type LimitLease struct {
+	scope       store.PermitScope
+	queue       *queue
+	destination *queueDestination // nil means that the lease is for the whole queue
+	wakeup      Wakeup
+
+	held  int // attempts that can be under way
+	share int // the share of this node while other nodes wait, to which held must shrink; -1 means that no other node waits
+
+	tokens   int           // available, reserved ones included
+	reserved int           // reserved by picks
+	after    time.Duration // when the last token becomes usable
+	used     uint64        // tokens used since the lease was created
+	mark     uint64        // changes with each request, which reports the tokens used before it
+	usedAt   time.Duration // when the last token was used
+	low      int           // request more when at most this many tokens are free
+
+	// until is the end of the lease. The Planner writes it. An attempt reads it
+	// before it writes its request. They share only this word.
+	until    atomic.Int64
+	renew    time.Duration
+	askAt    time.Duration // when to ask again, from the last reply; zero means whenever it is useful
+	backsOff bool          // the last reply granted less than the request, or failed: do not ask before askAt
+	replied  time.Duration
+
+	foreseen time.Duration // work is expected until then
+	coming   int           // how many tasks are expected
+
+	peaks  [2]int // the largest demand in this period and in the one before
+	period time.Duration
+
+	pending   bool // it is in limits.pending
+	needsSlot bool // it is in limits.needSlot
+	asking    bool
+	hinted    bool   // a hint came while asking
+	reported  uint64 // the value of used in the last request
+	requested [2]int // permits and tokens in the last request
+	failing   int    // failed requests in a row
+}
+
+// released reports whether l has no permits to return and no use to report.
+func (l *LimitLease) released() bool {
+	return l.held == 0 && l.tokens == 0 && l.used == l.reported && !l.asking && !l.pending
+}
+
+func (l *LimitLease) running() int {
+	if l.destination != nil {
+		return l.destination.running
+	}
+	return l.queue.running
+}
+
+// limit returns the limit of attempts under way, or 0 if there is none.
+func (l *LimitLease) limit() int {
+	if l.destination != nil {
+		return l.queue.settings.PerDestination
+	}
+	return l.queue.settings.Concurrency
+}
+
+// rated reports whether l leases tokens of a rate.
+func (l *LimitLease) rated() bool { return l.destination == nil && l.queue.settings.Rate > 0 }
+
+func (l *LimitLease) lives(now time.Duration) bool { return int64(now) < l.until.Load() }
+
+// full reports whether no more attempts can start.
+func (l *LimitLease) full(now time.Duration) bool {
+	most := l.held
+	if l.share >= 0 {
+		most = min(most, l.share)
+	}
+	return l.running() >= min(most, l.limit()) || !l.lives(now)
+}
+
+// token returns the time of the next token, or nowhen if the store must grant
+// one.
+func (l *LimitLease) token(now time.Duration) time.Duration {
+	switch n := l.tokens - l.reserved; {
+	case n < 1 || !l.lives(now):
+		return nowhen
+	case n == 1 && l.after > now:
+		return l.after
+	}
+	return now
+}
+
+// covers reports whether the token that a pick reserved is still available. The
+// pick may have reserved it under an earlier lease.
+func (l *LimitLease) covers(now time.Duration) bool {
+	return l.lives(now) && (l.tokens > 1 || l.tokens == 1 && l.after <= now)
+}
+
+// charge uses the token that a pick has reserved. It returns the mark under
+// which end can undo this.
+func (l *LimitLease) charge(now time.Duration) uint64 {
+	l.reserved--
+	l.tokens--
+	l.used++
+	l.usedAt = now
+	return l.mark
+}
+
+// end ends a start that was charged under mark. If nothing was sent, the token
+// becomes available again. That is not possible if its use was already
+// reported, because the store's bucket has been refilling since the report. In
+// that case l.mark differs from mark, and the unreported uses belong to later
+// starts.
+func (l *LimitLease) end(mark uint64, unsent bool) {
+	if unsent && mark == l.mark {
+		l.used--
+		l.tokens++
+	}
+}
+
+// expire removes all permits and tokens after the end of the lease. The reply
+// to a request that is under way already includes the tokens used since that
+// request.
+func (l *LimitLease) expire() {
+	l.held, l.tokens, l.share, l.askAt, l.backsOff = 0, 0, -1, 0, false
+	if !l.asking {
+		l.reported = l.used // the other nodes' parts no longer depend on ours
+	}
+	l.mark++
+	l.until.Store(0)
+}
+
+// demand records that n attempts could be under way. If other nodes wait, it
+// returns n. Otherwise it returns the largest demand of the recent past, so
+// that small changes cause no requests.
+func (l *LimitLease) demand(n int, now time.Duration) int {
+	if d := now - l.period; d >= keepPermits/2 {
+		l.peaks[1] = l.peaks[0]
+		if d >= keepPermits {
+			l.peaks[1] = 0
+		}
+		l.peaks[0], l.period = 0, now
+	}
+	l.peaks[0] = max(l.peaks[0], n)
+	if l.share >= 0 {
+		return n
+	}
+	return max(l.peaks[0], l.peaks[1])
+}
+
+// next returns when l must ask, even if no other event comes. Zero means never.
+func (l *LimitLease) next() time.Duration {
+	next := nowhen
+	if l.held > 0 || l.tokens > 0 {
+		next = l.renew
+	}
+	if l.askAt > 0 {
+		next = min(next, l.askAt)
+	}
+	if l.tokens > l.reserved || l.used > l.reported {
+		next = min(next, max(l.replied, l.usedAt)+keepTokens)
+	}
+	if l.held > l.running() {
+		next = min(next, l.replied+keepPermits)
+	}
+	if next == nowhen {
+		return 0
+	}
+	return next
+}
+
+// hasSurplus reports whether l has free permits that other nodes wait for.
+func (l *LimitLease) hasSurplus() bool { return l.share >= 0 && l.held > max(l.share, l.running()) }
+
+// hasLeftover reports whether l has permits to return, or a use to report,
+// after Stop.
+func (l *LimitLease) hasLeftover() bool {
+	return l.held > l.running() || l.tokens > l.reserved || l.exhausted()
+}
+
+// exhausted reports whether the last token was used and its use is not reported
+// to the store yet. Until that report, other nodes or this one can miss tokens.
+func (l *LimitLease) exhausted() bool { return l.tokens < 1 && l.used > l.reported }
+
+// inUse reports whether its limit is still in force.
+func (l *LimitLease) inUse() bool {
+	return l.queue.lease == l || l.destination != nil && l.destination.lease == l
+}
+
+// needsPermits reports whether a task that is due, or soon will be, waits for a
+// permit or a token, unless a slot is missing too.
+func (l *LimitLease) needsPermits(now time.Duration) bool {
+	soon := l.foreseen > now
+	if l.destination != nil {
+		return l.destination.running >= l.held && l.held < l.limit() && (soon || slices.ContainsFunc(l.destination.lanes, (*lane).busy))
+	}
+	q := l.queue
+	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.needsToken())
+	if l.rated() && routine && l.tokens-l.reserved <= l.low && (l.reserved == 0 || l.tokens > l.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
+		return true
+	}
+	return l.limit() > 0 && (hand || routine) && q.running >= l.held && l.held < l.limit()
+}
+
+// ask returns the request of l, for due tasks. Permits that the request returns
+// are not held from now on.
+func (l *LimitLease) ask(due int, stopping bool, now time.Duration) store.PermitAsk {
+	q := l.queue.settings
+	if !l.lives(now) {
+		l.expire()
+	}
+	l.pending, l.asking, l.hinted, l.reported, l.requested = false, true, false, l.used, [2]int{}
+	l.mark++
+	ask := store.PermitAsk{PermitScope: l.scope, Concurrency: l.limit(), Used: l.used, UsedAgo: now - l.usedAt}
+	if l.rated() {
+		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), l.reserved+min(due, q.BurstOrDefault())
+		l.tokens = min(l.tokens, ask.Tokens)
+		due = min(due, max(l.tokens, int(q.Rate*keepPermits.Seconds())+1))
+	}
+	if ask.Concurrency > 0 {
+		running := l.running()
+		ask.Want = min(l.demand(running+due, now), ask.Concurrency)
+		if stopping {
+			ask.Want = running
+		}
+		keep := min(l.held, ask.Want)
+		if l.share >= 0 {
+			keep = min(keep, l.share)
+		}
+		l.held = min(l.held, max(keep, running))
+		ask.Keep, ask.Want = l.held, max(ask.Want, min(l.held, running))
+	}
+	l.requested = [2]int{ask.Want, ask.Tokens}
+	return ask
+}
+
+// granted applies the reply to a request that was sent at start. It reports
+// whether the store has replied.
+func (l *LimitLease) granted(r store.PermitReply, start, now time.Duration) bool {
+	l.asking, l.replied = false, now
+	if r.Err != nil {
+		l.askAt, l.backsOff = now+firstAskWait<<min(l.failing, 4), true
+		l.failing++
+		return false
+	}
+	l.failing = 0
+	l.until.Store(int64(start + r.Lease))
+	l.renew = start + r.Lease/3
+	l.held, l.share = r.Held, r.Share
+	l.tokens = r.Tokens - int(l.used-l.reported) // negative if the store had already withdrawn the tokens
+	l.after, l.low = now+r.After, max(l.tokens-l.reserved, 0)/2
+	l.askAt, l.backsOff = 0, false
+	if r.Again > 0 {
+		l.askAt, l.backsOff = now+r.Again, r.Held < l.requested[0] || r.Tokens < l.requested[1]
+	}
+	return true
+}

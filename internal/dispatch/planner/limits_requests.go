@@ -1,0 +1,242 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// requestNow makes a lease ask as soon as possible.
+func (l *limits) requestNow(lease *LimitLease) {
+	switch {
+	case lease.asking:
+		lease.hinted = true
+	case !lease.pending:
+		lease.pending = true
+		l.pending = append(l.pending, lease)
+	}
+}
+
+// renewLease returns the lease that a limit needs: a new one if it has just
+// become limited, none if it is no longer limited. Permits of a limit that was
+// removed are held until their lease ends. If the limit may have changed, the
+// lease asks again.
+func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destination string, qd *queueDestination) *LimitLease {
+	switch {
+	case !limited || !pl.limits.shared:
+		pl.dropLease(old)
+		return nil
+	case old != nil:
+		pl.limits.requestNow(old)
+		return old
+	}
+	l := &LimitLease{scope: store.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: qd, share: -1}
+	l.wakeup.owner = l
+	return l
+}
+
+// leaseLimits gives q and its destinations the leases that the limits of q need.
+func (pl *Planner) leaseLimits(q *queue) {
+	q.lease = pl.renewLease(q.lease, q.settings.Concurrency > 0 || q.settings.Rate > 0, q, "", nil)
+	for destination, qd := range q.destinations {
+		pl.leaseDestination(q, destination, qd)
+	}
+}
+
+func (pl *Planner) leaseDestination(q *queue, destination string, qd *queueDestination) {
+	qd.lease = pl.renewLease(qd.lease, q.settings.PerDestination > 0, q, destination, qd)
+}
+
+// dropLease stops the wake-up of a lease, which can be nil.
+func (pl *Planner) dropLease(l *LimitLease) {
+	if l != nil {
+		pl.arm(&l.wakeup, 0, 0)
+	}
+}
+
+// HintPermits makes the leases of these scopes ask again. Another node has
+// released permits, or waits for permits that this node holds.
+func (pl *Planner) HintPermits(scopes []store.PermitScope) {
+	for _, scope := range scopes {
+		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
+		if q == nil {
+			continue
+		}
+		l := q.lease
+		if scope.Destination != "" {
+			l = nil
+			if qd := q.destinations[scope.Destination]; qd != nil {
+				l = qd.lease
+			}
+		}
+		if l != nil {
+			pl.limits.requestNow(l)
+		}
+	}
+}
+
+// considerRequest decides whether a request of l is useful now. It sets the
+// wake-up for the time when a request is due in any case. l can be nil.
+func (pl *Planner) considerRequest(l *LimitLease) {
+	if l == nil || l.pending {
+		return
+	}
+	next, until := l.next(), time.Duration(l.until.Load())
+	switch {
+	case l.asking:
+		next = 0
+	case next != 0 && next <= pl.monotonic, pl.lacksPermits(l) && !l.backsOff, l.hasSurplus(), l.exhausted() && pl.lacksPermits(l), pl.limits.stopping && l.hasLeftover():
+		pl.limits.requestNow(l)
+		next = 0
+	}
+	if until != 0 && (next == 0 || until < next) {
+		next = until
+	}
+	pl.arm(&l.wakeup, 0, next)
+}
+
+// lacksPermits reports whether more permits or tokens would let a task start.
+// If only a slot is missing, l is registered for freed, because no other event
+// might trigger a check.
+func (pl *Planner) lacksPermits(l *LimitLease) bool {
+	switch {
+	case pl.limits.stopping || !l.needsPermits(pl.monotonic):
+		return false
+	case pl.choose.slots.anyFree(pl.costOf(l)):
+		return true
+	case !l.needsSlot:
+		l.needsSlot = true
+		pl.limits.needSlot = append(pl.limits.needSlot, l)
+	}
+	return false
+}
+
+// freed considers the leases that did not ask because no slot was free. Each of
+// them asks once, for enough permits to use the slot, and pauses afterwards. So
+// this costs little.
+func (pl *Planner) freed() {
+	some := pl.limits.needSlot
+	pl.limits.needSlot = nil
+	for _, l := range some {
+		if l.needsSlot = false; l.inUse() {
+			pl.considerRequest(l)
+		}
+	}
+}
+
+// costOf returns the smallest cost of all lanes that l limits and that could
+// start.
+func (pl *Planner) costOf(l *LimitLease) cost {
+	c := neverFits
+	if l.destination == nil {
+		for p := range l.queue.bands {
+			c.lower(l.queue.bands[p].lanes.minCost())
+		}
+		return c
+	}
+	for _, lane := range l.destination.lanes {
+		least := pl.choose.slots.least(lane)
+		c.lower(&least)
+	}
+	return c
+}
+
+// dueSoon reports whether the first task of l, which is not due yet, is due
+// within requestAhead. If so, it records the expected work in the leases of l.
+func (l *lane) dueSoon(now task.Millis, monotonic time.Duration) bool {
+	wait := l.earliest().Sub(now)
+	if wait > requestAhead {
+		return false
+	}
+	if l.foreseen == l.earliest() {
+		return true
+	}
+	l.foreseen = l.earliest()
+	for _, lease := range [...]*LimitLease{l.queue.lease, l.queueDestination.lease} {
+		if lease == nil {
+			continue
+		}
+		if lease.foreseen <= monotonic {
+			lease.coming = 0
+		}
+		lease.foreseen = max(lease.foreseen, monotonic+wait)
+		lease.coming += l.dueBy(l.earliest().Add(requestAhead), mostAsked)
+	}
+	return true
+}
+
+// countStartable returns how many tasks could start now or soon if the limits
+// of l allowed it. It stops counting at mostAsked and at the number of free
+// slots.
+func (pl *Planner) countStartable(l *LimitLease, now task.Millis) int {
+	if pl.limits.stopping {
+		return 0
+	}
+	n, most := 0, min(pl.choose.slots.free+pl.choose.slots.freeHandlers(), mostAsked)
+	if l.foreseen > pl.monotonic {
+		n = l.coming
+	}
+	count := func(lane *lane) bool {
+		n += lane.dueBy(now, most-n)
+		return n < most
+	}
+	switch {
+	case l.destination != nil:
+		for _, lane := range l.destination.lanes {
+			if by, _ := lane.destination.blocks(lane, pl.monotonic); lane.busy() && by == NoLimit && !count(lane) {
+				break
+			}
+		}
+	default:
+		for p := range l.queue.bands {
+			l.queue.bands[p].lanes.walk(count)
+		}
+	}
+	return max(min(n, most), 0)
+}
+
+// Asks returns at most limit requests, and the lease of each.
+func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []store.PermitAsk) {
+	pl.settle(now)
+	n := min(len(pl.limits.pending), limit)
+	if n == 0 {
+		return nil, nil
+	}
+	leases, asks := pl.limits.pending[:n:n], make([]store.PermitAsk, n)
+	pl.limits.pending = pl.limits.pending[n:]
+	pl.limits.asking += n
+	for i, l := range leases {
+		due := pl.countStartable(l, now)
+		if pl.lacksPermits(l) {
+			due = max(due, 1) // otherwise l would ask again immediately
+		}
+		asks[i] = l.ask(due, pl.limits.stopping, pl.monotonic)
+		pl.markLease(l)
+	}
+	return leases, asks
+}
+
+// Granted applies the reply to a request that was sent at start.
+func (pl *Planner) Granted(l *LimitLease, r store.PermitReply, start time.Duration) {
+	pl.limits.asking--
+	if l.granted(r, start, pl.monotonic) && l.hinted {
+		pl.limits.requestNow(l)
+	}
+	pl.markLease(l)
+}
+
+// Quiet reports whether no request for a part of a limit is pending or under
+// way.
+func (pl *Planner) Quiet() bool { return pl.limits.asking == 0 && len(pl.limits.pending) == 0 }
+
+// Stop lets no more tasks start. Unused permits and tokens are returned.
+func (pl *Planner) Stop() {
+	pl.limits.stopping = true
+	for _, q := range pl.queues {
+		pl.markQueue(q)
+		for _, qd := range q.destinations {
+			pl.considerRequest(qd.lease)
+		}
+	}
+}

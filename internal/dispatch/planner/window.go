@@ -1,0 +1,254 @@
+package planner
+
+import (
+	"math"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// Every lane is allowed to keep reserve tasks, even if the window is full.
+	// Otherwise lanes of hanging receivers would stop the reads of all other
+	// lanes. In a namespace with very many lanes, each lane keeps only
+	// leastReserve tasks, because the lanes could otherwise fill the memory.
+	reserve, leastReserve = 32, 4
+	// farChunk and scanChunk bound one read of one lane. firstChunk bounds the
+	// read that finds out whether the lane has many tasks. If a namespace calls
+	// a hundred thousand hosts, most lanes have one or two tasks. If the first
+	// read took 512 tasks, one Peek would serve only four lanes.
+	farChunk, scanChunk, firstChunk = 512, 64, 8
+	// peekChunk bounds one Peek, because its result is handled under the lock.
+	peekChunk = 2048
+)
+
+// window decides what is read ahead, and holds the tasks that are known.
+//
+// A lane accepts a task only while it has fewer tasks than the window has free
+// places. So one lane uses at most half of the window. If k lanes are full,
+// each uses 1/(k+1) of the window, and 1/(k+1) stays free for the next lane. A
+// namespace can use the whole window while the other namespaces do not need it.
+// It always has its share, regardless of the tasks of the other namespaces: see
+// room.
+type window struct {
+	span    time.Duration // how far ahead tasks are read
+	tasks   int           // about how many tasks are kept at most
+	total   int           // number of known tasks
+	holders int           // number of namespaces with known tasks
+	seq     uint64        // counts changes of the known tasks
+	// taken holds picked tasks. A read can still report them as waiting. The
+	// value becomes true when the store has answered the claim.
+	taken map[task.Key]bool
+
+	toRead    []*namespace // namespaces with lanes to read, in round-robin order
+	requests  uint64       // number of requestRead so far
+	keptHints []keptHint   // hints of unknown tasks in lanes that are being read
+
+	rounds      []*namespace // namespaces with a survey under way, in round-robin order: see round
+	polls       uint64       // counts BeginRounds
+	checked     task.Millis  // when rounds were begun last
+	needsSurvey bool         // a survey is needed: lanes that were held can be read again
+}
+
+// apply applies an entry that was read or hinted at seq. It reports whether the
+// known tasks changed.
+func (w *window) apply(l *lane, e task.Entry, seq uint64) bool {
+	if it := l.known[e.Name]; it != nil {
+		return w.correct(l, it, e.Due, seq)
+	}
+	if l.left(e.Position()) || w.depth(l) == 0 {
+		return false
+	}
+	if w.room(l) < 1 {
+		w.count(l, -l.truncate((l.order.len()+1)/2))
+		if l.left(e.Position()) {
+			return false
+		}
+	}
+	it := &item{name: e.Name, due: e.Due, seq: seq}
+	l.known[e.Name] = it
+	l.order.push(it)
+	w.count(l, 1)
+	return true
+}
+
+// correct changes the due time of a known task.
+func (w *window) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
+	if it.seq > seq {
+		return false
+	}
+	it.seq = seq
+	if it.due == due {
+		return false
+	}
+	it.due = due
+	if l.left(it.position()) {
+		w.forget(l, it)
+		return true
+	}
+	l.order.fix(it)
+	return true
+}
+
+func (w *window) forget(l *lane, it *item) {
+	l.order.remove(it)
+	delete(l.known, it.name)
+	w.count(l, -1)
+}
+
+// takeFirst removes the first task of l. Until the store has answered, reads
+// can still report it.
+func (w *window) takeFirst(l *lane) *item {
+	it := l.order.min()
+	w.forget(l, it)
+	w.taken[task.Key{Namespace: l.name.Namespace, Name: it.name}] = false
+	return it
+}
+
+// Answered records that the store has replied to the claim of a picked task, or
+// to the fire of a schedule. Until the reply, and in reads that were under way
+// when it came, the store can still report the task as waiting. It does nothing
+// if a schedule was fired because an occurrence ended, and it was not due.
+func (pl *Planner) Answered(k task.Key) {
+	if _, taken := pl.window.taken[k]; taken {
+		pl.window.taken[k] = true
+	}
+}
+
+// count adds n to the number of known tasks of l.
+func (w *window) count(l *lane, n int) {
+	ns := l.queue.namespace
+	if n > 0 && ns.known == 0 {
+		w.holders++
+	}
+	ns.known += n
+	w.total += n
+	if n < 0 && ns.known == 0 {
+		w.holders--
+	}
+}
+
+// depth limits the tasks of l that are kept, independently of the free room. A
+// queue with a rate starts only a limited number of tasks during a window.
+func (w *window) depth(l *lane) int {
+	switch q := l.queue; {
+	case q.holds(l.name.Priority):
+		return 0
+	case l.destination.breaker.open, !l.destination.runs:
+		return reserve
+	case q.bucket.limited():
+		return reserve + int(min(q.settings.Rate*w.span.Seconds(), float64(w.tasks)))
+	}
+	return math.MaxInt
+}
+
+// room returns how many more tasks l is allowed to keep.
+//
+// While the window is full, a namespace above its share keeps no new tasks
+// beyond the reserve of its lanes, until enough of its tasks have started.
+// During that time the other namespaces fill their shares. So for a while the
+// window can hold up to twice its size.
+func (w *window) room(l *lane) int {
+	n, depth := l.order.len(), w.depth(l)
+	if depth == 0 {
+		return 0
+	}
+	ns := l.queue.namespace
+	free := max(w.tasks-w.total, w.tasks/max(w.holders, 1)-ns.known)
+	kept := min(reserve, max(2*w.tasks/max(len(ns.lanes), 1), leastReserve))
+	return max(min((free-n)/2, depth-n), kept-n, 0)
+}
+
+// refit drops tasks of l that are too many, because its depth may have changed,
+// and requests a read if there is room for more.
+func (w *window) refit(l *lane, now task.Millis) {
+	switch depth := w.depth(l); {
+	case depth == 0:
+		w.count(l, -l.clear())
+		return
+	case l.order.len() > depth:
+		w.count(l, -l.truncate(depth))
+	}
+	if l.behind && w.needsMore(l, now) {
+		w.requestRead(l, l.next())
+	}
+}
+
+// shorten shortens the window of l after the wall clock has stepped back: hints
+// for times beyond the new end were ignored.
+func (w *window) shorten(l *lane, now task.Millis) {
+	end := task.Position{Due: now.Add(w.span) + 1}
+	if end.Less(l.cursor) {
+		l.cursor = end
+	}
+	w.count(l, -l.trim(end))
+	l.served, l.read = min(l.served, now), min(l.read, now)
+}
+
+// needsMore reports whether l must be read further from its cursor. If l is
+// behind, it must be read when half of its room is empty, and otherwise when
+// half of the window has passed.
+func (w *window) needsMore(l *lane, now task.Millis) bool {
+	if l.behind {
+		return w.room(l) > l.order.len()/2
+	}
+	return l.cursor.Due <= now.Add(w.span/2)
+}
+
+// compare compares l with its head in the store, and requests the reads that
+// are necessary. Reads returns them.
+//
+// This finds tasks whose hint was lost, for the following reason. The head of a
+// lane in the store is never later than the lane's earliest task. Known tasks
+// that are due before the lost task leave the lane: their claims are granted,
+// or refused because they had changed. Some of them may have to wait for their
+// turn first. Once they are gone, the head is earlier than all known tasks, so
+// compare reads the lane again and finds the lost task.
+func (w *window) compare(l *lane, head, now task.Millis) {
+	if head <= l.cursor.Due && head < l.earliest() {
+		l.scan, l.scanned = true, task.Position{}
+	}
+	if l.scan || w.needsMore(l, now) {
+		w.requestRead(l, head)
+	}
+}
+
+// requestRead adds l to its namespace's queue of lanes to read. due is the
+// earliest time at which a task of l can be due. The lane that has waited
+// longest is read first. Its wait begins at due, or at its last read, if that
+// was later.
+func (w *window) requestRead(l *lane, due task.Millis) {
+	if l.needsRead {
+		return
+	}
+	ns := l.queue.namespace
+	if ns.readQueue.len() == 0 {
+		w.toRead = append(w.toRead, ns)
+	}
+	w.requests++
+	l.needsRead, l.readSince, l.readNumber = true, max(due, l.read), w.requests
+	ns.readQueue.push(l)
+}
+
+// nextToRead removes and returns the lane to read next. Namespaces take turns,
+// lane by lane. So even if one namespace has very many lanes, the first lane of
+// another namespace is in the next Peek.
+func (w *window) nextToRead(now task.Millis) *lane {
+	ns := pop(&w.toRead)
+	l := ns.readQueue.min()
+	ns.readQueue.remove(l)
+	if ns.readQueue.len() > 0 {
+		w.toRead = append(w.toRead, ns)
+	}
+	l.needsRead, l.read = false, now
+	return l
+}
+
+// pop removes and returns the first element of a list.
+func pop[T any](list *[]T) T {
+	var none T
+	first := (*list)[0]
+	(*list)[0] = none
+	*list = (*list)[1:]
+	return first
+}

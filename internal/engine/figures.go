@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/dispatch/planner"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Near implements api.Engine: see dispatch.Dispatcher.Near.
+func (n *Node) Near() (timers int, until task.Millis) { return n.dispatch.Near() }
+
+// Backup implements api.Engine.
+func (n *Node) Backup() func(context.Context, io.Writer) error { return n.Copy }
+
+// Examine implements api.Engine.
+func (n *Node) Examine() func(context.Context) []wire.Finding { return n.Inspect }
+
+// Egress implements api.Engine. The node does not know who sends requests, so
+// it explains no policy.
+func (n *Node) Egress() func(ctx context.Context, url string) wire.Egress { return nil }
+
+// Live implements api.Engine. It omits idle queues, and idle destinations with
+// a closed breaker.
+func (n *Node) Live() wire.Live {
+	now := n.Now()
+	s := n.dispatch.Stats()
+	late, waited := n.dispatch.LastMinute()
+	l := wire.Live{
+		At: wire.FormatTime(now), Running: s.Running, Slots: n.dispatch.Slots(),
+		Late: lateness(late), Waited: lateness(waited),
+		Attempts: &wire.AttemptTotals{
+			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,
+		},
+		Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{},
+	}
+	for _, q := range n.dispatch.Queues() {
+		if q.Running == 0 && q.Overdue == 0 && !q.Limit.Holds() {
+			continue
+		}
+		l.Queues = append(l.Queues, wire.LiveQueue{
+			Namespace: q.Namespace, Queue: q.Name, Running: q.Running, Overdue: q.Overdue, OldestMS: msOf(q.Oldest), LimitedBy: string(q.Limit),
+		})
+	}
+	for _, d := range n.dispatch.Destinations() {
+		if d.Running == 0 && d.Overdue == 0 && d.Breaker == planner.Closed {
+			continue
+		}
+		shown := wire.LiveDestination{
+			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: msOf(d.Oldest), Breaker: d.Breaker.String(),
+		}
+		if !d.Until.IsZero() && d.Breaker == planner.Open {
+			shown.OpenUntil = wire.FormatTime(d.Until)
+		}
+		l.Destinations = append(l.Destinations, shown)
+	}
+	return l
+}
+
+// msOf returns d in milliseconds.
+func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// lateness converts l for the API. It returns nil if l counts no attempts.
+func lateness(l dispatch.Lateness) *wire.Lateness {
+	if l.Count == 0 {
+		return nil
+	}
+	return &wire.Lateness{Count: l.Count, P50MS: msOf(l.P50), P90MS: msOf(l.P90), P99MS: msOf(l.P99), MaxMS: msOf(l.Max)}
+}
+
+// watchOverdue records the number of overdue tasks once in each step of the
+// history, until ctx ends.
+func (n *Node) watchOverdue(ctx context.Context) {
+	tick := time.NewTicker(activity.Step)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		waiting := map[string]int{}
+		for _, q := range n.dispatch.Queues() {
+			waiting[q.Namespace] += q.Overdue
+		}
+		n.Attempts.Overdue(task.FloorMillis(n.Now()), waiting)
+	}
+}
+
+// History implements api.Engine.
+func (n *Node) History(namespace string, from task.Millis) wire.History {
+	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
+	h := wire.History{
+		Step: activity.Step.String(), Since: wire.FormatTime(since.Time()), LateBoundsMS: activity.LateBounds[:], Steps: make([]wire.HistoryStep, len(steps)),
+	}
+	for i, f := range steps {
+		h.Steps[i] = wire.HistoryStep{
+			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Waited: f.Waited[:], Delivered: f.Delivered, Failed: f.Failed, Deferred: f.Deferred, Refused: f.Refused,
+			Interrupted: f.Interrupted, LostLeases: f.LostLeases, Dead: f.Dead, Overdue: f.Overdue,
+		}
+	}
+	return h
+}
+
+// RecentAttempts implements api.Engine.
+func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
+	kept, since := n.Attempts.Recent(f)
+	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Since: wire.FormatTime(since.Time())}
+	for i, a := range kept {
+		list.Attempts[i] = wire.EndedAttempt{
+			At: wire.FormatTime(a.EndedAt.Time()), Namespace: a.Namespace, Queue: a.Queue, Task: a.Name, Number: a.Number, Destination: a.Destination,
+			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: msOf(a.Late), WaitedMS: msOf(a.Waited), LatencyMS: msOf(a.Latency), Dead: a.Died, Reason: a.Reason,
+		}
+		if detailed && a.Detail != "" {
+			list.Attempts[i].Error += " (" + a.Detail + ")"
+		}
+	}
+	return list
+}

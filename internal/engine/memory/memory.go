@@ -1,0 +1,19 @@
+// Package memory keeps tasks in the memory of the process, for tests and trials.
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/store/memstore"
+)
+
+// Medium is the memory of this process. The tasks are lost when the process
+// ends.
+type Medium struct{}
+
+// Open returns an empty store.
+func (Medium) Open(_ context.Context, c engine.StoreConfig) (*engine.Opened, error) {
+	return &engine.Opened{Store: memstore.New(memstore.Config{Policy: c.Keep, AuditKeep: c.AuditKeep}), Clock: time.Now}, nil
+}

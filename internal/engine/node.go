@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/maintenance"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/trustedclock"
+)
+
+// Of returns the Node of a *foliot.Node, for package foliot/admin. Package
+// foliot sets it, because the field of foliot.Node is not exported. Of panics
+// if embedded has another type.
+var Of func(embedded any) *Node
+
+// Node is a store with the parts that work on it. After Open, call Connect
+// once. Then call Deliver and Maintain, each in its own goroutine. Call Close
+// at the end.
+type Node struct {
+	*Opened
+	Fatal    chan error         // receives at most one error, if the medium has failed for good
+	Attempts *activity.Recorder // figures of all attempts of this node, and the recent attempts in full
+
+	config         StoreConfig
+	dispatchConfig dispatch.Config                   // as Connect got it
+	sparse         *slog.Logger                      // log for lines that may be repeated
+	notify         atomic.Pointer[func(...task.Key)] // see OnChange
+	dispatch       *dispatch.Dispatcher
+	maintenance    *maintenance.Worker
+}
+
+// Open opens the store. If the medium is not ready, Open waits for it until ctx
+// ends. Open replaces c.OnFatal.
+func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
+	n := &Node{config: c, Fatal: make(chan error, 1), sparse: sparselog.New(c.Logger)}
+	c.OnReap = func(left []*task.Task) {
+		for _, t := range left {
+			logDeath(n.sparse, t)
+		}
+		if n.config.OnReap != nil {
+			n.config.OnReap(left)
+		}
+	}
+	c.OnFatal = func(err error) { n.Fatal <- err } // called at most once, and the channel has room
+	var err error
+	if n.Opened, err = m.Open(ctx, c); err != nil {
+		return nil, err
+	}
+	if n.Latest == nil {
+		n.Latest = n.Now
+	}
+	if n.Trusted == nil {
+		n.Trusted = trustedclock.New(n.Now, trustedclock.Warn(c.Logger)).Now
+	}
+	n.Attempts = activity.New(task.FloorMillis(n.Now()))
+	return n, nil
+}
+
+// Connect builds the parts on top of the store and connects them. It sets the
+// fields of c that depend on the store. c.Observe is called after the node has
+// recorded the attempt. deliver runs an attempt. pending returns edits of the
+// settings that the maintenance makes now and then, and may be nil; see
+// maintenance.Config.
+func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func() []settings.Edit) {
+	n.dispatchConfig = c
+	c.ReapEvery, c.Gather = n.ReapEvery, n.Gather
+	c.Now, c.Trusted, c.Logger = n.Now, n.Trusted, n.Log()
+	c.Scrubber = n.Store
+	if s, ok := n.Store.(store.Cluster); ok {
+		c.Reaper = s
+	}
+	if n.Store.Standing().Shared {
+		c.Permits, _ = n.Store.(store.PermitStore)
+	}
+	c.Observe = n.settled
+	n.dispatch = dispatch.New(c, notifying{n.Store, n.changed}, deliver)
+	n.maintenance = maintenance.New(maintenance.Config{
+		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
+	}, n.Store)
+	n.Store.Watch(store.Watcher{Settings: n.configured})
+	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones meanwhile
+		if n.configured(s); s == n.Store.Standing().Settings {
+			return
+		}
+	}
+}
+
+// Now reads the clock that decides when tasks are due. All callers of the store
+// must use this clock. It is the clock of the Redis servers if the store has
+// any, and otherwise the wall clock of this machine.
+func (n *Node) Now() time.Time { return n.Clock() }
+
+// Log returns the logger of the node.
+func (n *Node) Log() *slog.Logger { return n.config.Logger }
+
+// OnChange sets a function. It is called with the keys of tasks that the
+// dispatcher has changed, after the change is durable.
+func (n *Node) OnChange(notify func(...task.Key)) { n.notify.Store(&notify) }
+
+// changed calls the function of OnChange, if there is one.
+func (n *Node) changed(keys ...task.Key) {
+	if notify := n.notify.Load(); notify != nil {
+		(*notify)(keys...)
+	}
+}
+
+// notifying is a DispatchStore that notifies the API of settled tasks, so that long
+// polls for them return at once.
+type notifying struct {
+	store.DispatchStore
+
+	notify func(keys ...task.Key)
+}
+
+// Transit makes the steps first and notifies afterwards, so that a poll returns
+// only durable outcomes. It notifies of each settled task, and of each task that
+// could not be claimed, because that may have expired.
+func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	replies, err := s.DispatchStore.Transit(ctx, now, steps)
+	for i, r := range replies {
+		if st := &steps[i]; st.Kind == store.Settlement || st.Kind == store.Claim && r.Err != nil {
+			s.notify(st.Key)
+		}
+	}
+	return replies, err
+}
+
+// settled is called for each attempt after its settlement.
+func (n *Node) settled(e dispatch.Event) {
+	logDeath(n.sparse, e.After)
+	n.Attempts.Note(task.FloorMillis(n.Now()), e.Claimed, &e.Outcome, e.After)
+	if n.dispatchConfig.Observe != nil {
+		n.dispatchConfig.Observe(e)
+	}
+}
+
+// logDeath logs t if it died.
+func logDeath(log *slog.Logger, t *task.Task) {
+	if t == nil || t.State != task.Dead {
+		return
+	}
+	attrs := []any{
+		"namespace", t.Namespace, "queue", t.Queue, "task", t.Name, "id", t.ID, "reason", t.Reason,
+		"destination", t.Request.Destination, "due", t.OriginalDue.Time().UTC(), "attempts", t.Attempts,
+	}
+	if n := len(t.History); n > 0 {
+		last := t.History[n-1]
+		attrs = append(attrs, "status", last.Status, "error", last.Error)
+		if last.Detail != "" {
+			attrs = append(attrs, "detail", last.Detail)
+		}
+	}
+	log.Warn("a task died", attrs...)
+}
+
+// configured passes new settings to the parts.
+func (n *Node) configured(s *settings.Settings) {
+	n.dispatch.Configure(s)
+	n.maintenance.Wake()
+}
+
+// Deliver joins the store if several nodes share it. Then it runs the
+// dispatcher until ctx ends. Its error is the reason why the medium has failed,
+// if the medium has reported one, and otherwise the error of the dispatcher.
+func (n *Node) Deliver(ctx context.Context) error {
+	if n.Join != nil {
+		n.Join()
+	}
+	err := n.dispatch.Run(ctx)
+	if err == nil {
+		return nil
+	}
+	select {
+	case cause := <-n.Fatal:
+		return cause
+	default:
+		return fmt.Errorf("deliver tasks: %w", err)
+	}
+}
+
+// Maintain does the background work until ctx ends: the maintenance, the history
+// of overdue tasks, and warnings about tasks that this node does not run.
+func (n *Node) Maintain(ctx context.Context) {
+	var working sync.WaitGroup
+	working.Go(func() { n.maintenance.Run(ctx) })
+	working.Go(func() { n.watchOverdue(ctx) })
+	working.Go(func() { n.watchMissing(ctx) })
+	working.Wait()
+}
+
+// Stats returns the counters of the dispatcher.
+func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
+
+// Release leaves the tasks that this node has not started to other nodes on the
+// same store. Call it before you wait for the running attempts.
+func (n *Node) Release() {
+	if n.Opened.Release != nil {
+		n.Opened.Release()
+	}
+}
+
+// Close closes the store. It must not be called before Deliver and Maintain
+// have returned.
+func (n *Node) Close() error { return n.Store.Close() }

@@ -1,2 +1,0 @@
-// Package directory keeps tasks in a directory of this machine.
-package directory

@@ -1,2 +1,0 @@
-// Package redis keeps tasks in a Redis or Valkey, for many nodes.
-package redis

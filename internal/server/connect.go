@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/outgoing"
+	"github.com/foliot/foliot/internal/page"
+	"github.com/foliot/foliot/internal/server/httpserver"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// connect builds the parts on top of the store and connects them. To the Config
+// of each part it adds what no flag sets.
+func (s *Server) connect(ctx context.Context) {
+	send := s.cfg.Sender
+	send.AllowLoopback, send.Trace = s.LoopbackOpen, s.tracer.Attempt
+	own := []netip.AddrPort{s.listener.Addr().(*net.TCPAddr).AddrPort()}
+	s.sender = outgoing.New(ctx, s.Node, send, own, s.cfg.Collector)
+
+	c := s.cfg.API
+	c.ClientAddr, c.Authenticated = httpserver.ClientAddr(s.cfg.Proxies), httpserver.Authenticated
+	c.Observe, c.Metrics, c.Trace = s.metrics.Request, s.metrics.Handler(), tracing.Parent
+	c.Engine, c.Now, c.Trusted = apiEngine{s.Node, s}, s.Node.Latest, s.Node.Trusted
+	c.Version, c.Log = buildinfo.Version(), s.log
+	if s.cfg.UI {
+		c.Page = page.Handler()
+	}
+	s.API = api.New(c, s.Node.Store)
+	s.Node.OnChange(s.API.Notify)
+
+	d := s.cfg.Dispatch
+	d.Observe, d.OnScrub, d.OnSweep, d.OnReap = s.settled, s.metrics.Scrubbed, s.metrics.Swept, s.metrics.Reclaimed
+	s.Node.Connect(d, s.sender.Deliver, s.pendingEdits)
+	s.metrics.Ask(s.sources())
+}
+
+// pendingEdits returns the refused tokens and the last uses of tokens since the
+// previous call.
+func (s *Server) pendingEdits() (edits []settings.Edit) {
+	if refused := s.API.Refusals(); len(refused) > 0 {
+		edits = append(edits, settings.Note(refused))
+	}
+	return append(edits, s.API.TokenUses()...)
+}
+
+// LoopbackOpen reports whether tasks are allowed to call loopback addresses.
+// They are allowed only while every client that can create tasks could also
+// call these addresses without Foliot.
+func (s *Server) LoopbackOpen() bool {
+	return s.cfg.Private() && !s.Node.Store.Standing().Settings.Secured()
+}
+
+// apiEngine is the node as the API of a server sees it: with the certificates
+// and the sender.
+type apiEngine struct {
+	*engine.Node
+	server *Server
+}
+
+// Examine implements api.Engine. It also examines the TLS files, if there are
+// any.
+func (e apiEngine) Examine() func(context.Context) []wire.Finding {
+	inspect, certs := e.Inspect, e.server.certs
+	if certs == nil {
+		return inspect
+	}
+	return func(ctx context.Context) (all []wire.Finding) {
+		if inspect != nil {
+			all = inspect(ctx)
+		}
+		if certs.State().Broken {
+			all = append(all, wire.Finding{
+				Check: "tls-files",
+				Says:  "the TLS files have changed and cannot be used: the previous certificate stays in use; the log names the file and the reason",
+			})
+		}
+		return all
+	}
+}
+
+// Egress implements api.Engine.
+func (e apiEngine) Egress() func(ctx context.Context, url string) wire.Egress { return e.server.egress }
+
+// lookupTimeout is the time limit of egress for resolving a host name.
+const lookupTimeout = 10 * time.Second
+
+// egress explains to an operator whether the guard of this server allows tasks
+// to call a URL.
+func (s *Server) egress(ctx context.Context, url string) wire.Egress {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	e := s.sender.Explain(ctx, url)
+	shown := wire.Egress{URL: url, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []wire.EgressAddress{}}
+	for _, j := range e.Addresses {
+		opener := j.Opener
+		if j.Denied != nil {
+			opener = j.Denied.Opener
+		}
+		a := wire.EgressAddress{Address: j.Addr.Addr().String(), Open: j.Open(), Reason: j.Reason()}
+		if opener.IsValid() {
+			a.Opener = opener.String()
+		}
+		shown.Addresses = append(shown.Addresses, a)
+	}
+	return shown
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+)
+
+// newMetrics returns the metrics of a server. It can be called before the store
+// is open.
+func (s *Server) newMetrics() *metrics.Metrics {
+	return metrics.New(metrics.Config{
+		Version:  buildinfo.Version(),
+		Logger:   s.log,
+		Unsynced: s.cfg.Dir == "",
+		Settings: func() *settings.Settings { return s.Node.Store.Standing().Settings },
+	})
+}
+
+// settled is called for each attempt after its settlement and after the node has
+// recorded it.
+func (s *Server) settled(e dispatch.Event) {
+	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address
+		s.sparse.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail)
+	}
+	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
+}
+
+// reaped counts the tasks whose lost leases the store removed, and the deaths
+// among them. A directory removes such leases only when it is opened.
+func (s *Server) reaped(left []*task.Task) {
+	if s.cfg.Dir != "" {
+		s.metrics.Reclaimed(len(left))
+	}
+	s.metrics.Died(left)
+}
+
+// sources returns the functions that provide values for the metrics of a server
+// whose node is connected.
+func (s *Server) sources() metrics.Sources {
+	from := metrics.Sources{
+		Counts: s.Node.Store.Counts,
+		Index:  s.Node.Store,
+		Now:    s.Node.Now,
+		Dispatch: func() metrics.Dispatch {
+			d := s.Node.Stats()
+			return metrics.Dispatch{
+				Running: d.Running, Slots: s.cfg.Dispatch.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
+				Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
+				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
+			}
+		},
+		Breakers:    func() int { return s.Node.Stats().Breakers },
+		Connections: func() int { return s.http.Connections() },
+	}
+	if s.certs != nil {
+		from.Certificate = s.certs.State
+	}
+	if s.cfg.Dir != "" {
+		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
+	}
+	if _, shared := s.Node.Store.(store.Cluster); shared {
+		from.Standing = s.Node.Store.Standing
+	}
+	if s.tracer != nil {
+		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }
+	}
+	return from
+}
+
+// diskUsage returns the bytes that the files of a directory use, and the free
+// and total bytes of its file system.
+func diskUsage(dir string) (metrics.Disk, error) {
+	space, err := pebblestore.SpaceOf(dir)
+	if err != nil {
+		return metrics.Disk{}, err
+	}
+	d := metrics.Disk{Free: space.Free, Size: space.Total}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a compaction removed it
+			return nil
+		case err != nil:
+			return err
+		case info.Mode().IsRegular():
+			d.Used += uint64(info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		return metrics.Disk{}, fmt.Errorf("measure the store: %w", err)
+	}
+	return d, nil
+}
+
+// otlpHeaders is OpenTelemetry's own variable for the headers that a collector
+// requires, such as a key. It is not a flag, so that no list of processes and
+// no printed configuration contains it.
+const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
+// newTracer returns a tracer, or nil if c names no collector.
+func newTracer(c tracing.Config, log *slog.Logger) (_ *tracing.Tracer, err error) {
+	if c.Endpoint == "" {
+		return nil, nil
+	}
+	if c.Headers, err = tracing.ParseHeaders(os.Getenv(otlpHeaders)); err != nil {
+		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
+	}
+	c.Version, c.Logger = buildinfo.Version(), log
+	return tracing.New(c)
+}
