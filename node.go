@@ -229,7 +229,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	case <-ctx.Done():
 	case err := <-n.core.Fatal:
 		stop()
-		<-ended
+		<-ended //nolint:errcheck // the store's error is the cause
 		return fmt.Errorf("foliot: the store failed: %w", err)
 	case err := <-ended:
 		return err
