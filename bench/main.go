@@ -1,6 +1,6 @@
-// Command bench measures Foliot next to other libraries, and writes the pages of
-// docs/ with the results. Run it from the root of the repository: `make bench`,
-// `make bench-idle` and so on.
+// Command bench measures Foliot next to other libraries, and writes the pages
+// of docs/ with the results. Run it from the root of the repository: `make
+// bench`, `make bench-idle` and so on.
 package main
 
 import (
@@ -121,7 +121,8 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// publish writes the page of results into the folder docs, and prints its table.
+// publish writes the page of results into the folder docs, and prints its
+// table.
 func publish(p *page, results, docs string) error {
 	text, err := os.ReadFile(results)
 	if err != nil {

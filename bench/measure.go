@@ -21,8 +21,8 @@ import (
 
 // measure runs each benchmark in a process of its own, so that memory and
 // goroutines of one do not affect the next. The trials are interleaved: every
-// contender has its first before any has its second. The lines of the benchmarks
-// go to the file results as soon as they are known.
+// contender has its first before any has its second. The lines of the
+// benchmarks go to the file results as soon as they are known.
 func measure(ctx context.Context, s *settings, args, results string) (failed int, err error) {
 	began, p := time.Now(), s.page
 	binary, err := filepath.Abs(filepath.Join("bin", "bench", p.name+".test"))

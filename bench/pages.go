@@ -11,7 +11,8 @@ import (
 )
 
 // page is a page of docs/: its benchmarks, and the columns of its table. Its
-// benchmarks are in the folder with its name, its text is in pages/NAME.md.tmpl.
+// benchmarks are in the folder with its name, its text is in
+// pages/NAME.md.tmpl.
 type page struct {
 	name, doc, target string
 	modules           []string // other modules; the page shows their versions
@@ -264,8 +265,8 @@ func comparedWithHeap(head, part, unit string, factor float64) column {
 	}}
 }
 
-// moves reports whether a library has a call that changes the due time of a task
-// that exists. The forms with default settings are not compared.
+// moves reports whether a library has a call that changes the due time of a
+// task that exists. The forms with default settings are not compared.
 func moves(_ *results, name string) string {
 	switch name {
 	case "foliot-dir", "foliot-redis":

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// results are the lines of a run in the format of Go benchmarks, which benchstat
-// reads too: "key: value", and "BenchmarkPart/contender 1 value unit ...".
+// results are the lines of a run in the format of Go benchmarks, which
+// benchstat reads too: "key: value", and "BenchmarkPart/contender 1 value unit
+// ...".
 type results struct {
 	head     map[string]string
 	values   map[string][]float64 // one for each trial, by "Part/contender unit"

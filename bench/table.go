@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// row is a contender. Without a title it has no row: the others are compared with
-// it.
+// row is a contender. Without a title it has no row: the others are compared
+// with it.
 type row struct {
 	name, title string
 	ours        bool
@@ -23,7 +23,8 @@ const (
 	more
 )
 
-// column is a column of a table. Without a function it has the medians of a unit.
+// column is a column of a table. Without a function it has the medians of a
+// unit.
 type column struct {
 	head, part, unit string
 	better           better
@@ -60,8 +61,8 @@ func measured(rows []row, columns []column, r *results) (list []row) {
 	return list
 }
 
-// table returns a Markdown table. Its first column has the titles of the rows, in
-// bold if they are Foliot's.
+// table returns a Markdown table. Its first column has the titles of the rows,
+// in bold if they are Foliot's.
 func table(rows []row, columns []column, r *results) string {
 	if rows = measured(rows, columns, r); len(rows) == 0 {
 		return "*Not measured in this run.*\n"

@@ -65,8 +65,8 @@ func BenchmarkHold(b *testing.B) {
 	each(b, trial.Order{Part: trial.Hold, N: 1, Callers: 1, Each: 1, Limit: metric.Either(2*time.Minute, 10*time.Second)})
 }
 
-// each measures each contender. Of libraries with default settings it measures only
-// the timing.
+// each measures each contender. Of libraries with default settings it measures
+// only the timing.
 func each(b *testing.B, order trial.Order) {
 	for i := range contender.All {
 		info := &contender.All[i]
@@ -93,8 +93,8 @@ type servers struct {
 	postgres *server.Postgres    // the same
 }
 
-// start starts the server that a contender needs. It skips the benchmark or test if
-// the server is not installed.
+// start starts the server that a contender needs. It skips the benchmark or
+// test if the server is not installed.
 func start(tb testing.TB, info *contender.Info) *servers {
 	tb.Helper()
 	s := &servers{info: info, stores: contender.Stores{Dir: tb.TempDir()}}

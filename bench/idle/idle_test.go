@@ -45,8 +45,8 @@ func BenchmarkSockets(b *testing.B) {
 	}
 }
 
-// BenchmarkUse measures what a guard adds to a read and a write. A guard that works
-// inside of them has no such cost.
+// BenchmarkUse measures the cost that a guard adds to a read and a write. For a
+// guard that works inside of them, it cannot be separated.
 func BenchmarkUse(b *testing.B) {
 	for i := range guard.All {
 		info := &guard.All[i]

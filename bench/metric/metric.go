@@ -27,8 +27,8 @@ const (
 	CPUMicros = "cpu_us"
 )
 
-// Lateness stores the distribution of the times from due to done, which it sorts.
-// Those below zero are early.
+// Lateness stores the distribution of the times from due to done, which it
+// sorts. Those below zero are early.
 func (v Values) Lateness(late []time.Duration) {
 	if len(late) == 0 {
 		return
@@ -52,8 +52,8 @@ func Report(b *testing.B, v Values, err error) {
 	}
 }
 
-// Quick reports whether benchmarks measure little, to check that they work. So do
-// those that a test calls.
+// Quick reports whether benchmarks measure little, to check that they work. So
+// do those that a test calls.
 func Quick() bool {
 	return os.Getenv("BENCH_QUICK") != "" || flag.Lookup("test.bench").Value.String() == ""
 }

@@ -1,5 +1,5 @@
-// Package redis measures programs that keep tasks in Redis and call URLs at given
-// times.
+// Package redis measures programs that keep tasks in Redis and call URLs at
+// given times.
 package redis
 
 import (
@@ -70,8 +70,8 @@ func soon(i *contender.Info, n int, over time.Duration) load {
 	return x
 }
 
-// each measures each contender. asynq-fast creates tasks as asynq does, and only
-// Foliot has batches.
+// each measures each contender. asynq-fast creates tasks as asynq does, and
+// only Foliot has batches.
 func each(b *testing.B, of func(*contender.Info) load) {
 	for i := range contender.All {
 		info := &contender.All[i]

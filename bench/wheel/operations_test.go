@@ -52,16 +52,16 @@ func repeat[H any](b *testing.B, open opener[H], operation func(*crowd[H]) bool)
 // setRemove stands for a request that ends before its timeout.
 func (c *crowd[H]) setRemove() bool { return c.timers.Remove(c.timers.Nop(delay(c.done))) }
 
-// postpone stands for a session that sends a message. It extends a random timer.
-// Each delay is a millisecond longer than the last one: an implementation may skip
-// an extension that does not reach the next tick.
+// postpone stands for a session that sends a message. It extends a random
+// timer. Each delay is a millisecond longer than the last one: an
+// implementation may skip an extension that does not reach the next tick.
 func (c *crowd[H]) postpone() bool {
 	h := c.handles[c.random.below(len(c.handles))]
 	return c.timers.Extend(h, time.Hour+time.Duration(c.done)*time.Millisecond)
 }
 
-// replace stands for a retry with a new time. It removes a random timer and sets
-// another one.
+// replace stands for a retry with a new time. It removes a random timer and
+// sets another one.
 func (c *crowd[H]) replace() bool {
 	h := &c.handles[c.random.below(len(c.handles))]
 	removed := c.timers.Remove(*h)
@@ -89,9 +89,9 @@ func setRemoveParallel[H any](b *testing.B, open opener[H]) {
 	}
 }
 
-// allStand checks that n timers are pending, if the implementation reports their
-// number. It also checks that the handles can be removed, or about a thousand of
-// them.
+// allStand checks that n timers are pending, if the implementation reports
+// their number. It also checks that the handles can be removed, or about a
+// thousand of them.
 func allStand[H any](timers peer.Timers[H], handles []H, n int) error {
 	const samples = 1000
 	removed := 0

@@ -46,9 +46,9 @@ func each(b *testing.B) {
 	}
 }
 
-// applies reports whether a contender has a benchmark. A batch differs from Foliot
-// only when timers fire. With ten million timers go-zero would take 2.6 GB, and
-// minutes.
+// applies reports whether a contender has a benchmark. A batch differs from
+// Foliot only when timers fire. With ten million timers go-zero would take 2.6
+// GB, and minutes.
 func applies(contender, benchmark string) bool {
 	switch contender {
 	case "foliot-batch":

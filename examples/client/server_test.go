@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// startFoliot runs `foliot serve`, built from this tree, on loopback and without
-// tokens until the test ends. It returns the URL.
+// startFoliot runs `foliot serve`, built from this tree, on loopback and
+// without tokens until the test ends. It returns the URL.
 func startFoliot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

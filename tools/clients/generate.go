@@ -21,7 +21,8 @@ const (
 )
 
 // generate returns the contents of the generated files by their paths. In
-// package.json, package-lock.json and the Helm chart it changes only the version.
+// package.json, package-lock.json and the Helm chart it changes only the
+// version.
 func generate(root string) (map[string][]byte, error) {
 	document, err := os.ReadFile(filepath.Join(root, openapi.File))
 	if err != nil {

@@ -32,8 +32,9 @@ func TestTheWorkflowsAreValid(t *testing.T) {
 // pinned matches an action that cannot change.
 var pinned = regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
 
-// A job that can sign or publish must run no code of the repository or of packages
-// that it downloads, and no step may hide the failure of a command before a pipe.
+// A job that can sign or publish must run no code of the repository or of
+// packages that it downloads, and no step may hide the failure of a command
+// before a pipe.
 func TestJobsWithRightsRunOnlyPinnedActions(t *testing.T) {
 	text, err := os.ReadFile(repository + "/.github/workflows/release.yaml")
 	if err != nil {

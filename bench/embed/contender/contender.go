@@ -1,5 +1,6 @@
-// Package contender gives all compared libraries the same interface. Each library
-// keeps timers durably for a Go program and calls a handler in that program.
+// Package contender gives all compared libraries the same interface. Each
+// library keeps timers durably for a Go program and calls a handler in that
+// program.
 package contender
 
 import (
@@ -11,8 +12,8 @@ import (
 	"time"
 )
 
-// workers is the maximum number of handlers of a library that run at once. It is
-// the default of Foliot.
+// workers is the maximum number of handlers of a library that run at once. It
+// is the default of Foliot.
 const workers = 128
 
 // Task is one timer. Its arguments are stored with it.

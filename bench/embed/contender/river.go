@@ -74,8 +74,8 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], config 
 		return nil, errors.Join(err, closed())
 	}
 	r := &Running{Close: closed}
-	// River checks that names are unique only on request, because the check costs
-	// an index entry. So its rates are measured without it.
+	// River checks that names are unique only on request, because the check
+	// costs an index entry. So its rates are measured without it.
 	r.Create = func(ctx context.Context, t Task) error {
 		_, err := client.Insert(ctx, t.args(), &river.InsertOpts{ScheduledAt: t.Due})
 		return err

@@ -35,9 +35,9 @@ type Postgres struct {
 	done               chan struct{} // closed when cmd has ended
 }
 
-// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to run
-// as root. So if this process is root, the user postgres runs the server, or the
-// user nobody if there is no such user. Errors: ErrMissing.
+// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to
+// run as root. So if this process is root, the user postgres runs the server.
+// Errors: ErrMissing.
 func StartPostgres(ctx context.Context) (*Postgres, error) {
 	bin, err := binaries()
 	if err != nil {

@@ -43,8 +43,8 @@ func TestEachRoundVisitsEveryoneOnceAndNoOneWaitsLong(t *testing.T) {
 	}
 }
 
-// The two faults of the articles' wheel that a reader meets first, and the same on
-// ours. A task of 1.9 s is added 0.9 s after a tick.
+// The two faults of the articles' wheel that a reader meets first, and the same
+// on ours. A task of 1.9 s is added 0.9 s after a tick.
 func TestTheWheelOfTheArticlesIsEarlyAndRefusesThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		add := func(delay time.Duration) (late time.Duration, panicked any) {

@@ -18,8 +18,8 @@ type trial struct {
 	load     rounds
 }
 
-// begin returns a trial whose connections are not open yet. Each sends a heartbeat
-// every half of the timeout, on average.
+// begin returns a trial whose connections are not open yet. Each sends a
+// heartbeat every half of the timeout, on average.
 func (i *Info) begin(connections int, timeout time.Duration) *trial {
 	t := &trial{server: server{timeout, make([]conn, connections)}}
 	t.timeouts = i.open(&t.server)

@@ -92,8 +92,8 @@ func (i *Info) Slack(timeout time.Duration) time.Duration {
 	return i.slack(timeout)
 }
 
-// None is the name of the server that closes nothing. All other servers are compared
-// with it.
+// None is the name of the server that closes nothing. All other servers are
+// compared with it.
 const None = "none"
 
 // All lists them.

@@ -30,8 +30,8 @@ import (
 // idle is how long a connection may be silent.
 const idle = 2 * time.Second
 
-// connection is the key itself. Two pointers are equal if they point to the same
-// connection.
+// connection is the key itself. Two pointers are equal if they point to the
+// same connection.
 type connection struct{ user string }
 
 func main() {
