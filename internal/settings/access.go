@@ -59,8 +59,8 @@ type AccessToken struct {
 	Label     string `json:"label,omitempty"`
 	Hash      string `json:"hash"` // SHA-256 of the token, hexadecimal
 
-	// Parent is the ID of the token that made this token, or "". A token expires no later
-	// than its parent, but revoking the parent revokes this token only on request
+	// Parent is the ID of the token that made this token, or "". A token expires no
+	// later than its parent. Revoking the parent revokes this token only on request
 	// (Descendants), so that an operator can replace a token without ending the tokens
 	// that it made.
 	Parent string `json:"parent,omitempty"`

@@ -83,8 +83,8 @@ func (a Actor) Entry(now task.Millis, namespace, action, target string) AuditEnt
 
 // AuditChange returns the entry of a change that a person made to an existing task
 // or schedule, and false for a program, for a change that makes a task, and if
-// nothing changed: the record of a task names its creator and the author of its
-// last change.
+// nothing changed. Then the record of a task names its creator and the author of
+// its last change.
 func AuditChange(now task.Millis, who Actor, c task.Change, r task.Result) (AuditEntry, bool) {
 	switch c.(type) {
 	case task.Create, task.Replace, task.Repeat:

@@ -95,7 +95,7 @@ func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChan
 }
 
 // forgetParents removes ended tokens of a namespace that have made tokens that are
-// still kept, and these then count as made by the parent of the removed token, so
+// still kept. These then count as made by the parent of the removed token, so
 // Descendants still finds them. Without forgetParents a program that replaces its
 // own token, again and again, would fill its namespace with ended tokens, each the
 // parent of the next.

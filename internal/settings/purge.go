@@ -6,10 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// PurgeSkew is how far the clock of a caller may be ahead of the store's, or behind it, without an
-// effect on a purge. The mark of a purge is PurgeSkew later than its request, and the reply comes
-// another PurgeSkew later, so a purge cancels all tasks that were in the queue at the request, and
-// none that enters it after the reply.
+// PurgeSkew is how far the clock of a caller may be ahead of the store's, or behind it,
+// without an effect on a purge. The mark of a purge is PurgeSkew later than its
+// request, and the reply comes another PurgeSkew later. So a purge cancels all tasks
+// that were in the queue at the request, and none that enters it after the reply.
 const PurgeSkew = time.Second
 
 // PurgeQueue begins a purge: it cancels, in the background, the tasks that

@@ -105,7 +105,7 @@ type AddSecret struct {
 	Secret    string // from MintSecret, or a client's own
 	// Overlap is how long the present secrets still sign: a rotation in one step.
 	// If it is 0, they sign until they are removed, except at the first secret of a
-	// queue: then the namespace's secrets stop signing for the queue at once,
+	// queue. Then the namespace's secrets stop signing for the queue at once,
 	// because all receivers of the namespace know them.
 	Overlap task.Millis
 }

@@ -116,7 +116,7 @@ func (s *Settings) set(key SettingKey, r Setting) {
 // secretsKey returns the key of a scope (secretScope) in Settings.secrets.
 func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
 
-// indexSecrets sorts the secrets of a scope again, of which there are few.
+// indexSecrets sorts the secrets of a scope again, because these are few.
 func (s *Settings) indexSecrets(scope string) {
 	var list []*SigningSecret
 	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
@@ -260,8 +260,8 @@ func (s *Settings) Secrets(namespace, queue string, now task.Millis) []*SigningS
 }
 
 // AllSecrets returns all secrets of a namespace that are live at now: its own,
-// then those of its queues in the order of their names, and the newest of each
-// group first.
+// then those of its queues in the order of their names. The newest of each
+// group is first.
 func (s *Settings) AllSecrets(namespace string, now task.Millis) []*SigningSecret {
 	all := s.liveSecrets(namespace, "", now)
 	prefix := secretScope(namespace, "") + scopeMark

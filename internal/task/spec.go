@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Spec is a task as a client requests it, without the fields that its life
-// adds. DefaultSpec returns the defaults.
+// Spec is a task as a client requests it, without the fields that its life adds;
+// DefaultSpec has the defaults.
 type Spec struct {
 	Key
 	ID string // identifies the incarnation that the spec begins; see NewID and deriveID
@@ -33,9 +33,9 @@ type When struct {
 	Next     Millis        // the earliest start of the first attempt, if not Relative; zero means the due time
 }
 
-// due returns the due time that w names at now. The caller of Apply rounds now up
-// (CeilMillis), so that no delay is shortened. The due time is computed only
-// once, here.
+// due returns the due time that w names at now, and is the only place that
+// computes it. The caller of Apply rounds now up (CeilMillis), so that no delay
+// is shortened.
 func (w When) due(now Millis) Millis {
 	if w.Relative {
 		return now.Add(w.Delay)
@@ -94,8 +94,7 @@ func (s *Spec) begin(now Millis) *Task {
 	return t.Clone() // the caller owns the maps of s
 }
 
-// beginOnce is begin for a request with the idempotency key i. A nil i means that
-// the request has none.
+// beginOnce is begin for a request with the idempotency key i, nil for none.
 func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	t := s.begin(now)
 	if i != nil {
@@ -105,8 +104,8 @@ func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	return t
 }
 
-// record is begin, but the record shares the maps of s. It returns no pointer,
-// so that a record that is only validated or cloned stays on the stack.
+// record is begin, but the record shares the maps of s, and the result is no
+// pointer, so that a record that is only validated or cloned stays on the stack.
 func (s *Spec) record(now Millis) Task {
 	due := s.When.due(now)
 	t := Task{

@@ -38,7 +38,7 @@ const (
 )
 
 // Overlap is the policy for an instant that comes while an occurrence is
-// unfinished. The numbers are part of the disk format.
+// unfinished, as a number that is part of the disk format.
 type Overlap uint8
 
 // The policies of overlaps.
@@ -92,7 +92,6 @@ const (
 // RuleError says that a field of a Rule is not valid.
 type RuleError struct{ Field, Code, Detail string }
 
-// Error returns the field and the detail.
 func (e *RuleError) Error() string { return e.Field + ": " + e.Detail }
 
 // SetCron sets the expression of r in the form in which it is stored. "@every
@@ -120,15 +119,15 @@ func (r *Rule) Over(now wallclock.Millis) bool {
 	return err == nil && c.after(now, 0) == 0
 }
 
-// Same reports whether r and o have the same instants, ignoring their ends. A
-// client may have left the anchor of r open.
+// Same reports whether r and o have the same instants, ignoring their ends,
+// although a client may have left the anchor of r open.
 func (r *Rule) Same(o *Rule) bool {
 	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
 }
 
 // Instants returns at most limit instants in [from, until], the earliest first.
-// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant". Each
-// instant costs microseconds.
+// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant", and
+// each costs microseconds.
 func (r *Rule) Instants(from, until wallclock.Millis, limit int) ([]wallclock.Millis, error) {
 	c, err := r.Calendar()
 	if err != nil {
