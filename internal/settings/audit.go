@@ -83,7 +83,7 @@ func (a Actor) Entry(now task.Millis, namespace, action, target string) AuditEnt
 
 // AuditChange returns the entry of a change that a person made to an existing task
 // or schedule, and false for a program, for a change that makes a task, and if
-// nothing changed. Then the record of a task names its creator and the author of
+// nothing changed. The record of a task itself names its creator and the author of
 // its last change.
 func AuditChange(now task.Millis, who Actor, c task.Change, r task.Result) (AuditEntry, bool) {
 	switch c.(type) {

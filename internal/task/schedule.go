@@ -132,10 +132,10 @@ func ScheduleLane(namespace string) Lane {
 }
 
 // Unfinished returns the change of the number of a schedule's unfinished
-// occurrences when old becomes t, and the key of that counter. Either can be nil,
-// for no record. A store keeps the number as the Scheduled count of a queue that
-// has the schedule's name. Fire needs it, so each change updates it in its batch,
-// like all counts.
+// occurrences when old becomes t, and the key of that counter. old or t can be
+// nil, for no record. A store keeps the number as the Scheduled count of a queue
+// that has the schedule's name. Fire needs it, so each change updates it in its
+// batch, like all counts.
 func Unfinished(old, t *Task) (counter QueueKey, change int64) {
 	before, after := old != nil && old.State.Live(), t != nil && t.State.Live()
 	if before == after {
