@@ -19,7 +19,6 @@ type field struct {
 	number uint64
 }
 
-// text returns the bytes as a string.
 func (f field) text() string {
 	if f.copy != "" {
 		return f.copy
@@ -54,8 +53,8 @@ func nextField(src []byte) (field, []byte, error) {
 	return f, src[n:], nil
 }
 
-// eachField calls use for each field of src. same is a copy of src, or "". With a
-// copy, all texts are parts of it: one allocation instead of one for each.
+// eachField calls use for each field of src. If same is a copy of src, and not
+// "", all texts are parts of it: one allocation instead of one for each.
 func eachField(src []byte, same string, use func(field) error) error {
 	for len(src) > 0 {
 		f, rest, err := nextField(src)
@@ -74,8 +73,8 @@ func eachField(src []byte, same string, use func(field) error) error {
 	return nil
 }
 
-// Unwrap returns the bytes after a value's format byte. They are a part of src,
-// not a copy.
+// Unwrap returns the bytes after a value's format byte, as a part of src, not a
+// copy.
 func Unwrap[T string | []byte](src T) (fields T, err error) {
 	if len(src) == 0 {
 		return fields, fmt.Errorf("empty: %w", ErrDamaged)
@@ -166,8 +165,8 @@ func checked(t *task.Task, err error) (*task.Task, error) {
 	return t, nil
 }
 
-// setField sets the field of t that f holds. It ignores unknown numbers, so a new
-// field that other code may ignore needs no new format.
+// setField sets the field of t that f holds, but ignores unknown numbers, so a
+// new field that other code may ignore needs no new format.
 func setField(t *task.Task, f field) error {
 	switch f.num {
 	case fieldState:
