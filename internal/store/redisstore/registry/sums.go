@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// Publish implements membership.Registry. Sums are no part of the store's contents:
-// without them, nodes count all shards.
+// Publish implements membership.Registry. Sums are no part of the store's contents,
+// because without them, nodes count all shards.
 func (r *registry) Publish(ctx context.Context, node string, sums []byte) error {
 	b, key := r.servers.Client.B(), r.servers.Keys.Sums
 	command := b.Hset().Key(key).FieldValue().FieldValue(node, rueidis.BinaryString(sums)).Build()
@@ -19,7 +19,6 @@ func (r *registry) Publish(ctx context.Context, node string, sums []byte) error 
 	return r.servers.Client.Do(ctx, command).Error()
 }
 
-// Published implements membership.Registry.
 func (r *registry) Published(ctx context.Context) (map[string][]byte, error) {
 	texts, err := redisconn.ReadOne(ctx, r.servers, rueidis.RedisResult.AsStrMap, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(r.servers.Keys.Sums).Build() })
 	all := make(map[string][]byte, len(texts))
