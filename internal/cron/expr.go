@@ -145,6 +145,6 @@ func (e *Expr) String() string { return e.text }
 func (e *Expr) Every() (time.Duration, bool) { return e.every, e.every != 0 }
 
 // Fixed reports whether minute and hour are given without '*', so each time
-// that e names comes once a day, as Gap and Overlap decide on days when clocks
-// change.
+// that e names comes once a day, and Gap and Overlap decide about days when
+// clocks change.
 func (e *Expr) Fixed() bool { return e.fixed }

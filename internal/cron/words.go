@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Words describes in a sentence when e runs, which is short for common
+// Words describes when e runs, in a sentence that is short for common
 // expressions, and true for all. It is about the time on the clocks, not about
 // the days when clocks change.
 func (e *Expr) Words() string {

@@ -172,7 +172,7 @@ func (p *parser) entry(line string) (Entry, error) {
 	return e, nil
 }
 
-// cutField splits a line into its first word and the rest of it.
+// cutField splits a line into the first word and the rest.
 func cutField(line string) (word, rest string) {
 	end := strings.IndexAny(line, " \t")
 	if end < 0 {

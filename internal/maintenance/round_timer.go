@@ -30,8 +30,8 @@ func newRoundTimer(wall, monotonic time.Duration) *roundTimer {
 	return &roundTimer{ahead: wall - monotonic, next: monotonic}
 }
 
-// due reports whether a round must begin, and in step the change of the wall
-// clock if the clock was set, otherwise 0.
+// due reports whether a round must begin, and returns as step the change of the
+// wall clock if the clock was set, otherwise 0.
 func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due bool) {
 	if step = wall - monotonic - r.ahead; step.Abs() <= stepSeen {
 		step = 0

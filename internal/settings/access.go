@@ -89,8 +89,8 @@ const (
 	tokenIDLen  = 16
 )
 
-// MintToken returns a new token, and its hash. The token consists of TokenPrefix, 256
-// random bits and a checksum.
+// MintToken returns a new token and its hash. The token is TokenPrefix, 256 random bits
+// and a checksum.
 func MintToken() (token, hash string) {
 	var raw [tokenBytes + 4]byte
 	_, _ = rand.Read(raw[:tokenBytes]) // never fails

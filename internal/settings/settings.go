@@ -48,8 +48,8 @@ type Settings struct {
 	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
 }
 
-// hashKey returns the key of a token in Settings.hashes, of the token's hash,
-// which begins with its ID.
+// hashKey returns the key in Settings.hashes of the token with this hash, which
+// begins with the token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
 // childKey returns the key in Settings.children of the token with that ID, made
@@ -116,7 +116,7 @@ func (s *Settings) set(key SettingKey, r Setting) {
 // secretsKey returns the key of a scope (secretScope) in Settings.secrets.
 func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
 
-// indexSecrets sorts the secrets of a scope again, because these are few.
+// indexSecrets sorts all secrets of a scope again, because there are few.
 func (s *Settings) indexSecrets(scope string) {
 	var list []*SigningSecret
 	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {

@@ -56,7 +56,7 @@ func (k *SettingKey) compare(o *SettingKey) int {
 }
 
 // find returns the leaf and the place of key in it, or where to insert it. Each
-// task looks up its queue, so these are hand-written loops, because
+// task looks up its queue, so these are hand-written loops:
 // slices.BinarySearchFunc took twice as long.
 func (t tree[V]) find(key SettingKey) (leaf, place int, found bool) {
 	if t.size == 0 {

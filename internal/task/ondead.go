@@ -10,7 +10,7 @@ import (
 // DeadQueue is the queue of on_dead tasks, in the namespace of the dead task. It
 // is a queue of its own because a pause, a rate or a purge of the task's queue
 // must not delay the notice of the death. Nor must a flood of notices delay the
-// tasks of that queue, so dispatch alternates between queues. (The lane of tasks
+// tasks of that queue: dispatch alternates between queues. (The lane of tasks
 // that were run by hand also ignores pause and rate, but for one attempt only,
 // and it precedes all other tasks of the queue.)
 const DeadQueue = "on_dead"

@@ -87,8 +87,8 @@ const ReasonNoRetry = "no_retry"
 
 // ReasonEgressDenied is the reason of a Refusal by the egress guard, and
 // EgressRefused its error. The error names no address, because the namespace's
-// own tokens can read it, and a client could resolve internal names one after
-// another.
+// own tokens can read it. With addresses in it, a client could resolve internal
+// names one after another.
 const (
 	ReasonEgressDenied = "egress_denied"
 	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow (in a Go program, foliot.URLs), except those that are always closed"

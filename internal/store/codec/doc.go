@@ -1,7 +1,7 @@
 // Package codec encodes the records of tasks, in the same form for every store.
 //
-// The package is pure: no clock, no medium, because each store has its own keys,
-// bodies and indexes.
+// The package is pure: no clock, no medium; each store has its own keys, bodies
+// and indexes.
 package codec
 
 import (

@@ -218,8 +218,8 @@ func readHead[T, N string | []byte](src T, name N) (h head[T]) {
 	return h
 }
 
-// setTimes sets the time of creation if the head states it, because otherwise
-// the field after the head has it.
+// setTimes sets the time of creation if the head states it; otherwise the field
+// after the head has it.
 func (h *head[T]) setTimes(t *task.Task) {
 	if h.flags&createdWithID != 0 {
 		t.CreatedAt = timeOf(h.id)

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reader is the interface of a medium for one of the queries List, Upcoming and Due,
-// which a medium with snapshots reads from one of them.
+// Reader is the interface of a medium for one query: List, Upcoming or Due. A medium
+// that has snapshots reads one of them.
 //
 // A call gets many ranges, because a call can be a round trip. The queries double
 // their limits from round to round, so a query needs few calls.

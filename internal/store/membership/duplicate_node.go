@@ -68,5 +68,5 @@ func (m *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, fou
 }
 
 // uncertain reports whether the last failed heartbeat was less than one silence
-// ago, because until then the heartbeats of other nodes may still be missing.
+// ago, because in that time the heartbeats of other nodes may still be missing.
 func (m *Member) uncertain(silence time.Duration) bool { return time.Since(m.away) < silence }

@@ -15,8 +15,8 @@ import (
 // NoOwner is an owner id that no shard has.
 const NoOwner = "no owner"
 
-// Owned is a shard that this process owns, until a new Owned replaces it when the
-// shard is lost and acquired again.
+// Owned is a shard that this process owns. If the shard is lost and acquired again,
+// a new Owned replaces it.
 type Owned struct {
 	Shard int    // its number
 	ID    string // the owner's id, which writes compare; empty means that there are no leases

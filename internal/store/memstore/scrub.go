@@ -16,8 +16,8 @@ type endedLease struct {
 	seen  task.Millis // when a scrub first found it ended
 }
 
-// Scrub looks for lost leases, because the store has no index that could be
-// wrong. The cursor is the last name examined.
+// Scrub looks only for lost leases, because the store has no index that could
+// be wrong. The cursor is the last name examined.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Scrubbed{}, err

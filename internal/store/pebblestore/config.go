@@ -44,7 +44,7 @@ type Config struct {
 	Now func() time.Time
 
 	// MemTableSize is how many bytes of changes are kept in memory before they are
-	// written to a table, up to three times under load, and read again after a crash.
+	// written to a table, up to three times under load. They are read after a crash.
 	// Default: 32 MiB, and less on a disk below 2.5 GiB: see memTableSize.
 	MemTableSize uint64
 

@@ -29,8 +29,8 @@ const (
 	maxManifest    = 64 << 20
 )
 
-// Manifest describes the contents of a backup. It is the backup's last entry, so
-// a truncated backup has none: a line of JSON, then the line's SHA-256.
+// Manifest describes the contents of a backup. It is the backup's last entry, a
+// line of JSON and the line's SHA-256, so a truncated backup has none.
 type Manifest struct {
 	Format    int       `json:"format"` // the format of the directory
 	CreatedAt time.Time `json:"created_at"`

@@ -52,8 +52,8 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }
 
-// memTables bounds the changes in memory, which Pebble keeps in memtables, because
-// writes wait when the memtables together have the size of so many full ones.
+// memTables bounds the changes in memory, which Pebble keeps in memtables: writes wait
+// when the memtables together have the size of so many full ones.
 const memTables = 3
 
 // memTableSize returns the default of Config.MemTableSize for a file system with the

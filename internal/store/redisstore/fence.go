@@ -13,10 +13,10 @@ import (
 // For a moment after an edit, another node may still use settings from before it. A
 // fence ends that moment. It is raised before a namespace is removed (removal.go), and
 // before the reply to an edit that stops something (edits.go), after the settings were
-// written. It is a token that is used once, next to each shard's ownership, which put
-// compares with the one that the caller knows. A refused caller gets the token, reads
-// the settings, which include that edit, and applies its changes again (passFences).
-// The order of writes on the server decides, and no clock.
+// written. It is a token that is used once, next to each shard's ownership. put
+// compares it with the one that the caller knows. A refused caller gets the token,
+// reads the settings, which include that edit, and applies its changes again
+// (passFences). The order of writes on the server decides, and no clock.
 //
 // Settings have passed a fence when they were read after its token was read. The node
 // that raises a fence must pass it too, because its settings can lack an earlier edit
@@ -26,8 +26,8 @@ import (
 type fences map[uint16]string
 
 // raiseFences makes all servers refuse changes from settings that are older than this
-// node's. The new settings must be written before, and it must be called without
-// locks, because it waits for every server.
+// node's. It must be called after the new settings were written, and without locks,
+// because it waits for every server.
 func (s *Store) raiseFences(ctx context.Context) error {
 	keys, one := map[uint16][]string{}, map[uint16]*keyspace.Shard{}
 	for _, sh := range s.shards {

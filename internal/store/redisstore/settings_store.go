@@ -76,8 +76,8 @@ func (s *Store) edit(ctx context.Context, now task.Millis, e settings.Edit) (set
 	return s.editLocked(ctx, now, e)
 }
 
-// maxEdits bounds how often an edit is applied, while in each round at least one of
-// the nodes that edit succeeds.
+// maxEdits bounds how often an edit is applied. In each round at least one of the
+// nodes that edit succeeds.
 const maxEdits = 256
 
 // editLocked applies one edit on the current settings.

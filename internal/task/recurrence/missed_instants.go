@@ -17,8 +17,8 @@ const (
 	FireAll                   // fires the latest missed instants, at most CatchupLimit
 )
 
-// Choose returns the due instant to fire now, and records the missed instants
-// that the rule's policy skips, and returns 0 if no due instant is left.
+// Choose returns the due instant to fire now, or 0 if none is left, and records
+// the missed instants that the rule's policy skips.
 //
 // An instant that is fired within its grace is not missed, and missed instants
 // that are older than the catchup window are skipped under every policy.

@@ -126,8 +126,8 @@ func (r *Rule) Same(o *Rule) bool {
 }
 
 // Instants returns at most limit instants in [from, until], the earliest first.
-// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant", and
-// each costs microseconds.
+// None is at or before 1970-01-01T00:00:00Z, because 0 means "no instant". Each
+// instant costs microseconds.
 func (r *Rule) Instants(from, until wallclock.Millis, limit int) ([]wallclock.Millis, error) {
 	c, err := r.Calendar()
 	if err != nil {

@@ -39,7 +39,7 @@ func (k *Keys) Shards(n int) []*Shard {
 	return shards
 }
 
-// Shard returns a shard with tag in its keys, if slot is that of tag.
+// Shard returns a shard with tag in its keys, where slot must be that of tag.
 func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
 	p := k.prefix + "{" + tag + "}:"
 	return &Shard{

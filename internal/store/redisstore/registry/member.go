@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// OwnedShard is a shard that this process owns, until a new OwnedShard replaces it
-// when the shard is lost and acquired again.
+// OwnedShard is a shard that this process owns. If the shard is lost and acquired
+// again, a new OwnedShard replaces it.
 type OwnedShard struct {
 	*keyspace.Shard
 	*membership.Owned

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// Publish implements membership.Registry. Sums are no part of the store's contents,
-// because without them, nodes count all shards.
+// Publish implements membership.Registry. Sums are no part of the store's contents:
+// without them, nodes count all shards.
 func (r *registry) Publish(ctx context.Context, node string, sums []byte) error {
 	b, key := r.servers.Client.B(), r.servers.Keys.Sums
 	command := b.Hset().Key(key).FieldValue().FieldValue(node, rueidis.BinaryString(sums)).Build()

@@ -32,8 +32,8 @@ var walk = redisconn.NewScript(sources, redisconn.Reads, "walk")
 // examined. A disagreement is only a suspicion at first, because other nodes write
 // during the scrub, so a script repairs it only if the record still has its stamp.
 //
-// A scrub misses entries of a lane that is in no index and in no record, which do
-// no harm, because no node reads them.
+// A scrub misses entries of a lane that is in no index and in no record, but they
+// do no harm, because no node reads them.
 
 // space is a key of a shard, and how its content is examined.
 type space struct {
