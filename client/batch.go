@@ -139,10 +139,9 @@ func batchResult(r wire.BatchResult) (BatchResult, error) {
 	if r.Status >= http.StatusMultipleChoices {
 		return BatchResult{Err: problemError(wire.Problem{Status: r.Status, Code: r.Code, Detail: r.Detail, Field: r.Field, ID: r.ID, State: r.State})}, nil
 	}
-	var d decoder
-	result := BatchResult{Name: r.Name, ID: r.ID, DueAt: d.instant(r.DueAt)}
-	if d.err != nil {
-		return result, fmt.Errorf("%s: %w", batchOp, d.err)
+	at, err := readInstant(r.DueAt)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", batchOp, err)
 	}
-	return result, nil
+	return BatchResult{Name: r.Name, ID: r.ID, DueAt: at}, err
 }

@@ -109,7 +109,9 @@ func (a Admin) drain(ctx context.Context, verb, method, node string, query param
 // MarshalJSON returns the cluster as the API writes it.
 func (c Cluster) MarshalJSON() ([]byte, error) {
 	var w wire.Cluster
-	convert(&w, c)
+	if err := convert(&w, c); err != nil {
+		return nil, err
+	}
 	for i := range w.Nodes {
 		withoutShards(&w.Nodes[i])
 	}
@@ -122,7 +124,9 @@ func (c *Cluster) UnmarshalJSON(data []byte) error { return decode[wire.Cluster]
 // MarshalJSON returns the node as the API writes it.
 func (n Node) MarshalJSON() ([]byte, error) {
 	var w wire.Node
-	convert(&w, n)
+	if err := convert(&w, n); err != nil {
+		return nil, err
+	}
 	withoutShards(&w)
 	return marshal(w)
 }

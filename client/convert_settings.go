@@ -65,3 +65,15 @@ func (e Egress) MarshalJSON() ([]byte, error) { return encode[wire.Egress](e) }
 
 // UnmarshalJSON reads the decision as the API writes it.
 func (e *Egress) UnmarshalJSON(data []byte) error { return decode[wire.Egress](data, e) }
+
+// MarshalJSON returns the preview as the API writes it.
+func (p RulePreview) MarshalJSON() ([]byte, error) { return encode[wire.RulePreview](p) }
+
+// UnmarshalJSON reads the preview as the API writes it.
+func (p *RulePreview) UnmarshalJSON(data []byte) error { return decode[wire.RulePreview](data, p) }
+
+// MarshalJSON returns the instant as the API writes it.
+func (i Instant) MarshalJSON() ([]byte, error) { return encode[wire.Instant](i) }
+
+// UnmarshalJSON reads the instant as the API writes it.
+func (i *Instant) UnmarshalJSON(data []byte) error { return decode[wire.Instant](data, i) }

@@ -1,179 +1,244 @@
 package client
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"math"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/internal/wire/fields"
 )
 
 // The types of this package and those of the API have fields of the same names. So
-// one function converts all of them but tasks and the specs of schedules, which
-// have more than names in common.
+// a plan for each pair of types converts them, with the conversions of this file.
 
 // encode returns v as JSON of the API's type W.
 func encode[W any](v any) ([]byte, error) {
 	var w W
-	convert(&w, v)
-	return marshal(w)
+	if err := convert(&w, v); err != nil {
+		return nil, err
+	}
+	return marshal(&w)
 }
 
 // decode reads JSON of the API's type W into v.
 func decode[W, T any](data []byte, v *T) error {
-	return read(data, v, func(d *decoder, w W) (v T) {
-		d.convert(&v, w)
-		return v
+	return read(data, v, func(w W) (v T, err error) {
+		err = convert(&v, w)
+		return v, err
 	})
 }
 
 // read decodes JSON of the API's type W and converts it to v.
-func read[W, T any](data []byte, v *T, convert func(*decoder, W) T) error {
+func read[W, T any](data []byte, v *T, convert func(W) (T, error)) error {
 	var w W
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
+	err := json.Unmarshal(data, &w)
+	if err == nil {
+		*v, err = convert(w)
 	}
-	var d decoder
-	*v = convert(&d, w)
-	return d.err
+	return err
 }
 
-// convert fills the fields of *to from those of from, except the embedded structs
-// with the names in skip.
-func convert(to, from any, skip ...string) { new(decoder).convert(to, from, skip...) }
+// plans has the plans that were used.
+var plans sync.Map // from pair to *fields.Plan
 
-func (d *decoder) convert(to, from any, skip ...string) {
-	d.fields(reflect.ValueOf(to).Elem(), reflect.ValueOf(from), skip)
+type pair struct{ to, from reflect.Type }
+
+// convert fills the fields of *to from those of from, except those with the names
+// in except, which must be the same for each use of two types.
+func convert(to, from any, except ...string) error {
+	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
+	p := planOf(pair{target.Type(), source.Type()}, except...)
+	if len(p.Missing) > 0 {
+		panic(fmt.Sprintf("client: %v has no fields for %v of %v", source.Type(), p.Missing, target.Type()))
+	}
+	return p.Copy(target, source)
 }
 
-// fields fills a struct. Fields of embedded structs count as its own.
-func (d *decoder) fields(to, from reflect.Value, skip []string) {
-	for i := range to.NumField() {
-		switch f := to.Type().Field(i); {
-		case f.Anonymous && !slices.Contains(skip, f.Name):
-			d.fields(to.Field(i), from, nil)
-		case f.IsExported() && !f.Anonymous:
-			d.value(to.Field(i), named(from, f.Name), f)
-		}
+func planOf(types pair, except ...string) *fields.Plan {
+	if known, ok := plans.Load(types); ok {
+		return known.(*fields.Plan)
 	}
+	p := fields.New(types.to, types.from, rule, except...)
+	plans.Store(types, p)
+	return p
 }
 
-// fieldsByName has the index of each field that named has found: a search by
-// name takes longer than the copy.
-var fieldsByName sync.Map // from fieldKey to []int
-
-type fieldKey struct {
-	of   reflect.Type
-	name string
-}
-
-// named returns the field of that name. The API's names of milliseconds end with
-// MS.
-func named(v reflect.Value, name string) reflect.Value {
-	key := fieldKey{v.Type(), name}
-	if at, known := fieldsByName.Load(key); known {
-		return v.FieldByIndex(at.([]int))
-	}
-	for _, name := range []string{name, strings.TrimSuffix(name, "MS"), name + "MS"} {
-		if f, ok := v.Type().FieldByName(name); ok {
-			fieldsByName.Store(key, f.Index)
-			return v.FieldByIndex(f.Index)
-		}
-	}
-	panic("client: " + v.Type().String() + " has no field " + name)
-}
-
-// value fills to, which is the field f or an element of it.
-func (d *decoder) value(to, from reflect.Value, f reflect.StructField) {
-	if to.Type() == from.Type() {
-		to.Set(from)
-		return
-	}
-	switch v := from.Interface().(type) {
-	case time.Time:
-		to.SetString(instant(v))
-		if f.Name == "Local" {
-			to.SetString(v.Format(time.RFC3339Nano))
-		}
-		return
-	case time.Duration:
-		switch to.Kind() {
-		case reflect.String:
-			if v != 0 || required(f) {
-				to.SetString(v.String())
-			}
-		case reflect.Int64:
-			to.SetInt(v.Milliseconds())
-		default:
-			to.SetFloat(inMS(v))
-		}
-		return
-	case Duration:
-		to.SetString(limit(v))
-		return
-	case Retry:
-		to.Set(reflect.ValueOf(v.wire()))
-		return
-	}
-	switch v := to.Addr().Interface().(type) {
-	case *time.Time:
-		*v = d.instant(from.String())
-	case *time.Duration:
-		switch from.Kind() {
-		case reflect.String:
-			*v = d.duration(from.String())
-		case reflect.Int64:
-			*v = time.Duration(from.Int()) * time.Millisecond
-		default:
-			*v = milliseconds(from.Float())
-		}
-	case *Duration:
-		*v = d.limit(from.String())
-	case *Retry:
-		*v = d.retry(from.Interface().(*wire.Retry))
-	default:
-		d.composite(to, from, f)
-	}
-}
-
-func (d *decoder) composite(to, from reflect.Value, f reflect.StructField) {
+// rule returns the conversion to a field from a type, nil if the types decide.
+func rule(to reflect.StructField, from reflect.Type) fields.Copy {
 	switch {
-	case from.Kind() == reflect.Pointer:
-		if !from.IsNil() {
-			d.value(indirect(to), from.Elem(), f)
-		}
-	case to.Kind() == reflect.Pointer:
-		d.value(indirect(to), from, f)
-	case to.Kind() == reflect.Struct:
-		d.fields(to, from, nil)
-	case to.Kind() == reflect.Slice:
-		if from.IsNil() && !required(f) {
-			return
-		}
-		to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
-		for i := range from.Len() {
-			d.value(to.Index(i), from.Index(i), f)
-		}
-	default: // a string of another type
-		to.SetString(from.String())
+	case to.Name == "Local" && from == reflect.TypeFor[time.Time](): // in a zone of its own
+		return fields.Convert(func(t time.Time) string { return t.Format(time.RFC3339Nano) }).Copy
+	case fields.Required(to) && to.Type.Kind() == reflect.String && from == reflect.TypeFor[time.Duration](): // 0s too
+		return fields.Convert(time.Duration.String).Copy
+	case to.Type == reflect.TypeFor[wire.ScheduledTask]():
+		return fields.Parse(Spec.scheduled).Copy
+	case from == reflect.TypeFor[wire.ScheduledTask]():
+		return fields.Parse(readScheduled).Copy
 	}
+	return byType(to, from)
 }
 
-// required reports whether the API writes the zero value of a field too.
-func required(f reflect.StructField) bool {
-	tag, ok := f.Tag.Lookup("json")
-	return ok && !strings.HasSuffix(tag, ",omitempty")
+// byType has the values that the API writes as values of another type.
+var byType = fields.Rules(
+	fields.Convert(instant), fields.Parse(readInstant),
+	fields.Convert(duration), fields.Parse(readDuration),
+	fields.Convert(time.Duration.Milliseconds), fields.Convert(func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }),
+	fields.Convert(inMS), fields.Convert(milliseconds),
+	fields.Convert(window), fields.Parse(readWindow),
+	fields.Convert(limit), fields.Parse(readLimit),
+	fields.Convert(Limit.pointer), fields.Convert(attempts),
+	fields.Convert(DeadNotice.wire), fields.Convert(deadNotice),
+	fields.Parse(HTTP.wire), fields.Parse(readHTTP),
+	fields.Parse(Work.wire), fields.Convert(work),
+)
+
+// instant writes t for the API. It keeps fractions of a millisecond: the API
+// rounds them up.
+func instant(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.Nanosecond()%int(time.Millisecond) != 0:
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return wire.FormatTime(t)
 }
 
-// indirect returns the value that a pointer points to, and allocates it. Of any
-// other value it returns the value itself.
-func indirect(v reflect.Value) reflect.Value {
-	if v.Kind() != reflect.Pointer {
-		return v
+func readInstant(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
 	}
-	v.Set(reflect.New(v.Type().Elem()))
-	return v.Elem()
+	t, err := time.Parse(time.RFC3339, s)
+	if y := t.UTC().Year(); err == nil && (y < 0 || y > 9999) {
+		err = fmt.Errorf("%q is outside the years 0 to 9999 in UTC", s)
+	}
+	return t, reading("time", err)
+}
+
+// duration writes d for the API, "" for the default.
+func duration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func readDuration(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s)
+	return d, reading("duration", err)
+}
+
+// window writes a duration for the API, "" for nil.
+func window(d *time.Duration) string {
+	if d == nil {
+		return ""
+	}
+	return d.String()
+}
+
+func readWindow(s string) (*time.Duration, error) {
+	if s == "" {
+		return nil, nil
+	}
+	d, err := readDuration(s)
+	return &d, err
+}
+
+// limit writes d for the API, "" for the default.
+func limit(d Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.wire()
+}
+
+func readLimit(s string) (Duration, error) {
+	d, err := readDuration(s)
+	if s != "" && d == 0 {
+		return Forever, err
+	}
+	return Duration(d), err
+}
+
+// pointer writes l for the API, nil for the default.
+func (l Limit) pointer() *int {
+	if l == 0 {
+		return nil
+	}
+	n := l.wire()
+	return &n
+}
+
+func attempts(n *int) Limit {
+	switch {
+	case n == nil:
+		return 0
+	case *n == 0:
+		return Unlimited
+	}
+	return Limit(*n)
+}
+
+func (h HTTP) wire() (wire.HTTPInput, error) {
+	in := wire.HTTPInput{URL: h.URL, Method: h.Method, Headers: h.Headers}
+	err := h.Body.put(&in)
+	return in, err
+}
+
+func readHTTP(in wire.HTTPInput) (HTTP, error) {
+	h := HTTP{URL: in.URL, Method: in.Method, Headers: in.Headers}
+	switch raw := in.Body; {
+	case in.BodyBase64 != nil:
+		data, err := base64.StdEncoding.DecodeString(*in.BodyBase64)
+		h.Body = Body{kind: binaryBody, data: data}
+		if len(raw) > 0 && json.Valid(data) { // JSON bytes that a JSON value would not keep
+			h.Body.kind = jsonBody
+		}
+		return h, reading("body_base64", err)
+	case len(raw) > 0 && raw[0] == '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		h.Body = Text(s)
+		return h, reading("body", err)
+	default:
+		h.Body = jsonOrNone(raw)
+	}
+	return h, nil
+}
+
+func (w Work) wire() (wire.WorkInput, error) {
+	args, err := w.Args.args()
+	return wire.WorkInput{Kind: w.Kind, Args: args}, err
+}
+
+func work(in wire.WorkInput) Work { return Work{Kind: in.Kind, Args: jsonOrNone(in.Args)} }
+
+// jsonOrNone returns the body of a JSON value: none for null.
+func jsonOrNone(raw json.RawMessage) Body {
+	if len(raw) == 0 || string(raw) == "null" {
+		return Body{}
+	}
+	return Body{kind: jsonBody, data: raw}
+}
+
+// reading adds to err the kind of value that could not be read.
+func reading(kind string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("read a %s: %w", kind, err)
+	}
+	return err
+}
+
+func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func milliseconds(ms float64) time.Duration {
+	return time.Duration(math.Round(ms*1000)) * time.Microsecond
 }

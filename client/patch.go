@@ -57,94 +57,72 @@ func Set[T any](v T) Field[T] { return Field[T]{change: isSet, value: v} }
 // Reset changes a field to its default: the queue's, if queues have one.
 func Reset[T any]() Field[T] { return Field[T]{change: isReset} }
 
+// object is a JSON object. A json.RawMessage in it stays byte for byte.
+type object map[string]any
+
 // encode returns the patch as the API takes it.
 func (p Patch) encode() ([]byte, error) {
-	var whole, request, work, retry object
-	addField(&whole, "at", p.At, instant)
-	addField(&whole, "delay", p.Delay, time.Duration.String)
-	addField(&whole, "queue", p.Queue, same)
-	addField(&whole, "timeout", p.Timeout, time.Duration.String)
-	addChoice(&whole, "expire_after", p.ExpireAfter, Duration.wire)
-	addChoice(&whole, "on_dead", p.OnDead, DeadNotice.wire)
-	addField(&whole, "priority", p.Priority, same)
-	addMap(&whole, "labels", p.Labels, p.RemoveLabels)
+	whole, request, work, retry := object{}, object{}, object{}, object{}
+	addField(whole, "at", p.At, instant)
+	addField(whole, "delay", p.Delay, time.Duration.String)
+	addField(whole, "queue", p.Queue, same)
+	addField(whole, "timeout", p.Timeout, time.Duration.String)
+	addChoice(whole, "expire_after", p.ExpireAfter, Duration.wire)
+	addChoice(whole, "on_dead", p.OnDead, DeadNotice.wire)
+	addField(whole, "priority", p.Priority, same)
+	addMap(whole, "labels", p.Labels, p.RemoveLabels)
 
-	addField(&request, "url", p.URL, same)
-	addField(&request, "method", p.Method, same)
-	headers, err := p.addBody(&request)
-	if err != nil {
-		return nil, err
-	}
-	addMap(&request, "headers", headers, p.RemoveHeaders)
-
-	addChoice(&retry, "max_attempts", p.MaxAttempts, Limit.wire)
-	addField(&retry, "min_backoff", p.MinBackoff, time.Duration.String)
-	addField(&retry, "max_backoff", p.MaxBackoff, time.Duration.String)
-	addChoice(&retry, "max_age", p.MaxAge, Duration.wire)
-
-	if err := addArgs(&work, p.Args); err != nil {
-		return nil, err
-	}
-
-	addObject(&whole, "http", &request)
-	addObject(&whole, "work", &work)
-	addObject(&whole, "retry", &retry)
-	return whole.bytes()
-}
-
-// addBody adds the body and returns the headers, including one that the body
-// may need.
-func (p Patch) addBody(request *object) (map[string]string, error) {
-	switch p.Body.change {
-	case stays:
-		return p.Headers, nil
-	case isReset:
-		request.raw("body", []byte("null"))
-		return p.Headers, nil
-	}
+	addField(request, "url", p.URL, same)
+	addField(request, "method", p.Method, same)
 	h := wire.HTTPInput{Headers: p.Headers}
-	if err := p.Body.value.put(&h); err != nil {
-		return nil, err
+	if p.Body.change != stays {
+		if err := p.Body.value.put(&h); err != nil {
+			return nil, err
+		}
+		if h.BodyBase64 != nil {
+			request["body_base64"] = h.BodyBase64
+		} else {
+			request["body"] = h.Body // null without a body
+		}
 	}
-	switch {
-	case h.Body != nil:
-		request.raw("body", h.Body)
-	case h.BodyBase64 != nil:
-		request.set("body_base64", *h.BodyBase64)
-	default:
-		request.raw("body", []byte("null"))
-	}
-	return h.Headers, nil
-}
+	addMap(request, "headers", h.Headers, p.RemoveHeaders)
 
-// addArgs adds the arguments of a handler, byte for byte.
-func addArgs(work *object, f Field[Body]) error {
-	if f.change == stays {
-		return nil
+	addChoice(retry, "max_attempts", p.MaxAttempts, Limit.wire)
+	addField(retry, "min_backoff", p.MinBackoff, time.Duration.String)
+	addField(retry, "max_backoff", p.MaxBackoff, time.Duration.String)
+	addChoice(retry, "max_age", p.MaxAge, Duration.wire)
+
+	if p.Args.change != stays {
+		args, err := p.Args.value.args()
+		if err != nil {
+			return nil, err
+		}
+		work["args"] = args // null without arguments
 	}
-	args, err := f.value.args()
-	if len(args) == 0 {
-		args = []byte("null")
+
+	for name, part := range map[string]object{"http": request, "work": work, "retry": retry} {
+		if len(part) > 0 {
+			whole[name] = part
+		}
 	}
-	work.raw("args", args)
-	return err
+	return marshal(whole)
 }
 
 func same[T any](v T) T { return v }
 
 // addField adds f, converted by word, if it changes anything.
-func addField[T, W any](o *object, key string, f Field[T], word func(T) W) {
+func addField[T, W any](o object, key string, f Field[T], word func(T) W) {
 	switch f.change {
 	case isSet:
-		o.set(key, word(f.value))
+		o[key] = word(f.value)
 	case isReset:
-		o.raw(key, []byte("null"))
+		o[key] = nil
 	}
 }
 
 // addChoice is addField for a type whose zero value leaves the choice to the
 // queue. The API writes that as null.
-func addChoice[T comparable, W any](o *object, key string, f Field[T], word func(T) W) {
+func addChoice[T comparable, W any](o object, key string, f Field[T], word func(T) W) {
 	var queues T
 	if f.change == isSet && f.value == queues {
 		f = Reset[T]()
@@ -153,28 +131,16 @@ func addChoice[T comparable, W any](o *object, key string, f Field[T], word func
 }
 
 // addMap adds the keys to merge into a map and the keys to remove from it.
-func addMap(o *object, key string, merge map[string]string, remove []string) {
+func addMap(o object, key string, merge map[string]string, remove []string) {
 	if len(merge)+len(remove) == 0 {
 		return
 	}
-	values := make(map[string]*string, len(merge)+len(remove))
+	values := object{}
 	for _, k := range remove {
 		values[k] = nil
 	}
 	for k, v := range merge {
-		values[k] = &v
+		values[k] = v
 	}
-	o.set(key, values)
-}
-
-// addObject adds inner, unless it is empty.
-func addObject(o *object, key string, inner *object) {
-	if inner.empty() {
-		return
-	}
-	value, err := inner.bytes()
-	if o.err == nil {
-		o.err = err
-	}
-	o.raw(key, value)
+	o[key] = values
 }

@@ -165,8 +165,12 @@ func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery
 	for name, value := range map[string]any{"from": q.From, "absent_from": q.AbsentFrom, "absent_until": q.AbsentUntil, "limit": q.Limit, "days": q.Days} {
 		values.add(name, value)
 	}
+	var rule wire.ScheduleRule
+	if err := convert(&rule, s.settled()); err != nil {
+		return nil, err
+	}
 	v := new(RulePreview)
-	_, err := ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, send: s.rule(), repeatable: true, into: v})
+	_, err := ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, send: &rule, repeatable: true, into: v})
 	return orNil(v, err)
 }
 

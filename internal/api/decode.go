@@ -19,7 +19,7 @@ import (
 // called at the end. decodeTask validates only the form of the JSON.
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	var at, delay bool
-	f := taskFields{spec: s, bodyLimit: bodyLimit}
+	f := taskFields{spec: s, plain: fieldsOfTask, bodyLimit: bodyLimit}
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -51,9 +51,15 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 	return f.fillDefaults(defaults)
 }
 
+var (
+	fieldsOfTask     = readerOf[wire.TaskInput, task.Spec]("")
+	fieldsOfTemplate = readerOf[wire.ScheduledTask, task.Spec]("")
+)
+
 // taskFields reads the common fields of a task and of the tasks of a schedule.
 type taskFields struct {
 	spec      *task.Spec
+	plain     *fieldReader // fields without a rule of their own
 	bodyLimit int
 	http      bool // set if the field http was given
 	work      bool // set if the field work was given
@@ -88,7 +94,12 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 	case "retry":
 		err = r.decodeRetry(&s.Retry, &f.given)
 	default:
-		err = unknownField(key)
+		if !f.plain.has(key) {
+			return unknownField(key)
+		}
+		spec := *s // like this reader a copy on the heap, so that *s and r need not be there
+		err = f.plain.read(&reader{r.Reader}, key, &spec)
+		*s = spec
 	}
 	return err
 }
@@ -360,6 +371,19 @@ func (r *reader) priority() (task.Priority, error) {
 	return p, err
 }
 
+// choice reads a value that is one of words. code is the code of its refusal.
+func choice[T any](r *reader, code string, parse func(string) (T, bool), words ...string) (v T, err error) {
+	word, err := r.Text()
+	if err != nil {
+		return v, err
+	}
+	v, ok := parse(word)
+	if !ok {
+		err = notAllowed(code, "", words)
+	}
+	return v, err
+}
+
 func parseTime(field, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	switch {
@@ -397,18 +421,14 @@ func parseDuration(field, s string) (time.Duration, error) {
 	return d, nil
 }
 
-// readOnly has the fields of a task that only replies have.
-var readOnly = map[string]bool{
-	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
-	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts_started": true, "attempts": true, "durability": true, "traceparent": true,
-	"schedule": true, "instant": true, "hidden": true, "waits_for": true, "created_by": true, "changed_at": true, "changed_by": true, "changed_action": true,
-}
+// readOnlyOfTask has the fields that only the server sets.
+var readOnlyOfTask = replyOnly[wire.Task, wire.TaskInput]()
 
 func unknownField(key []byte) error {
 	switch name := string(key); {
 	case name == "next_at":
 		return refuse("unknown_field", "", "only the server sets this field: leave it out; at or delay sets the due time")
-	case readOnly[name]:
+	case readOnlyOfTask[name] || name == "traceparent":
 		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":
 		return refuse("unknown_field", "", "this field belongs to http")

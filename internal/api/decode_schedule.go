@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // newSchedule returns a schedule with the defaults of all fields.
@@ -34,18 +34,12 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		switch string(key) {
 		case "name":
 			err = r.sameName(s.Name)
-		case "paused":
-			s.Paused, err = pointed(r.Bool())
 		case "task":
 			err = r.decodeScheduled(&s.Spec, defaults, bodyLimit)
-		case "runs":
-			s.Runs, err = pointed(r.Int64())
-		case "managed_by":
-			s.ManagedBy, err = pointed(r.Text())
 		default:
 			var known bool
 			if known, err = r.decodeRuleField(rule, key); !known {
-				err = unknownScheduleField(key)
+				err = r.decodeScheduleField(s, key)
 			}
 		}
 		return err
@@ -71,7 +65,7 @@ func (r *reader) decodeRule(rule *recurrence.Rule) error {
 		case slices.Contains(scheduleFields, name):
 			return refuse("unknown_field", "", "this field does not select instants: leave it out")
 		}
-		return noSuchField(key, ruleFields)
+		return noSuchField(key, ruleFields.known)
 	})
 	if err != nil {
 		return err
@@ -88,9 +82,9 @@ func (r *reader) decodeRuleField(rule *recurrence.Rule, key []byte) (known bool,
 	case "timezone":
 		rule.Zone, err = r.Text()
 	case "dst_gap":
-		rule.Gap, err = choice(r, cron.ParseGap, "next", "skip")
+		rule.Gap, err = choice(r, "bad_policy", cron.ParseGap, "next", "skip")
 	case "dst_overlap":
-		rule.Fold, err = choice(r, cron.ParseOverlap, "first", "both")
+		rule.Fold, err = choice(r, "bad_policy", cron.ParseOverlap, "first", "both")
 	case "every":
 		err = r.decodeEvery(rule)
 	case "start":
@@ -99,23 +93,20 @@ func (r *reader) decodeRuleField(rule *recurrence.Rule, key []byte) (known bool,
 		rule.End, err = r.bound()
 	case "anchor":
 		rule.Anchor, err = r.bound()
-	case "max_runs":
-		rule.MaxRuns, err = r.Int64()
-	case "jitter":
-		rule.Jitter, err = r.duration()
 	case "misfire":
-		rule.Misfire, err = choice(r, recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
-	case "catchup_window":
-		rule.CatchupWindow, err = r.duration()
-	case "catchup_limit":
-		rule.CatchupLimit, err = r.Integer()
+		rule.Misfire, err = choice(r, "bad_policy", recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
 	case "overlap":
-		rule.Overlap, err = choice(r, recurrence.ParseOverlap, "allow", "skip", "buffer_one")
+		rule.Overlap, err = choice(r, "bad_policy", recurrence.ParseOverlap, "allow", "skip", "buffer_one")
 	default:
-		return false, nil
+		if !ruleFields.has(key) {
+			return false, nil
+		}
+		err = ruleFields.read(r, key, rule)
 	}
 	return true, err
 }
+
+var ruleFields = readerOf[wire.ScheduleRule, recurrence.Rule]("")
 
 // completeRule checks the combination of the given fields, and sets the time
 // zone if none was given.
@@ -162,7 +153,7 @@ func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 
 // decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
-	f := taskFields{spec: s, bodyLimit: bodyLimit}
+	f := taskFields{spec: s, plain: fieldsOfTemplate, bodyLimit: bodyLimit}
 	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "name":
@@ -208,33 +199,23 @@ func (r *reader) decodeSpan(s *recurrence.Span) error {
 	return nil
 }
 
-// choice reads a policy, which is one of words.
-func choice[T any](r *reader, parse func(string) (T, bool), words ...string) (policy T, err error) {
-	word, err := r.Text()
-	if err != nil {
-		return policy, err
-	}
-	policy, ok := parse(word)
-	if !ok {
-		err = notAllowed("bad_policy", "", words)
-	}
-	return policy, err
-}
+var (
+	fieldsOfSchedule   = readerOf[wire.ScheduleInput, task.ScheduleSpec]("")
+	readOnlyOfSchedule = replyOnly[wire.Schedule, wire.ScheduleInput]()
+)
 
-// readOnlyOfSchedule has the fields of a schedule that only replies have.
-var readOnlyOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem hidden body_size version created_at created_by changed_at changed_by changed_action durability")
-
-func unknownScheduleField(key []byte) error {
+// decodeScheduleField reads a field that is neither the name, nor the task, nor a
+// field of the rule.
+func (r *reader) decodeScheduleField(s *task.ScheduleSpec, key []byte) error {
 	switch name := string(key); {
-	case slices.Contains(readOnlyOfSchedule, name):
+	case fieldsOfSchedule.has(key):
+		return fieldsOfSchedule.read(r, key, s)
+	case readOnlyOfSchedule[name]:
 		return refuse("unknown_field", "", "only the server sets this field: leave it out")
 	case name == "at" || name == "delay":
 		return refuse("unknown_field", "", "a schedule is due by cron or every; for a single time, create a task")
-	case slices.Contains(scheduledFields, name):
+	case slices.Contains(fieldsOfTemplate.known, name):
 		return refuse("unknown_field", "", "this field belongs to task")
 	}
 	return noSuchField(key, scheduleFields)
 }
-
-// scheduledFields are the fields that belong to the task of a schedule.
-var scheduledFields = strings.Fields("queue http work timeout expire_after priority labels retry on_dead")

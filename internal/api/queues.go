@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -192,52 +191,4 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 	shown := showQueue(q, name, counts[name], s.now())
 	shown.Unconfirmed = r.unconfirmed
 	return s.replySetting(w, r, status, q.Version, q.ETag(), shown)
-}
-
-// showQueue returns a queue in the form that the API shows now.
-func showQueue(q *settings.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
-	shown := wire.Queue{
-		QueueInput: wire.QueueInput{
-			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
-			Retry: showDefaults(q.Retry), Timeout: showDuration(q.Timeout), ExpireAfter: showDuration(q.ExpireAfter), OnDead: q.OnDead,
-			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead), KeepBodies: q.KeepBodies,
-			ManagedBy: q.ManagedBy,
-		},
-		Name: name, Paused: q.PausedAt(now), Purging: q.PurgeBefore != 0,
-		Version: q.Version, CreatedAt: showOptional(q.CreatedAt), Counts: showCounts(counts),
-	}
-	if shown.Paused {
-		shown.PausedUntil = showOptional(q.PausedUntil)
-	}
-	return shown
-}
-
-// showDefaults returns the retry defaults of a queue, or nil if it has none.
-func showDefaults(d settings.RetryDefaults) *wire.Retry {
-	if d == (settings.RetryDefaults{}) {
-		return nil
-	}
-	text := func(d *time.Duration) string {
-		if d == nil {
-			return ""
-		}
-		return d.String()
-	}
-	return &wire.Retry{MaxAttempts: d.MaxAttempts, MinBackoff: text(d.MinBackoff), MaxBackoff: text(d.MaxBackoff), MaxAge: text(d.MaxAge)}
-}
-
-// showDuration formats a duration for which 0 means absent.
-func showDuration(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
-}
-
-func showCounts(c task.Counts) wire.Counts {
-	n := &c.States
-	return wire.Counts{
-		Scheduled: n[task.Scheduled], Running: n[task.Running], Delivered: n[task.Delivered],
-		Cancelled: n[task.Cancelled], Expired: n[task.Expired], Dead: n[task.Dead], Bytes: c.Bytes,
-	}
 }

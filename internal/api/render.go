@@ -38,6 +38,13 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done
 	return s.replyRecord(w, r, status, shown, t.ETag())
 }
 
+// fillTask sets the fields that show does not set itself. Lists have many tasks, so
+// show sets those that most tasks have.
+var fillTask = showing[wire.Task, task.Task](
+	"Name", "Queue", "Delay", "Timeout", "ExpireAfter", "Priority", "Labels", "Retry", "OnDead", "FirstAttemptAt",
+	"ID", "State", "Reason", "Version", "CreatedAt", "CreatedBy", "ChangedAt", "ChangedBy", "ChangedAction",
+)
+
 // show returns t as the API shows it, with its body if it is loaded.
 func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	shown := &wire.Task{
@@ -56,12 +63,11 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		Version:         t.Version,
 		CreatedAt:       showTime(t.CreatedAt),
 		Authors:         r.showAuthors(t),
-		CancelRequested: t.CancelRequested,
 		BodySize:        t.Request.BodySize,
-		Reclaims:        t.Reclaims,
 		AttemptsStarted: t.Attempts,
 		Attempts:        showAttempts(r, t.History),
 	}
+	fillTask(shown, t)
 	if t.Relative {
 		shown.Delay = t.Delay.String()
 	} else {
@@ -74,7 +80,6 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		shown.OnDead = &t.OnDead
 	}
 	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
-	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
 	if s.cfg.Engine != nil {
 		shown.WaitsFor = s.cfg.Engine.WaitsFor(t)

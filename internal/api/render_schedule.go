@@ -62,21 +62,18 @@ func showRule(r *recurrence.Rule) wire.ScheduleRule {
 			shown.Anchor = showOptional(r.Anchor)
 		}
 	} else {
-		shown.Cron, shown.Timezone, shown.DSTGap, shown.DSTOverlap = r.Cron, r.Zone, r.Gap.String(), r.Fold.String()
+		shown.Cron, shown.TimeZone, shown.DSTGap, shown.DSTOverlap = r.Cron, r.Zone, r.Gap.String(), r.Fold.String()
 	}
 	return shown
 }
 
+var fillTemplate = showing[wire.ScheduledTask, task.Task]("Queue", "Priority", "Retry")
+
 // showScheduled returns the template of the tasks of t, as far as a blind caller
 // may see it.
 func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
-	shown := wire.ScheduledTask{
-		Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Labels: t.Labels,
-		Timeout: t.Timeout.String(), ExpireAfter: showDuration(t.ExpireAfter), Retry: showRetry(t.Retry),
-	}
-	if t.OnDead != "" {
-		shown.OnDead = &t.OnDead
-	}
+	shown := wire.ScheduledTask{Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Retry: showRetry(t.Retry)}
+	fillTemplate(&shown, t)
 	showRequest(&shown.HTTP, &shown.Work, t.Request, blind)
 	return shown
 }

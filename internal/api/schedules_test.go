@@ -56,7 +56,7 @@ func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
 	want := wire.Schedule{
 		ScheduleInput: wire.ScheduleInput{
 			ScheduleRule: wire.ScheduleRule{
-				Cron: "0 21 * * *", Timezone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
+				Cron: "0 21 * * *", TimeZone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
 				Misfire: "fire_once", CatchupWindow: "24h0m0s", CatchupLimit: 100, Overlap: "allow",
 			},
 			Paused: &no,

@@ -1,10 +1,8 @@
 package api
 
 import (
-	"encoding/base64"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -54,44 +52,4 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	shown := showSecret(live[i])
 	shown.Unconfirmed = r.unconfirmed
 	return s.replySetting(w, r, http.StatusOK, 0, "", shown)
-}
-
-// decodeSecret reads the request for a signing secret.
-func (r *reader) decodeSecret(e *settings.AddSecret) error {
-	return r.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "secret":
-			e.Secret, err = r.secret()
-		case "overlap":
-			e.Overlap, err = r.ahead(0)
-		case "queue":
-			if e.Queue, err = r.Text(); err == nil && e.Queue == "" { // AddSecret would create a secret of the namespace
-				err = refuse("bad_name", "", "must not be empty: leave it out for a secret of the namespace")
-			}
-		default:
-			err = noSuchField(key, secretFields)
-		}
-		return err
-	})
-}
-
-// secret reads a signing secret that the client chose. The error does not
-// contain it.
-func (r *reader) secret() (string, error) {
-	text, err := r.Text()
-	if err != nil {
-		return "", err
-	}
-	const shortest, longest = 24, 64 // Standard Webhooks
-	encoded, ok := strings.CutPrefix(text, settings.SecretPrefix)
-	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
-		return "", refuse("bad_secret", "", "must be whsec_ and 24 to 64 bytes in base64; if absent, the server makes a secret")
-	}
-	return text, nil
-}
-
-// showSecret returns the record of a secret, without the secret.
-func showSecret(secret *settings.SigningSecret) wire.Secret {
-	return wire.Secret{ID: secret.ID, Queue: secret.Queue, NamespaceSignsUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }

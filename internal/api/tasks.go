@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/foliot/foliot/internal/api/decode"
@@ -113,8 +114,7 @@ func (s *Server) checkKind(r *request, spec *task.Spec) error {
 // idempotency returns the key and the fingerprint by which the store recognises
 // a repeat. It returns nil without a key. The fingerprint is a digest of what the
 // request means, so a repeat may have another encoding. What s leaves to its queue
-// counts as the default of Foliot, because the queue's may change in between. Parts
-// of a later version must be added only if they are not zero.
+// counts as the default of Foliot, because the queue's may change in between.
 func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	if key == "" {
 		return nil
@@ -131,11 +131,22 @@ func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	if q.BodyKind == task.JSONBody {
 		body = decode.Meaning(body)
 	}
-	fields, _ := json.Marshal([]any{ // cannot fail
+	parts := []any{
 		route, s.Name, s.Queue, s.Priority, labels, s.When.At, s.When.Relative, s.When.Delay, s.When.Next,
 		s.Timeout, s.ExpireAfter, s.OnDead, s.Trace, s.Retry.MaxAttempts, s.Retry.MinBackoff, s.Retry.MaxBackoff, s.Retry.MaxAge,
 		q.Method, q.URL, q.Kind, headers, q.BodyKind,
-	})
+	}
+	// A field of a later version counts only if it is set, so that the prints of
+	// earlier versions stay the same.
+	later := *s
+	later.Key, later.ID, later.Queue, later.Priority, later.Labels, later.Request, later.When = task.Key{}, "", "", 0, nil, task.Request{}, task.When{}
+	later.Timeout, later.ExpireAfter, later.OnDead, later.Trace, later.Retry, later.NotifySchedule = 0, 0, "", "", task.Retry{}, false
+	for i, all := 0, reflect.ValueOf(later); i < all.NumField(); i++ {
+		if f := all.Field(i); !f.IsZero() {
+			parts = append(parts, all.Type().Field(i).Name, f.Interface())
+		}
+	}
+	fields, _ := json.Marshal(parts) // cannot fail
 	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
 }
 

@@ -4,7 +4,7 @@ package wire
 // fields have defaults.
 type ScheduleRule struct {
 	Cron       string `json:"cron,omitempty" maxLength:"256" example:"0 21 * * MON-FRI" doc:"The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."`
-	Timezone   string `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"For cron: a name of the IANA database. Absent: UTC."`
+	TimeZone   string `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"For cron: a name of the IANA database. Absent: UTC."`
 	DSTGap     string `json:"dst_gap,omitempty" enum:"next,skip" doc:"For cron with a fixed minute and hour: a time that clocks skip when they are put forward. next: the schedule fires at the end of the gap. skip: it does not fire. Absent: next."`
 	DSTOverlap string `json:"dst_overlap,omitempty" enum:"first,both" doc:"For the same expressions: a time that occurs twice when clocks are put back. first: the schedule fires once. both: it fires twice. Absent: first."`
 	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."`

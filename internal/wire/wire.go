@@ -155,7 +155,7 @@ type Task struct {
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a change: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
-// Authors tells who made a task or a schedule, and who changed it last.
+// Authors has the creator of a task or a schedule, and the author of its last change.
 type Authors struct {
 	CreatedBy     string `json:"created_by,omitempty" example:"token:1f2e3d4c5b6a7988 shop" doc:"The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."`
 	ChangedAt     string `json:"changed_at,omitempty" format:"date-time" doc:"The time of the last change by a client. Absent: no client has changed it since it was created."`

@@ -95,16 +95,9 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 		condition = client.IfMatch(n.ETag())
 	}
 	settings := n.NamespaceSettings
-	flags.SetLimit(&settings.MaxPending, c.MaxPending)
-	flags.SetLimit(&settings.MaxBytes, c.MaxBytes)
-	flags.SetLimit(&settings.CreateRate, c.CreateRate)
-	flags.Set(&settings.CreateBurst, c.CreateBurst)
-	flags.SetLimit(&settings.ChangeRate, c.ChangeRate)
-	flags.SetLimit(&settings.ReadRate, c.ReadRate)
-	flags.SetLimit(&settings.EditRate, c.EditRate)
-	flags.Set(&settings.Suspended, c.Suspended)
-	flags.Set(&settings.Kinds, c.Kinds)
-	flags.Set(&settings.HidePayloads, c.HidePayloads)
+	if err := flags.Merge(&settings, c); err != nil {
+		return err
+	}
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/internal/wire/fields"
 )
 
 // Queue has the commands of foliot queue.
@@ -108,24 +113,31 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	rows.Add("state", queueState(q))
 	rows.Add("limits", queueLimits(q.QueueSettings))
 	rows.Add("retry", queueRetry(q.Retry))
-	rows.Add("timeout", wording.Duration(q.Timeout))
-	rows.Add("expire after", wording.Duration(time.Duration(q.ExpireAfter)))
-	rows.Add("on dead", q.OnDead)
-	rows.Add("keep finished", wording.Duration(q.KeepFinished))
-	rows.Add("keep dead", wording.Duration(q.KeepDead))
-	rows.Add("keep bodies", map[bool]string{true: "yes"}[q.KeepBodies])
-	rows.Add("managed by", q.ManagedBy)
-	rows.Add("scheduled", count(q.Counts.Scheduled))
-	rows.Add("running", count(q.Counts.Running))
-	rows.Add("delivered", count(q.Counts.Delivered))
-	rows.Add("cancelled", count(q.Counts.Cancelled))
-	rows.Add("expired", count(q.Counts.Expired))
-	rows.Add("dead", count(q.Counts.Dead))
-	rows.Add("bytes", count(q.Counts.Bytes))
+	addFields[wire.QueueInput](&rows, q.QueueSettings, "rate", "burst", "concurrency", "per_destination", "retry")
+	addFields[wire.Counts](&rows, q.Counts)
 	if !q.CreatedAt.IsZero() {
 		rows.Add("created", wording.Instant(q.CreatedAt))
 	}
 	return rows.Print(con)
+}
+
+// addFields adds a row for each field of v, with the name in W, the type of the API.
+// The fields in skip have rows of their own.
+func addFields[W any](rows *console.Rows, v any, skip ...string) {
+	for _, f := range fields.Of(reflect.TypeFor[W]()) {
+		if slices.Contains(skip, f.JSON) {
+			continue
+		}
+		value := reflect.ValueOf(v).FieldByName(f.Name)
+		text := fmt.Sprint(value)
+		switch {
+		case value.IsZero() && !fields.Required(f.StructField):
+			text = ""
+		case value.Kind() == reflect.Bool:
+			text = "yes"
+		}
+		rows.Add(strings.ReplaceAll(f.JSON, "_", " "), text)
+	}
 }
 
 // queueRetry returns the retry settings of a queue in words, or "" if it has

@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/usage"
+	"github.com/foliot/foliot/internal/wire/fields"
 )
 
 // queueSetCmd changes the given settings and keeps all other settings.
@@ -77,36 +78,13 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client
 }
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {
-	flags.SetLimit(&s.Rate, c.Rate)
-	if s.Rate == 0 {
-		s.Burst = 0 // without a rate there is no burst
+	if err := flags.Merge(s, c); err != nil {
+		return err
 	}
-	flags.Set(&s.Burst, c.Burst) // the server refuses a burst without a rate
-	flags.SetLimit(&s.Concurrency, c.Concurrency)
-	flags.SetLimit(&s.PerDestination, c.PerDestination)
-	flags.Set(&s.Retry.MinBackoff, c.MinBackoff)
-	flags.Set(&s.Retry.MaxBackoff, c.MaxBackoff)
-	flags.Set(&s.Timeout, c.Timeout)
-	flags.Set(&s.ExpireAfter, (*client.Duration)(c.ExpireAfter))
-	flags.Set(&s.OnDead, c.OnDead)
-	flags.Set(&s.KeepFinished, c.KeepFinished)
-	flags.Set(&s.KeepDead, c.KeepDead)
-	flags.Set(&s.KeepBodies, c.KeepBodies)
-	if c.MaxAttempts != nil {
-		n, err := attemptsOf(*c.MaxAttempts)
-		if err != nil {
-			return err
-		}
-		s.Retry.MaxAttempts = n
+	if s.Rate == 0 && c.Burst == nil { // the server refuses a burst without a rate
+		s.Burst = 0
 	}
-	if c.MaxAge != nil {
-		d, err := ageOf(*c.MaxAge)
-		if err != nil {
-			return err
-		}
-		s.Retry.MaxAge = d
-	}
-	return nil
+	return flags.Merge(&s.Retry, c, fields.Parse(attemptsOf), fields.Parse(ageOf))
 }
 
 func attemptsOf(s string) (client.Limit, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -48,8 +49,8 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", recurrence.MaxCatchupLimit)
 	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
-	flags.Set(&s.MaxRuns, f.MaxRuns)
-	flags.Set(&s.CatchupLimit, f.CatchupLimit)
+	task.Set(&s.MaxRuns, f.MaxRuns)
+	task.Set(&s.CatchupLimit, f.CatchupLimit)
 	s.Misfire, s.Overlap = client.Misfire(f.Misfire), client.Overlap(f.Overlap)
 	var window time.Duration
 	for _, of := range []struct {

@@ -151,11 +151,10 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 	if _, ok := recurrence.ParseOverlap(c.Overlap); !ok && c.Overlap != "" {
 		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", c.Overlap)
 	}
-	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(c.Misfire), client.Overlap(c.Overlap), c.Queue
-	if c.OnDead != nil {
-		s.Task.OnDead = cmp.Or(client.NotifyURL(*c.OnDead), client.NoDeadNotice)
+	if err := flags.Merge(&s, c); err != nil {
+		return s, err
 	}
-	if err := (&flags.Task{Timeout: c.Timeout, ExpireAfter: c.ExpireAfter}).Durations(&s.Task); err != nil {
+	if err := flags.Merge(&s.Task, c); err != nil {
 		return s, err
 	}
 	if s.Task.Labels, err = flags.ParseLabels(c.Label); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -74,14 +75,16 @@ func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	return printPut(ctx, con, api, s)
 }
 
-// given returns the fields with a flag on the command line.
-func (c *setCmd) given(parsed *kong.Context) []scheduleField {
-	var given []scheduleField
-	for _, field := range scheduleFields {
+// given returns the flags of fields on the command line. Those that remove other
+// fields come first.
+func (c *setCmd) given(parsed *kong.Context) (given []string) {
+	for _, first := range []bool{true, false} {
 		for _, p := range parsed.Path {
-			if p.Flag != nil && !p.Resolved && p.Flag.Name == field.flag {
-				given = append(given, field)
-				break
+			if p.Flag == nil || p.Resolved || !CanReset(p.Flag.Name) || slices.Contains(given, p.Flag.Name) {
+				continue
+			}
+			if slices.Contains([]string{"cron", "every", "url", "kind"}, p.Flag.Name) == first {
+				given = append(given, p.Flag.Name)
 			}
 		}
 	}
@@ -89,7 +92,7 @@ func (c *setCmd) given(parsed *kong.Context) []scheduleField {
 }
 
 // change returns the schedule with the given fields changed.
-func (c *setCmd) change(old *client.Schedule, given []scheduleField, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
+func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
 	spec = transfer.LineOf(old).Spec
 	spec.Paused = nil // keep the state
 	flags := c.ruleFlags
@@ -110,19 +113,23 @@ func (c *setCmd) change(old *client.Schedule, given []scheduleField, stdin io.Re
 	if changes.Task, err = task.Spec(address, stdin); err != nil {
 		return spec, err
 	}
-	for _, field := range given {
-		field.set(&spec, &changes)
+	for _, flag := range given {
+		if set := fieldsWithRules[flag]; set != nil {
+			set(&spec, &changes)
+		} else {
+			plainField(&spec, flag).Set(plainField(&changes, flag))
+		}
 	}
 	return spec, c.checkRule(given)
 }
 
 // checkRule refuses values that leave a schedule without a rule, a URL or a
 // kind.
-func (c *setCmd) checkRule(given []scheduleField) error {
+func (c *setCmd) checkRule(given []string) error {
 	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL, "kind": c.Kind}
-	for _, field := range given {
-		if value, must := values[field.flag]; must && value == "" {
-			return usage.Errorf("--"+field.flag, "the value is empty, and a schedule needs one")
+	for _, flag := range given {
+		if value, must := values[flag]; must && value == "" {
+			return usage.Errorf("--"+flag, "the value is empty, and a schedule needs one")
 		}
 	}
 	if c.Cron != "" && c.Every != "" {
@@ -131,61 +138,46 @@ func (c *setCmd) checkRule(given []scheduleField) error {
 	return nil
 }
 
-// scheduleField is a flag of foliot cron set. Its function copies the field
-// from changes to s.
-type scheduleField struct {
-	flag string
-	set  func(s, changes *client.ScheduleSpec)
-}
-
 // CanReset reports whether an empty value of this flag of foliot cron set
 // resets a field to its default.
 func CanReset(flag string) bool {
-	return slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == flag })
+	return fieldsWithRules[flag] != nil || plainField(new(client.ScheduleSpec), flag).IsValid()
 }
 
-// scheduleFields lists all flags of the command. Those of the rule come first,
-// because --every removes the fields of an expression.
-var scheduleFields = []scheduleField{
-	{"cron", func(s, changes *client.ScheduleSpec) { s.Cron, s.Every = changes.Cron, 0 }},
-	{"every", func(s, changes *client.ScheduleSpec) {
-		s.Every, s.Cron, s.TimeZone, s.DSTGap, s.DSTOverlap = changes.Every, "", "", "", ""
-	}},
-	{"timezone", func(s, changes *client.ScheduleSpec) { s.TimeZone = changes.TimeZone }},
-	{"dst-gap", func(s, changes *client.ScheduleSpec) { s.DSTGap = changes.DSTGap }},
-	{"dst-overlap", func(s, changes *client.ScheduleSpec) { s.DSTOverlap = changes.DSTOverlap }},
-	{"start", func(s, changes *client.ScheduleSpec) { s.Start = changes.Start }},
-	{"end", func(s, changes *client.ScheduleSpec) { s.End = changes.End }},
-	{"max-runs", func(s, changes *client.ScheduleSpec) { s.MaxRuns = changes.MaxRuns }},
-	{"jitter", func(s, changes *client.ScheduleSpec) { s.Jitter = changes.Jitter }},
-	{"misfire", func(s, changes *client.ScheduleSpec) { s.Misfire = changes.Misfire }},
-	{"catchup-window", func(s, changes *client.ScheduleSpec) { s.CatchupWindow = changes.CatchupWindow }},
-	{"catchup-limit", func(s, changes *client.ScheduleSpec) { s.CatchupLimit = changes.CatchupLimit }},
-	{"overlap", func(s, changes *client.ScheduleSpec) { s.Overlap = changes.Overlap }},
+// plainField returns the field with the name of a flag. It is not valid if there is
+// none.
+func plainField(s *client.ScheduleSpec, flag string) (field reflect.Value) {
+	name := strings.ReplaceAll(flag, "-", "")
+	for _, part := range []any{s, &s.Task, &s.Task.Retry} {
+		field = reflect.ValueOf(part).Elem().FieldByNameFunc(func(n string) bool { return strings.EqualFold(n, name) })
+		if field.IsValid() {
+			break
+		}
+	}
+	return field
+}
 
-	{"url", func(s, changes *client.ScheduleSpec) {
+// fieldsWithRules has the flags that do more than to set the field of their name.
+// Each function copies the field from changes to s.
+var fieldsWithRules = map[string]func(s, changes *client.ScheduleSpec){
+	"cron": func(s, changes *client.ScheduleSpec) { s.Cron, s.Every = changes.Cron, 0 },
+	"every": func(s, changes *client.ScheduleSpec) {
+		s.Every, s.Cron, s.TimeZone, s.DSTGap, s.DSTOverlap = changes.Every, "", "", "", ""
+	},
+	"url": func(s, changes *client.ScheduleSpec) {
 		s.Task.HTTP.URL, s.Task.Work = changes.Task.HTTP.URL, client.Work{}
-	}},
-	{"kind", func(s, changes *client.ScheduleSpec) {
+	},
+	"kind": func(s, changes *client.ScheduleSpec) {
 		s.Task.Work.Kind, s.Task.HTTP = changes.Task.Work.Kind, client.HTTP{}
-	}},
-	{"args", func(s, changes *client.ScheduleSpec) { s.Task.Work.Args = changes.Task.Work.Args }},
-	{"method", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Method = changes.Task.HTTP.Method }},
-	{"header", func(s, changes *client.ScheduleSpec) {
+	},
+	"args":   func(s, changes *client.ScheduleSpec) { s.Task.Work.Args = changes.Task.Work.Args },
+	"method": func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Method = changes.Task.HTTP.Method },
+	"header": func(s, changes *client.ScheduleSpec) {
 		s.Task.HTTP.Headers = allHeaders(s.Task.HTTP.Headers, changes.Task.HTTP.Headers)
-	}},
-	{"data", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
-	{"json", func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body }},
-	{"queue", func(s, changes *client.ScheduleSpec) { s.Task.Queue = changes.Task.Queue }},
-	{"priority", func(s, changes *client.ScheduleSpec) { s.Task.Priority = changes.Task.Priority }},
-	{"label", func(s, changes *client.ScheduleSpec) { s.Task.Labels = allLabels(s.Task.Labels, changes.Task.Labels) }},
-	{"timeout", func(s, changes *client.ScheduleSpec) { s.Task.Timeout = changes.Task.Timeout }},
-	{"expire-after", func(s, changes *client.ScheduleSpec) { s.Task.ExpireAfter = changes.Task.ExpireAfter }},
-	{"max-attempts", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAttempts = changes.Task.Retry.MaxAttempts }},
-	{"min-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MinBackoff = changes.Task.Retry.MinBackoff }},
-	{"max-backoff", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxBackoff = changes.Task.Retry.MaxBackoff }},
-	{"max-age", func(s, changes *client.ScheduleSpec) { s.Task.Retry.MaxAge = changes.Task.Retry.MaxAge }},
-	{"on-dead", func(s, changes *client.ScheduleSpec) { s.Task.OnDead = changes.Task.OnDead }},
+	},
+	"data":  func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body },
+	"json":  func(s, changes *client.ScheduleSpec) { s.Task.HTTP.Body = changes.Task.HTTP.Body },
+	"label": func(s, changes *client.ScheduleSpec) { s.Task.Labels = allLabels(s.Task.Labels, changes.Task.Labels) },
 }
 
 // allHeaders returns headers and more. Names in more override names in headers,

@@ -1,13 +1,11 @@
 package flags
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
@@ -40,7 +38,6 @@ type Task struct {
 // Spec returns the task that the flags describe. It calls address, unless the
 // flags name a kind.
 func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error) {
-	in = client.Spec{Queue: f.Queue, Priority: client.Priority(f.Priority)}
 	if f.Kind == "" {
 		in.HTTP, err = f.request(address, stdin)
 	} else {
@@ -49,17 +46,11 @@ func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error)
 	if err != nil {
 		return in, err
 	}
-	if err := f.Durations(&in); err != nil {
+	if err := Merge(&in, f); err != nil {
 		return in, err
 	}
-	if n := f.MaxAttempts; n != nil {
-		if *n < 0 {
-			return in, usage.Errorf("--max-attempts", "%d is negative; 0 means no limit", *n)
-		}
-		in.Retry.MaxAttempts = cmp.Or(client.Limit(*n), client.Unlimited)
-	}
-	if f.OnDead != nil {
-		in.OnDead = cmp.Or(client.NotifyURL(*f.OnDead), client.NoDeadNotice)
+	if err := Merge(&in.Retry, f); err != nil {
+		return in, err
 	}
 	in.Labels, err = ParseLabels(f.Label)
 	return in, err
@@ -109,37 +100,6 @@ func checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return usage.Errorf("URL", "invalid URL %q: it must begin with http:// or https:// and a host", address)
-	}
-	return nil
-}
-
-// Durations sets the durations, in the order of the help.
-func (f *Task) Durations(in *client.Spec) error {
-	for _, of := range []struct {
-		flag, value string
-		into        *time.Duration
-		limit       *client.Duration // in place of into: 0s means that there is no limit
-	}{
-		{"--timeout", f.Timeout, &in.Timeout, nil},
-		{"--expire-after", f.ExpireAfter, nil, &in.ExpireAfter},
-		{"--min-backoff", f.MinBackoff, &in.Retry.MinBackoff, nil},
-		{"--max-backoff", f.MaxBackoff, &in.Retry.MaxBackoff, nil},
-		{"--max-age", f.MaxAge, nil, &in.Retry.MaxAge},
-	} {
-		if of.value == "" {
-			continue
-		}
-		d, err := ParseDuration(of.flag, of.value)
-		switch {
-		case err != nil:
-			return err
-		case of.limit != nil:
-			*of.limit = cmp.Or(client.Duration(d), client.Forever)
-		case d == 0:
-			return usage.Errorf(of.flag, "%q is too short: pass more than 0s, or omit the flag", of.value)
-		default:
-			*of.into = d
-		}
 	}
 	return nil
 }

@@ -91,20 +91,6 @@ func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, 
 	}
 }
 
-// Set stores *v in *field unless v is nil.
-func Set[T any](field, v *T) {
-	if v != nil {
-		*field = *v
-	}
-}
-
-// SetLimit stores *v in *field if v is given.
-func SetLimit[T int | int64 | float64, L WholeLimit | NumberLimit](field *T, v *L) {
-	if v != nil {
-		*field = T(*v)
-	}
-}
-
 func readShards(text string, flag *kong.Flag, into reflect.Value) error {
 	err := readWhole(text, flag, into)
 	if n := into.Int(); err == nil && (n < 1 || n > config.MaxShards) {

@@ -3,13 +3,14 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/wire/fields"
 )
 
 // check returns the errors with which a server would refuse the objects, so
@@ -41,14 +42,12 @@ func check(objects []Object) error {
 func (o *Object) validate(queue client.QueueSettings, now task.Millis) error {
 	switch o.Kind {
 	case Namespace:
-		n := o.NamespaceSettings
-		s := settings.NamespaceSettings{
-			Name: o.Name, MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,
-			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate,
-		}
+		s := settings.NamespaceSettings{Name: o.Name}
+		fill(&s, &o.NamespaceSettings)
 		return s.Validate()
 	case Queue:
-		s := storedQueue(o.Name, o.QueueSettings)
+		s := settings.QueueSettings{Name: o.Name}
+		fill(&s, &o.QueueSettings)
 		return s.Validate()
 	}
 	s, err := storedSchedule(o.Name, o.Complete(queue).ScheduleSpec)
@@ -65,29 +64,31 @@ func CheckSchedule(name string, spec client.ScheduleSpec, now task.Millis) error
 	return o.validate(client.QueueSettings{}, now)
 }
 
-// storedQueue returns the settings of a queue in the form of the server.
-func storedQueue(name string, q client.QueueSettings) settings.QueueSettings {
-	s := settings.QueueSettings{
-		Name: name, Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
-		Timeout: q.Timeout, ExpireAfter: time.Duration(noLimit(q.ExpireAfter)), OnDead: q.OnDead, KeepFinished: q.KeepFinished, KeepDead: q.KeepDead,
-	}
-	r := q.Retry
-	if r.MaxAttempts != 0 {
-		s.Retry.MaxAttempts = new(attempts(r.MaxAttempts))
-	}
-	if r.MinBackoff != 0 {
-		s.Retry.MinBackoff = &r.MinBackoff
-	}
-	if r.MaxBackoff != 0 {
-		s.Retry.MaxBackoff = &r.MaxBackoff
-	}
-	if r.MaxAge != 0 {
-		s.Retry.MaxAge = new(time.Duration(noLimit(r.MaxAge)))
-	}
-	return s
+// fill sets the fields of the server's form of a value that the client's form has
+// too.
+func fill[T, F any](to *T, from *F) {
+	plan := fields.New(reflect.TypeFor[T](), reflect.TypeFor[F](), stored)
+	_ = plan.Copy(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()) // no conversion can fail
 }
 
-// attempts returns a limit in the form of the server, where 0 is no limit.
+// stored converts values of the client to those of the server, where 0 is no limit,
+// and a nil pointer the server's default.
+var stored = fields.Rules(
+	fields.Convert(attempts), fields.Convert(age), fields.Convert(millis), fields.Convert(client.DeadNotice.URL),
+	fields.Convert(func(d time.Duration) *time.Duration { return unlessZero(d, d) }),
+	fields.Convert(func(d client.Duration) *time.Duration { return unlessZero(d, age(d)) }),
+	fields.Convert(func(n client.Limit) *int { return unlessZero(n, attempts(n)) }),
+)
+
+func unlessZero[F comparable, T any](from F, to T) *T {
+	if from == *new(F) {
+		return nil
+	}
+	return &to
+}
+
+func age(d client.Duration) time.Duration { return time.Duration(noLimit(d)) }
+
 func attempts(n client.Limit) int {
 	if n == client.Unlimited {
 		return 0
@@ -100,12 +101,9 @@ func attempts(n client.Limit) int {
 func storedSchedule(name string, c client.ScheduleSpec) (s task.ScheduleSpec, err error) {
 	t := c.Task
 	s.Spec = task.DefaultSpec()
-	s.Name, s.Queue, s.Labels = name, t.Queue, t.Labels
+	fill(&s.Spec, &t)
+	s.Name = name
 	s.Request = task.Request{URL: t.HTTP.URL, Method: t.HTTP.Method, Headers: t.HTTP.Headers, Kind: t.Work.Kind}
-	s.Timeout, s.ExpireAfter, s.OnDead = t.Timeout, time.Duration(noLimit(t.ExpireAfter)), t.OnDead.URL()
-	s.Retry = task.Retry{
-		MaxAttempts: attempts(t.Retry.MaxAttempts), MinBackoff: t.Retry.MinBackoff, MaxBackoff: t.Retry.MaxBackoff, MaxAge: time.Duration(noLimit(t.Retry.MaxAge)),
-	}
 	switch {
 	case len(t.HTTP.Body.Bytes()) > task.MaxBody:
 		return s, tooLarge("task.http.body")
@@ -123,10 +121,8 @@ func storedSchedule(name string, c client.ScheduleSpec) (s task.ScheduleSpec, er
 			return s, &task.FieldError{Path: "cron", Code: "bad_cron", Detail: err.Error()}
 		}
 	}
-	s.Rule = recurrence.Rule{
-		Cron: c.Cron, Zone: c.TimeZone, Every: c.Every, Start: millis(c.Start), End: millis(c.End), MaxRuns: c.MaxRuns, Jitter: c.Jitter,
-		CatchupWindow: *c.CatchupWindow, CatchupLimit: c.CatchupLimit,
-	}
+	fill(&s.Rule, &c)
+	s.Rule.Zone = c.TimeZone
 	return s, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/internal/wire/fields"
 )
 
 // forms has the type of the API for the fields of each kind.
@@ -166,9 +167,9 @@ func (d *decoder) isMapping(n *yaml.Node, path string) bool {
 // object converts a mapping with the fields of a struct of the API. The fields
 // of the key are skipped at the top level.
 func (d *decoder) object(n *yaml.Node, form reflect.Type, path string) {
-	fields := fieldsOf(form)
+	byName := fieldsOf(form)
 	d.members(n, path, func(key, value *yaml.Node) bool {
-		field, known := fields[key.Value]
+		field, known := byName[key.Value]
 		below := join(path, key.Value)
 		switch why, no := excluded[below]; {
 		case path == "" && slices.Contains([]string{"kind", "name", "namespace"}, key.Value):
@@ -176,7 +177,7 @@ func (d *decoder) object(n *yaml.Node, form reflect.Type, path string) {
 		case no && known:
 			d.refuse(key, "%s: %s", below, why)
 		case !known:
-			d.refuse(key, "unknown field %s%s", below, cmp.Or(usage.DidYouMean(key.Value, namesIn(fields)), "; the fields are "+strings.Join(namesIn(fields), ", ")))
+			d.refuse(key, "unknown field %s%s", below, cmp.Or(usage.DidYouMean(key.Value, namesIn(byName)), "; the fields are "+strings.Join(namesIn(byName), ", ")))
 		default:
 			d.name(key.Value)
 			d.value(value, field.Type, field.Tag, below)
@@ -416,13 +417,11 @@ func (d *decoder) number(n *yaml.Node, path string) {
 
 // fieldsOf returns the fields of a struct of the API by their names.
 func fieldsOf(form reflect.Type) map[string]reflect.StructField {
-	fields := map[string]reflect.StructField{}
-	for _, f := range reflect.VisibleFields(form) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			fields[name] = f
-		}
+	byName := map[string]reflect.StructField{}
+	for _, f := range fields.Of(form) {
+		byName[f.JSON] = f.StructField
 	}
-	return fields
+	return byName
 }
 
 func namesIn(fields map[string]reflect.StructField) []string {

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
@@ -163,128 +162,6 @@ func checked(t *task.Task, err error) (*task.Task, error) {
 		return nil, fmt.Errorf("record of task %q in namespace %q: %w", t.Name, t.Namespace, err)
 	}
 	return t, nil
-}
-
-// setField sets the field of t that f holds, but ignores unknown numbers, so a
-// new field that other code may ignore needs no new format.
-func setField(t *task.Task, f field) error {
-	switch f.num {
-	case fieldState:
-		t.State = task.State(f.number)
-	case fieldDue:
-		t.Due = f.millis()
-	case fieldQueue:
-		t.Queue = string(f.bytes) // lanes outlive their tasks, so it must not keep the whole record
-	case fieldLabel:
-		return setPair(&t.Labels, f)
-	case fieldPriority:
-		t.Priority = task.Priority(f.number)
-	case fieldID:
-		t.ID = f.text()
-	case fieldVersion:
-		t.Version = f.number
-	case fieldDestination:
-		t.Request.Destination = string(f.bytes)
-	case fieldURL:
-		t.Request.URL = f.text()
-	case fieldMethod:
-		t.Request.Method = f.text()
-	case fieldBodyKind:
-		t.Request.BodyKind = task.BodyKind(f.number)
-	case fieldBodySize:
-		t.Request.BodySize = int(f.number)
-	case fieldCreatedAt:
-		t.CreatedAt = f.millis()
-	case fieldQueuedAt:
-		t.QueuedAt = f.millis()
-	case fieldOriginalDue:
-		t.OriginalDue = f.millis()
-	case fieldTimeout:
-		t.Timeout = f.duration()
-	case fieldMinBackoff:
-		t.Retry.MinBackoff = f.duration()
-	case fieldMaxBackoff:
-		t.Retry.MaxBackoff = f.duration()
-	case fieldMaxAge:
-		t.Retry.MaxAge = f.duration()
-	case fieldMaxAttempts:
-		t.Retry.MaxAttempts = f.int()
-	case fieldExpireAfter:
-		t.ExpireAfter = f.duration()
-	case fieldRelative:
-		t.Relative = f.bool()
-	case fieldDelay:
-		t.Delay = f.duration()
-	case fieldHeader:
-		return setPair(&t.Request.Headers, f)
-	default:
-		return setLifeField(t, f)
-	}
-	return nil
-}
-
-func setLifeField(t *task.Task, f field) error {
-	switch f.num {
-	case fieldUrgent:
-		t.RunNow = f.bool()
-	case fieldTries:
-		t.Attempts = f.int()
-	case fieldSpent:
-		t.AttemptsUsed = f.int()
-	case fieldReclaims:
-		t.Reclaims = f.int()
-	case fieldFirstAttemptAt:
-		t.FirstAttemptAt = f.millis()
-	case fieldAttempt:
-		var a task.Attempt
-		err := eachField(f.bytes, f.copy, attemptField(&a))
-		t.History = append(t.History, a)
-		return err
-	case fieldReason:
-		t.Reason = f.text()
-	case fieldLease:
-		t.Lease = &task.Lease{}
-		return eachField(f.bytes, f.copy, leaseField(t.Lease))
-	case fieldCancelRequested:
-		t.CancelRequested = f.bool()
-	case fieldZombieUntil:
-		t.MaybeSendingUntil = f.millis()
-	case fieldFinishedAt:
-		t.FinishedAt = f.millis()
-	case fieldKeepUntil:
-		t.KeepUntil = f.millis()
-	case fieldIdempotency:
-		key, fingerprint, err := pair(f)
-		t.Idempotency = &task.Idempotency{Key: key, Fingerprint: fingerprint}
-		return err
-	case fieldReplaced:
-		key, fingerprint, err := pair(f)
-		t.Replaced = append(t.Replaced, task.Idempotency{Key: key, Fingerprint: fingerprint})
-		return err
-	case fieldOnDead:
-		t.OnDead = f.text()
-	case fieldTrace:
-		t.Trace = f.text()
-	case fieldAwaited:
-		t.NotifySchedule = f.bool()
-	case fieldWhole:
-		t.Whole = f.bool()
-	case fieldRecur:
-		t.Recur = &task.Recurrence{}
-		return eachField(f.bytes, f.copy, recurField(t.Recur))
-	case fieldAged:
-		t.Aged = f.duration()
-	case fieldKind:
-		t.Request.Kind = string(f.bytes) // lanes outlive their tasks
-		if t.Recur == nil {              // a schedule has no destination
-			t.Request.Destination = task.KindDestination(t.Request.Kind)
-		}
-	case fieldBody:
-		t.Request.Body = bytes.Clone(f.bytes)
-	default:
-		setAuthors(t, f)
-	}
-	return nil
 }
 
 func attemptField(a *task.Attempt) func(field) error {

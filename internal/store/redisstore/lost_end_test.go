@@ -99,7 +99,7 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 func TestALossOfSettingsIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := redistest.New(t, "--dir", dir)
+	r := redistest.New(t, "--dir", dir, "--appendfsync", "always")
 	a := fitNode(t, Config{Node: "a"}, r.Addr)
 	for _, paused := range []bool{true, false, true} {
 		e := settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused}

@@ -11,22 +11,24 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// encoding/json is the model. It sees each field of a task.
-func TestTasksAndBatchesAreEncodedAsEncodingJSONDoes(t *testing.T) {
+// encoding/json is the model. It sees each field of each type.
+func TestRepliesAreEncodedAsEncodingJSONDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 5000 {
-		var task wire.Task
-		fill(random, reflect.ValueOf(&task).Elem(), i == 0)
-		var batch wire.BatchReply
-		fill(random, reflect.ValueOf(&batch).Elem(), i == 0)
-		for _, v := range []any{&task, task.TaskInput, batch} {
-			var got, want bytes.Buffer
-			enc := json.NewEncoder(&want)
-			enc.SetEscapeHTML(false)
-			fatal.If(t, enc.Encode(v))
-			fatal.If(t, wire.Encode(&got, v))
-			if got.WriteByte('\n'); got.String() != want.String() {
-				t.Fatalf("encoded as\n%s, encoding/json has\n%s", &got, &want)
+	for i := range 1000 {
+		for _, v := range []any{
+			new(wire.Task), new(wire.TaskInput), new(wire.BatchReply), new(wire.Schedule), new(wire.RulePreview), new(wire.Queue), new(wire.NamespaceList),
+			new(wire.TokenList), new(wire.Identity), new(wire.Live), new(wire.History), new(wire.AttemptList), new(wire.Upcoming), new(wire.Cluster), new(wire.Problem),
+		} {
+			fill(random, reflect.ValueOf(v).Elem(), i == 0)
+			for _, v := range []any{v, reflect.ValueOf(v).Elem().Interface()} {
+				var got, want bytes.Buffer
+				enc := json.NewEncoder(&want)
+				enc.SetEscapeHTML(false)
+				fatal.If(t, enc.Encode(v))
+				fatal.If(t, wire.Encode(&got, v))
+				if got.WriteByte('\n'); got.String() != want.String() {
+					t.Fatalf("encoded as\n%s, encoding/json has\n%s", &got, &want)
+				}
 			}
 		}
 	}
@@ -71,8 +73,8 @@ func fill(random *rand.Rand, v reflect.Value, whole bool) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(random.Int64N(1_000_000) - 1000)
-	case reflect.Uint64:
-		v.SetUint(random.Uint64())
+	case reflect.Uint32, reflect.Uint64:
+		v.SetUint(random.Uint64N(1 << 32))
 	case reflect.Float64:
 		v.SetFloat(float64(random.IntN(1_000_000)) / 1000)
 	default:

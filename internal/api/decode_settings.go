@@ -1,0 +1,189 @@
+package api
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+var (
+	queueFields     = readerOf[wire.QueueInput, settings.QueueSettings]("to stop the queue, pause it")
+	namespaceFields = readerOf[wire.NamespaceInput, settings.NamespaceSettings]("to stop the namespace, set suspended")
+
+	readOnlyOfQueue = replyOnly[wire.Queue, wire.QueueInput]()
+)
+
+// decodeQueue reads the settings of a queue. Absent fields leave q and owner
+// unchanged.
+func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) error {
+	return r.Object(func(key []byte) (err error) {
+		switch name := string(key); {
+		case name == "name":
+			err = r.sameName(q.Name)
+		case name == "managed_by":
+			*owner, err = r.owner()
+		case readOnlyOfQueue[name]:
+			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
+		default:
+			err = queueFields.read(r, key, q)
+		}
+		return err
+	})
+}
+
+// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit. An
+// absent owner leaves owner unchanged.
+func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.Owner) error {
+	return r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			err = r.sameName(n.Name)
+		case "managed_by":
+			*owner, err = r.owner()
+		default:
+			err = namespaceFields.read(r, key, n)
+		}
+		return err
+	})
+}
+
+// sameName reads a name that must be the one in the path.
+func (r *reader) sameName(want string) error {
+	got, err := r.Text()
+	if err == nil && got != want {
+		err = refuse("name_mismatch", "", "differs from the name in the path: leave it out")
+	}
+	return err
+}
+
+// owner reads the owner of a setting. An empty text removes it.
+func (r *reader) owner() (settings.Owner, error) {
+	name, err := r.Text()
+	return settings.Owner{Name: name, Set: true}, err
+}
+
+// decodeToken reads the request for a token.
+func (r *reader) decodeToken(e *settings.AddToken, now func() task.Millis) error {
+	until := end{now: now}
+	scoped := false
+	err := r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "scope":
+			scoped = true
+			e.Scope, err = choice(r, "bad_scope", settings.ParseScope, "read", "write", "admin")
+		case "namespace":
+			e.Namespace, err = r.namespace()
+		case "label":
+			e.Label, err = r.Text()
+		case "expires_in":
+			err = until.read(r, key, (*reader).ahead)
+		case "expires_at":
+			err = until.read(r, key, (*reader).later)
+		default:
+			err = noSuchField(key, tokenFields)
+		}
+		return err
+	})
+	if err == nil && !scoped {
+		err = refuse("required", "scope", "missing: a token needs a scope: read, write or admin")
+	}
+	e.ExpiresAt = until.at
+	return err
+}
+
+// namespace reads the namespace of a token.
+func (r *reader) namespace() (string, error) {
+	name, err := r.Text()
+	if err == nil && name != settings.AllNamespaces {
+		err = task.ValidateName("", name)
+	}
+	return name, err
+}
+
+// decodeSecret reads the request for a signing secret.
+func (r *reader) decodeSecret(e *settings.AddSecret) error {
+	return r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "secret":
+			e.Secret, err = r.secret()
+		case "overlap":
+			e.Overlap, err = r.ahead(0)
+		case "queue":
+			if e.Queue, err = r.Text(); err == nil && e.Queue == "" { // AddSecret would create a secret of the namespace
+				err = refuse("bad_name", "", "must not be empty: leave it out for a secret of the namespace")
+			}
+		default:
+			err = noSuchField(key, secretFields)
+		}
+		return err
+	})
+}
+
+// secret reads a signing secret that the client chose. The error does not
+// contain it.
+func (r *reader) secret() (string, error) {
+	text, err := r.Text()
+	if err != nil {
+		return "", err
+	}
+	const shortest, longest = 24, 64 // Standard Webhooks
+	encoded, ok := strings.CutPrefix(text, settings.SecretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
+		return "", refuse("bad_secret", "", "must be whsec_ and 24 to 64 bytes in base64; if absent, the server makes a secret")
+	}
+	return text, nil
+}
+
+// decodePause reads the end of a pause.
+func (e *end) decodePause(r *reader) error {
+	return r.Object(func(key []byte) error {
+		switch string(key) {
+		case "for":
+			return e.read(r, key, (*reader).ahead)
+		case "until":
+			return e.read(r, key, (*reader).later)
+		}
+		return refuse("unknown_field", "", "unknown field: a pause has for (a duration), until (a time), or neither")
+	})
+}
+
+// end reads one of two alternative fields, an instant or a duration.
+type end struct {
+	now   func() task.Millis // called when a field is read
+	at    task.Millis        // zero means that neither was given
+	field string
+}
+
+func (e *end) read(r *reader, key []byte, read func(*reader, task.Millis) (task.Millis, error)) (err error) {
+	if e.field != "" {
+		return refuse("two_times", "", "cannot be combined with "+e.field)
+	}
+	e.field = string(key)
+	e.at, err = read(r, e.now())
+	return err
+}
+
+// ahead reads a duration and returns its end.
+func (r *reader) ahead(now task.Millis) (task.Millis, error) {
+	d, err := r.duration()
+	switch {
+	case err != nil:
+		return 0, err
+	case d <= 0 || d > task.MaxDuration:
+		return 0, refuse("out_of_range", "", "must be between 1ns and 100 years")
+	}
+	return now.Add(d), nil
+}
+
+// later reads an instant in the future.
+func (r *reader) later(now task.Millis) (task.Millis, error) {
+	at, err := r.instant()
+	if err == nil && (at <= now || at > now.Add(task.MaxDuration)) {
+		err = refuse("out_of_range", "", "must be in the future, at most 100 years ahead")
+	}
+	return at, err
+}
