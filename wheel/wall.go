@@ -9,8 +9,8 @@ import "time"
 // must it place its entries again.
 //
 // The runtime's timers use the monotonic clock, however. So while timers of the
-// wall clock are pending, the driver reads that clock at least every wallCheck,
-// at O(1) cost, and notices a step within that time.
+// wall clock are pending, the driver reads that clock at least every
+// wallCheck, at O(1) cost, and notices a step within that time.
 const wallCheck = 30 * time.Second
 
 // A schedule depends on the wall clock twice: at its instant, and when its next
