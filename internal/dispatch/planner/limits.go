@@ -2,9 +2,10 @@ package planner
 
 import "time"
 
-// limits decides what may start: the rates and concurrencies of queues, their
-// parts of shared limits, and the delays and breakers of destinations. The
-// state of each limit is in its queue, queueDestination or destination.
+// limits decides which attempts may start: the rates and concurrencies of
+// queues, their parts of shared limits, and the delays and breakers of
+// destinations. The state of each limit is in its queue, queueDestination or
+// destination.
 type limits struct {
 	shared     bool          // nodes share the limits: see LimitLease
 	breakAfter int           // failures in a row that open a breaker; zero means that breakers never open
@@ -19,14 +20,14 @@ type limits struct {
 	stopping bool          // no more tasks start
 }
 
-// gate is what the limits of a queue allow now.
+// gate describes the attempts that the limits of a queue allow now.
 type gate struct {
 	hand    bool          // tasks that were run by hand may start
 	routine bool          // so may the others
 	next    time.Duration // when routine may become true; zero means unknown
 }
 
-// gate returns what the limits of q allow.
+// gate returns the gate of q at now.
 func (q *queue) gate(now time.Duration) gate {
 	if q.stopped || q.full(now) {
 		return gate{}
