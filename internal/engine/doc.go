@@ -1,6 +1,6 @@
 // Package engine connects a store, the dispatcher and the maintenance to one
-// node, for `foliot serve` and for package foliot, and knows neither the API
-// nor the code that runs tasks.
+// node, for `foliot serve` and for package foliot. It knows neither the API nor
+// the code that runs tasks.
 //
 // The wiring of Foliot has two rooms:
 //
