@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// connAge is how long a client's connection is used, roughly. Clients behind a
-	// balancer then spread over the servers again, and no connection is used long
-	// after its certificate ended. Up to a tenth of it is subtracted at random, so
-	// that clients that connected together do not reconnect together.
+	// connAge is how long a client's connection is used, roughly. Clients
+	// behind a balancer then spread over the servers again, and no connection
+	// is used long after its certificate ended. Up to a tenth of it is
+	// subtracted at random, so that clients that connected together do not
+	// reconnect together.
 	connAge = time.Hour
 	// evictAfter is how long a new connection is safe from eviction, so that it
 	// can send its first request. Otherwise a full server would close the
