@@ -34,7 +34,7 @@
 //
 // A task starts at least once, and never before its due time. If the result
 // pending of Cancel is true, the task never starts. The result of a handler
-// decides what happens next:
+// decides how its task goes on:
 //
 //	result                        the task
 //	nil                           is delivered

@@ -94,10 +94,10 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 }
 
 // Schedule creates a schedule, or changes it to the rule r, these arguments and
-// these options. At each instant of the rule, the schedule creates a task, named
-// after the schedule, "@" and the instant. If nothing changes, Schedule writes
-// nothing, so a program can call it at each start. Errors: ErrInvalid, ErrFull,
-// ErrUnavailable.
+// these options. At each instant of the rule, the schedule creates a task. Its
+// name is that of the schedule, "@" and the instant. If nothing changes,
+// Schedule writes nothing, so a program can call it at each start. Errors:
+// ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
 	rule, err := r.stored(name)
 	if err != nil {

@@ -257,7 +257,7 @@ func (n *Node) observe(e dispatch.Event) {
 	}
 }
 
-// reaped is called with tasks whose process has died.
+// reaped is called with tasks after their process has died.
 func (n *Node) reaped(left []*task.Task) {
 	for _, t := range left {
 		n.died(t)

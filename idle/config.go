@@ -21,8 +21,8 @@ var (
 )
 
 // Never is a timeout that is off. New panics for a Config without a timeout
-// unless one of them is Never. A group whose timeouts are all off calls the
-// callback only after EvictIdlest and Drain.
+// unless one of them is Never. A group without any timeout calls the callback
+// only after EvictIdlest and Drain.
 const Never time.Duration = -1
 
 // Config sets when a Group calls the callback for a connection. At least one of

@@ -111,7 +111,7 @@ var latest = time.Unix(math.MaxInt64+time.Time{}.Unix(), 0)
 
 // atMostLatest returns t, or latest if t is after it.
 func atMostLatest(t time.Time) time.Time {
-	if t.Unix() > latest.Unix() { // Unix wraps back what time.Unix wrapped
+	if t.Unix() > latest.Unix() { // Unix undoes the wrap of time.Unix
 		return latest
 	}
 	return t

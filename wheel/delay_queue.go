@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DelayQueue is a queue whose elements can be taken after a delay. Take blocks
+// DelayQueue is a queue of elements that can be taken after a delay. Take blocks
 // until an element is due, like DelayQueue in Java. Any number of goroutines may
 // take, and each element is taken once, or removed. A due element stays in the
 // queue until a taker has it, so it can still be removed. All methods are safe
@@ -23,9 +23,9 @@ import (
 // testing/synctest bubble in which it was made. NewDelayQueue makes a
 // DelayQueue; the zero DelayQueue does not work.
 //
-// A wheel whose callback sends to a channel is a queue too, and a select can
-// wait for it. But the callback blocks until a taker is ready, and Remove does
-// not find the element that it holds.
+// A wheel with a callback that sends to a channel is a queue too, and a select
+// can wait for it. But the callback blocks until a taker is ready, and Remove
+// does not find the element that it holds.
 type DelayQueue[T any] struct {
 	clock *settings[T]  // only its clock is used
 	look  chan struct{} // holds a token if a taker must look into the queue at once

@@ -85,8 +85,8 @@ func (p *Pool) mustBeMade() {
 
 // Close makes the Pool refuse new functions, and waits until all functions that
 // it has accepted have run. A call of Run that waits for room returns at once,
-// and its function runs too. A wheel drops timers whose functions the Pool
-// refuses (Stats.Dropped), so close the wheels first. Close may be called
+// and its function runs too. A wheel drops timers if the Pool refuses their
+// functions (Stats.Dropped), so close the wheels first. Close may be called
 // several times. A function that runs in the Pool must not call it, because it
 // would wait for itself.
 func (p *Pool) Close() {

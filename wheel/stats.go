@@ -15,8 +15,8 @@ type Stats struct {
 	Removed uint64 // timers that Remove ended
 	Drained uint64 // timers that Drain ended
 
-	// Dropped counts the timers whose callback never ran: Config.Run refused
-	// it, panicked, or ended its goroutine.
+	// Dropped counts the timers with a callback that never ran: Config.Run
+	// refused it, panicked, or ended its goroutine.
 	Dropped uint64
 
 	// Refused counts the timers that were not set because the wheel was full or

@@ -154,8 +154,7 @@ func (t *Timer) waitLocked(ctx context.Context) error {
 }
 
 // Kill stops the Timer permanently: every later Reset, even by the running
-// function, does nothing and returns false. Kill returns what Stop would
-// return.
+// function, does nothing and returns false. Kill returns the result of Stop.
 func (t *Timer) Kill() bool {
 	t.mustBeMade("Kill")
 	t.mu.Lock()

@@ -22,8 +22,8 @@ import (
 //     even if the program has no reference to it.
 //   - WithDeadline follows the wall clock for a time without a monotonic
 //     reading.
-//   - A context of WithTimeout or WithDeadline whose parent is cancelled wakes
-//     its own waiters a moment later. See WithTimeout.
+//   - After its parent was cancelled, a context of WithTimeout or WithDeadline
+//     wakes its own waiters a moment later. See WithTimeout.
 //
 // The zero Timers works like NewTimers(Config{}). It must not be copied after
 // its first use. It has no goroutine while nothing is due, and needs no Close:

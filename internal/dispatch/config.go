@@ -126,7 +126,7 @@ type Config struct {
 	// Logger logs failures and breakers sparsely: see package sparselog. Default:
 	// none.
 	Logger *slog.Logger
-	plain  *slog.Logger // the same, for lines of which each is needed
+	plain  *slog.Logger // the same, for lines that are all needed
 }
 
 func (c Config) withDefaults() Config {

@@ -68,7 +68,7 @@ type EgressDenied struct {
 	Is     string       // the kind of the address: "a private address"
 	Opener netip.Prefix // the value of Flag that opens the address; not valid: Flag does not open it
 	Closer netip.Prefix // the value of DenyFlag that closes it; not valid: DenyFlag does not close it
-	By     string       // what takes Opener: Flag, or the name of a function
+	By     string       // takes Opener: Flag, or the name of a function
 }
 
 // Error returns a sentence with the address and the flag. Only operators may

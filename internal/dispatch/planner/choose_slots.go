@@ -43,8 +43,8 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 //   - A lane in quarantine needs any one slot of its class: the quarantine slot
 //     admits one attempt at a time on the whole server.
 //   - A queue can start attempts at receivers that are not proven while it has
-//     fewer than three such attempts for each free slot. So a queue whose new
-//     receivers all hang leaves a quarter of those slots to the other queues.
+//     fewer than three such attempts for each free slot. So a queue with
+//     new receivers that all hang leaves a quarter of those slots to the others.
 //
 // These rules alone favour queues with many lanes. If all slots are taken and
 // one becomes free, only a lane without attempts could use it. So a queue below

@@ -14,7 +14,7 @@ type limits struct {
 	broken   int             // number of destinations with a breaker that is not closed
 	breakers []BreakerChange // for Effects
 
-	pending  []*LimitLease // leases whose request is sent next
+	pending  []*LimitLease // leases that send a request next
 	asking   int           // number of leases with a request under way
 	needSlot []*LimitLease // leases that request permits when a slot becomes free
 	stopping bool          // no more tasks start

@@ -16,7 +16,7 @@ type Effects struct {
 
 	Interrupt bool            // the attempt in quarantine must be interrupted: see quarantineSlot
 	Several   bool            // more than one namespace is known
-	Wakeups   []*Wakeup       // those whose moment has changed: their timers must be set or removed
+	Wakeups   []*Wakeup       // those with a changed moment: their timers must be set or removed
 	Breakers  []BreakerChange // breakers that opened or closed
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 
 	Dir    string            // empty means that the tasks are not in a directory
 	Redis  *redisurl.URL     // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
-	Shared redisstore.Config // of the store in Redis, without what its URL says
+	Shared redisstore.Config // of the store in Redis, without the parts of its URL
 	Store  engine.StoreConfig
 
 	API      api.Config

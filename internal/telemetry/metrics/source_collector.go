@@ -174,7 +174,7 @@ func (c *sourceCollector) namespace(name string) string {
 // collection receives the metrics of one scrape.
 type collection struct {
 	out     chan<- prometheus.Metric
-	missing []string // metrics whose source failed
+	missing []string // metrics of failed sources
 	err     error    // the first error
 }
 
