@@ -159,8 +159,8 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 // Untrack ends the watch. If it returns true, the callback will not be called
 // for the connection any more, and the Entry may be used again at once. It
 // returns false if this group does not track the connection, or if the callback
-// is running for it. Then the group forgets the connection when the callback
-// returns, and closes it only if the verdict is Close.
+// is running for it. In the latter case the group forgets the connection when
+// the callback returns, and closes it only if the verdict is Close.
 func (g *Group[C]) Untrack(e *Entry) bool { return g.untrack(e, untracked) }
 
 func (g *Group[C]) untrack(e *Entry, how state) bool {
