@@ -54,8 +54,8 @@ type Config struct {
 	// quickly, because the renewer calls it. Default: no call.
 	Hangs func(t *task.Task, running time.Duration)
 
-	// LeaseFor is how long a claim holds without an extension, which it gets
-	// after each third of it. If several processes share the store, a short
+	// LeaseFor is how long a claim holds without an extension, and it is
+	// extended after each third. If several processes share the store, a short
 	// lease lets another process take over sooner after a crash, while a long
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration

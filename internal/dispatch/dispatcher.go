@@ -138,9 +138,9 @@ func (d *Dispatcher) Stats() Stats {
 // Slots returns how many attempts can be under way: requests and handlers.
 func (d *Dispatcher) Slots() int { return d.config.Slots + d.config.Handlers }
 
-// Configure applies settings from a store.SettingsStore, or nil, at once. After
-// Configure has returned, no attempt that s holds begins, even if its task was
-// claimed before. The cost is O(queues with lanes).
+// Configure applies settings at once. s comes from a store.SettingsStore, or is
+// nil. After Configure has returned, no attempt that s holds begins, even if
+// its task was claimed before. The cost is O(queues with lanes).
 func (d *Dispatcher) Configure(s *settings.Settings) {
 	if s == nil {
 		s = settings.NewSettings()

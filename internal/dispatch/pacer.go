@@ -41,7 +41,7 @@ const (
 	holdFor   = 10
 )
 
-// note records the picks that are claimed next, for the claimer.
+// note is called by the claimer with the picks that are claimed next.
 func (b *backlog) note(monotonic time.Duration, now task.Millis, picks []planner.Pick, gather time.Duration) {
 	for i := range picks {
 		if now.Sub(picks[i].Due) > lateAfter*gather {

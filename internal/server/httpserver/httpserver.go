@@ -182,8 +182,8 @@ func (s *Server) Connections() int { return s.conns.group.Stats().Len }
 // Leave marks every reply from now on as its connection's last.
 func (s *Server) Leave() { s.conns.leave() }
 
-// Shutdown ends the server, after the requests under way, and announces the end
-// over HTTP/2 with a GOAWAY. ended receives the result of Serve.
+// Shutdown ends the server, after the requests under way or DrainTimeout, and
+// announces the end over HTTP/2 with a GOAWAY. ended receives the result of Serve.
 func (s *Server) Shutdown(ended <-chan error) error {
 	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
