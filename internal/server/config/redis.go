@@ -87,7 +87,7 @@ func inventNode() string {
 }
 
 // checkNoRedis refuses flags about Redis if the store is not a Redis, because
-// the operator would believe that they have an effect.
+// the operator would otherwise believe that they have an effect.
 func (f *Flags) checkNoRedis() error {
 	for _, flag := range []struct {
 		name string

@@ -26,8 +26,8 @@ func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 // clientBehind returns the client for which peer sent a request: the last
 // address of the chain that is not a trusted proxy. Proxies write either
 // Forwarded (RFC 7239) or X-Forwarded-For, and pass the other header on
-// unchanged, so that one may come from any client. If the two headers disagree,
-// neither is used.
+// unchanged, so the other may come from any client. If the two headers
+// disagree, neither is used.
 func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.Addr {
 	peer = peer.Unmap().WithZone("")
 	var standard []string
