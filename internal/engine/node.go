@@ -87,7 +87,7 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
 	n.Store.Watch(store.Watcher{Settings: n.configured})
-	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones meanwhile
+	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones by then
 		if n.configured(s); s == n.Store.Standing().Settings {
 			return
 		}
