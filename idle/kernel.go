@@ -9,7 +9,7 @@ import (
 // much.
 const jiffy = 10 * time.Millisecond
 
-// askKernelLocked raises the times of a snapshot to those of the kernel. It
+// askKernelLocked raises the times of a snapshot to those of the kernel, and
 // reports whether anything was ever received. If the kernel gives no answer,
 // touches alone count: so it is after the owner has closed the connection.
 func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (received bool) {
@@ -26,14 +26,14 @@ func (g *Group[C]) askKernelLocked(s *snapshot, raw syscall.RawConn) (received b
 	return g.probe.received()
 }
 
-// forwarder is a wrapped connection. Its bytes may go to another socket without
-// passing through the program.
+// forwarder is a wrapped connection from which bytes may go to another socket
+// without passing through the program.
 type forwarder interface {
 	forwardsTo() syscall.RawConn // nil: they do not
 }
 
-// askSinkLocked counts writes of the other socket as reads here: those bytes
-// came from this connection. If the other socket's peer is slow, this
+// askSinkLocked counts writes of the other socket as reads here, because those
+// bytes came from this connection. If the other socket's peer is slow, this
 // connection may receive nothing for longer than a timeout and yet be in use.
 func (g *Group[C]) askSinkLocked(s *snapshot, from forwarder) {
 	sink := from.forwardsTo()
@@ -46,7 +46,7 @@ func (g *Group[C]) askSinkLocked(s *snapshot, from forwarder) {
 }
 
 // toleranceLocked returns the number of steps by which two readings of the same
-// use may differ. With the kernel that is its accuracy and its milliseconds.
+// use may differ: with the kernel, its accuracy and its milliseconds.
 func (g *Group[C]) toleranceLocked(i uint32) int32 {
 	if g.slots.raw(i) == nil {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// policy is a Config in steps of a grid, under a pressure. 0: off.
+// policy is a Config in steps of a grid, under a pressure, with 0 for off.
 type policy struct {
 	read, write, all, handshake, age uint64
 	ageSpread                        uint64 // the age may be shorter by up to this many steps
@@ -41,7 +41,7 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 	}
 }
 
-// part returns d × p, for a d from zero and a p of 0 to 1. It never falls if d
+// part returns d × p, for a d from zero and a p of 0 to 1, and never falls if d
 // rises. A float64 has too few bits for a long d, and the longest would
 // overflow.
 func part(d time.Duration, p float64) time.Duration {
@@ -49,8 +49,9 @@ func part(d time.Duration, p float64) time.Duration {
 	return time.Duration(hi<<32 | lo>>32)
 }
 
-// next returns the reason that is due first, and its step. If that step is not
-// after the current one, it is due now. Without any timeout the step is never.
+// next returns the reason that is due first, and its step, which is never
+// without any timeout. If that step is not after the current one, it is due
+// now.
 func (p *policy) next(s *snapshot, g *grid) (first Reason, step uint64) {
 	step = never
 	for r := ReadIdle; r <= PongTimeout; r++ {

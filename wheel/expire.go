@@ -18,8 +18,8 @@ const (
 	cascading                 // a slot of a higher level, or one of a clock that was set back
 )
 
-// wideLevel is the first level with slots that span more than an epoch. There
-// an entry does not hold its whole tick.
+// wideLevel is the first level with slots that span more than an epoch, where an
+// entry does not hold its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
 // enqueueDue puts an entry that is due already into the queue.
@@ -59,8 +59,8 @@ func (h *hierarchy) takeDueSlot(now uint64) bool {
 }
 
 // expire finds a timer that is due at now and ends it: from now on it counts as
-// fired. expire decrements budget for each entry that it examines. If ok is
-// false and budget is not 0, no timer is due. The caller frees the node.
+// fired, and the caller frees the node. expire decrements budget for each entry
+// that it examines. If ok is false and budget is not 0, no timer is due.
 func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
 		if len(h.queue) == 0 && !h.takeDueSlot(now) {
@@ -85,8 +85,8 @@ func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, 
 }
 
 // warmUp loads the nodes of the first block's entries into the cache. The
-// expiries themselves are atomic operations, so the processor would wait for one
-// node after the other. Here it waits for all of them at the same time.
+// expiries themselves are atomic operations, which wait for one node after the
+// other, whereas here the processor waits for all of them at once.
 func (h *hierarchy) warmUp(w *work) {
 	w.warm = true
 	for _, e := range h.blocks.at(w.head).entries[w.first:w.stop()] {
@@ -123,8 +123,8 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 	h.takeDueSlot(now)
 }
 
-// expireEntry ends the timer of an entry if it is due at now. If the timer was
-// extended, expireEntry places it again.
+// expireEntry ends the timer of an entry if it is due at now, and places the
+// entry again if the timer was extended.
 func (h *hierarchy) expireEntry(e entry, now uint64) (index uint32, tick uint64, ok bool) {
 	index = e.index()
 	n, s := h.alive(e)
@@ -181,7 +181,7 @@ func (h *hierarchy) replace(e entry) {
 	h.place(e, placed)
 }
 
-// rewind sets the cursor back to now. Then every entry must be placed again, in
+// rewind sets the cursor back to now, so every entry must be placed again, in
 // bounded steps like any other work.
 func (h *hierarchy) rewind(now uint64) {
 	for i := range h.queue {

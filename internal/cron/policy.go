@@ -6,7 +6,7 @@ import "fmt"
 // because its clocks were put forward over them.
 type Gap uint8
 
-// The policies for a gap. The numbers may be stored.
+// The policies for a gap, as numbers that may be stored.
 const (
 	GapNext Gap = iota // they run together, once, when the gap ends
 	GapSkip            // they do not run
@@ -36,7 +36,7 @@ func ParseGap(word string) (Gap, bool) {
 // because its clocks were put back over them.
 type Overlap uint8
 
-// The policies for an overlap. The numbers may be stored.
+// The policies for an overlap, as numbers that may be stored.
 const (
 	OverlapFirst Overlap = iota // they run when the clock shows them first
 	OverlapBoth                 // they run each time the clock shows them

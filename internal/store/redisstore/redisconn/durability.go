@@ -22,10 +22,9 @@ const (
 	// and the reply names Async, as it does if no replica follows.
 	Default Durability = "default"
 
-	// Strict: the master's file has the write, synced (appendfsync always).
-	// Config.Replicas replicas have the write too. If that number is zero, all
-	// replicas that follow have it. Otherwise the error is task.ErrNotDurable,
-	// and repeating is safe.
+	// Strict: the master's file has the write, synced (appendfsync always), and
+	// so do Config.Replicas replicas, or all that follow if that number is
+	// zero. Otherwise the error is task.ErrNotDurable, and repeating is safe.
 	Strict Durability = "strict"
 )
 
