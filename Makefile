@@ -75,7 +75,7 @@ check: checked tooled ## everything that CI runs: all tests with the race detect
 	@cd test/browser && $(GO) test -timeout 10m ./...
 
 .PHONY: check-long
-check-long: platforms lint generators-test clients-test page-check redis-long ## what needs other compilers, the network or an hour: other systems, golangci-lint, generated clients, broken Redis servers
+check-long: platforms lint clients-test page-check redis-long ## what needs other compilers, the network or an hour: other systems, golangci-lint, the client packages, broken Redis servers
 
 .PHONY: page
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
@@ -185,30 +185,15 @@ microbench: ## benchmarks of PKG matching BENCH, COUNT times
 
 # bench/ is a separate module, so that users of Foliot do not download the
 # libraries that it measures. For the same reason it is not in `make test`.
-.PHONY: bench
+.PHONY: bench bench-idle bench-heartbeat bench-redis bench-embed
 bench: ## measure Foliot next to other timers, into docs/benchmarks.md (15 minutes; ARGS=-quick, -help)
-	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
-	@exec bin/foliot-bench $(ARGS)
-
-.PHONY: bench-idle
 bench-idle: ## measure package idle next to others, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
-	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
-	@exec bin/foliot-bench-idle $(ARGS)
-
-.PHONY: bench-heartbeat
 bench-heartbeat: ## measure the timeouts of 100,000 connections with heartbeats, into docs/heartbeat-benchmarks.md (11 minutes; ARGS=-quick, -help)
-	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-heartbeat ./heartbeat
-	@exec bin/foliot-bench-heartbeat $(ARGS)
-
-.PHONY: bench-redis
 bench-redis: build ## measure Foliot on Redis next to asynq and the original design, into docs/redis-benchmarks.md (6 minutes; ARGS=-quick, -help)
-	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-redis ./redis
-	@exec bin/foliot-bench-redis $(ARGS)
-
-.PHONY: bench-embed
 bench-embed: ## measure package foliot next to asynq and River, into docs/embed-benchmarks.md (25 minutes; ARGS=-quick, -help)
-	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-embed ./embed
-	@exec bin/foliot-bench-embed $(ARGS)
+bench bench-idle bench-heartbeat bench-redis bench-embed:
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
+	@exec bin/foliot-bench $(subst bench,wheel,$(@:bench-%=%)) $(ARGS)
 
 .PHONY: bench-test
 bench-test: tooled ## the tests of bench/
@@ -223,10 +208,6 @@ examples-test: tooled ## the tests of examples/
 .PHONY: clients-test
 clients-test: tooled ## build the client packages, install them from the files, and use them against the server (downloads from npm)
 	@FOLIOT_CLIENTS=1 $(GO) test -count 1 -timeout 15m -v ./test/clients
-
-.PHONY: generators-test
-generators-test: tooled ## generate clients from the OpenAPI document with ogen, oapi-codegen and openapi-typescript, and compile them (downloads from npm, 3 minutes)
-	@cd tools/generators && $(GO) vet . && $(GO) test -count 1 -timeout 15m -v .
 
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxCallbacks is the maximum number of waiting calls. Further calls are
+	// maxCallbacks is the maximum number of waiting calls; further calls are
 	// dropped.
 	maxCallbacks = 10_000
 	// callbackLimit is how long Run waits for the calls after its handlers have
@@ -18,7 +18,7 @@ const (
 )
 
 // callbacks calls functions of the program one after the other, outside the
-// goroutines that deliver. So a slow function delays no attempt and no lease.
+// goroutines that deliver, so a slow function delays no attempt and no lease.
 // Its methods can be called concurrently.
 type callbacks struct {
 	log  *slog.Logger
@@ -54,7 +54,7 @@ func (c *callbacks) add(option string, call func()) {
 	}
 }
 
-// next removes and returns the call that has waited longest. It reports false
+// next removes and returns the call that has waited longest, or reports false
 // if no call waits.
 func (c *callbacks) next() (b callback, ok bool) {
 	c.mu.Lock()
@@ -69,9 +69,8 @@ func (c *callbacks) next() (b callback, ok bool) {
 	return b, true
 }
 
-// run makes the calls until ctx ends. Then it makes the calls that still wait,
-// and returns. If that takes too long, run drops the other calls and returns an
-// error.
+// run makes the calls until ctx ends, then those that still wait, and returns.
+// If that takes too long, run drops the other calls and returns an error.
 func (c *callbacks) run(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.work(ctx) }()

@@ -24,17 +24,17 @@
 //
 // # Kinds
 //
-// A task has a kind: a name and a Go type for its arguments, which are stored
-// as JSON. Only a process with a handler for the kind starts the task. A task
-// whose kind has no handler waits, and does not fail. So after a deployment
-// that renames a kind, the tasks with the old name wait until a process has a
-// handler for that name. `foliot ls`, the web page and Node.Missing show them.
+// A task has a kind: a name and a Go type for its arguments, which are stored as
+// JSON. Only a process with a handler for the kind starts the task; without one,
+// the task waits, and does not fail. So after a deployment that renames a kind,
+// the tasks with the old name wait until a process has a handler for that name.
+// `foliot ls`, the web page and Node.Missing show them.
 //
 // # Results
 //
 // A task starts at least once, and never before its due time. If the result
 // pending of Cancel is true, the task never starts. The result of a handler
-// decides what happens next:
+// decides how its task goes on:
 //
 //	result                        the task
 //	nil                           is delivered
@@ -56,9 +56,9 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, store the due time in the row. Call
-// Put inside the transaction, after the INSERT. The handler reads the row: if
-// there is none, the transaction was rolled back; if its time is later, the
+// To set a timer for a row of a database, store the due time in the row, and
+// call Put inside the transaction, after the INSERT. The handler reads the row:
+// if there is none, the transaction was rolled back; if its time is later, the
 // handler snoozes. In would return ErrExists and keep the timer of an attempt
 // that was rolled back. A Put after the commit could be lost in a crash. See the
 // example Transaction.

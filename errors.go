@@ -33,18 +33,18 @@ var (
 // ErrStopping, ErrLeaseLost and the rare causes, the task is due again, and the
 // attempt does not count.
 var (
-	// ErrCancelled: the task was cancelled.
+	// ErrCancelled means that the task was cancelled.
 	ErrCancelled = dispatch.ErrCancelled
-	// ErrStopping: Run is ending, and Options.Grace has passed.
+	// ErrStopping means that Run is ending, and Options.Grace has passed.
 	ErrStopping = dispatch.ErrStopped
-	// ErrLeaseLost: this process could not reach the store for so long that
-	// another process may start the task.
+	// ErrLeaseLost means that this process could not reach the store for so long
+	// that another process may start the task.
 	ErrLeaseLost = dispatch.ErrLeaseLost
 )
 
 // Error is the error of a call about one task or schedule. It wraps one of the
-// errors above, or another error of the store. ErrUnavailable comes together
-// with its cause.
+// errors above (ErrUnavailable together with its cause) or another error of the
+// store.
 type Error struct {
 	Task   string // the name of the task or schedule
 	kind   error
@@ -107,8 +107,7 @@ func kindOfState(code string) error {
 	return ErrEnded
 }
 
-// result is an error that a handler returns to decide what happens next to its
-// task.
+// result is an error with which a handler decides how its task goes on.
 type result struct {
 	outcome task.Outcome // has a Verdict, and a RetryAfter if Exact is set
 	err     error
@@ -126,15 +125,16 @@ func (r *result) Error() string {
 
 func (r *result) Unwrap() error { return r.err }
 
-// Dead returns a result for a handler: the task is dead, and no attempt
-// follows. The task stays in the store with the text of err for
-// Options.KeepDead. Retry starts it again.
+// Dead returns a result for a handler: the task is dead, and no attempt follows
+// unless Retry starts it again. The task stays in the store with the text of err
+// for Options.KeepDead.
 func Dead(err error) error {
 	return &result{task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry}, err}
 }
 
 // RetryIn returns a result for a handler that failed with err: the next attempt
-// starts after d, at least 1s, instead of after the backoff. This attempt counts.
+// starts after d, at least 1s, instead of after the backoff, and this attempt
+// counts.
 func RetryIn(d time.Duration, err error) error {
 	return &result{task.Outcome{Verdict: task.Failure, Exact: true, RetryAfter: bounded(d)}, err}
 }

@@ -36,8 +36,10 @@ func TestEachResultOfAHandlerHasItsOutcome(t *testing.T) {
 		"a panic":              {func(context.Context) error { panic("at the disco") }, time.Second, foliot.StateDelivered, "panicked: at the disco"},
 		"an error that panics": {func(context.Context) error { var e *brokenError; return e }, time.Second, foliot.StateDelivered, "panicked"},
 		"Goexit":               {func(context.Context) error { runtime.Goexit(); return nil }, time.Second, foliot.StateDelivered, "runtime.Goexit"},
-		"a timeout": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
-			"timed out after 15s"},
+		"a timeout": {
+			func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 16 * time.Second, foliot.StateDelivered,
+			"timed out after 15s",
+		},
 		"a handler that ignores its timeout": {func(context.Context) error { time.Sleep(5 * time.Minute); return nil }, 0, foliot.StateDelivered, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

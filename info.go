@@ -22,20 +22,20 @@ const (
 
 // Info is a copy of a task in the store.
 type Info struct {
-	// Namespace is the namespace of the task. Options.Died and Options.Hangs
-	// receive tasks of all namespaces, but the methods of a Node reach only
-	// those of Options.Namespace. Remote leaves the field empty: its client has
-	// the namespace.
+	// Namespace is the namespace of the task. Options.Died and Options.Hangs receive
+	// tasks of all namespaces, but the methods of a Node reach only those of
+	// Options.Namespace. Remote leaves the field empty, because its client has the
+	// namespace.
 	Namespace string
 	Name      string
 	Kind      string // "": the task sends a request
 	Queue     string
 	State     State
-	// Due is the requested due time. Next is the due time of the next attempt:
-	// after a failure it is later than Due. Next is zero if no attempt follows.
+	// Due is the requested due time. Next is the due time of the next attempt, which
+	// is later than Due after a failure, and zero if no attempt follows.
 	Due, Next time.Time
-	// Attempts is the number of attempts that have started. LastError is the
-	// error of the last attempt that has ended.
+	// Attempts is the number of attempts that have started, and LastError is the
+	// error of the last one that has ended.
 	Attempts  int
 	LastError string
 	// WaitsFor is the reason why the task does not start, with a stable word and a
@@ -44,11 +44,10 @@ type Info struct {
 	// Reason is a stable word that gives the cause if the task is dead,
 	// cancelled or expired.
 	Reason string
-	// Durability is the loss that a change survives, in the result of the
-	// change; Get leaves it empty. "synced" survives a power loss. "async",
-	// "default" and "strict" are the levels on a Redis. A Redis without
-	// replicas reaches "async" at the level "default". "memory" survives
-	// nothing.
+	// Durability is the loss that a change survives, in the result of the change; Get
+	// leaves it empty. "synced" survives a power loss. On a Redis the levels are
+	// "async", "default" and "strict"; one without replicas reaches "async" at the
+	// level "default". "memory" survives nothing.
 	Durability string
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Kind is a sort of task: a name in the store, and the Go type of the
-// arguments. A Kind is usually a package variable. The code that creates tasks
-// and the code that handles them use the same variable.
+// Kind is a sort of task: a name in the store, and the Go type of the arguments.
+// A Kind is usually a package variable, which both the code that creates tasks
+// and the code that handles them use.
 type Kind[A any] struct {
 	name     string
 	defaults []Option
@@ -20,8 +20,8 @@ type Kind[A any] struct {
 // NewKind returns a kind. The name is stored with each task, so it must not
 // change while tasks of the kind wait. The name has 1 to 128 characters:
 // letters, digits and . _ : - are allowed, and the first must be a letter or a
-// digit. The arguments are stored as JSON. So, as with any stored JSON, a field
-// of A can be added or removed while tasks wait.
+// digit. The arguments are stored as JSON, so a field of A can be added or
+// removed while tasks wait, as with any stored JSON.
 func NewKind[A any](name string, defaults ...Default) Kind[A] {
 	return Kind[A]{name, defaults}
 }
@@ -41,10 +41,10 @@ type Task[A any] struct {
 	Labels    map[string]string
 }
 
-// Handle sets the handler of the kind. It must be called before Open. It panics
+// Handle sets the handler of the kind. It must be called before Open, and panics
 // if m has a handler for the kind already, if the name of the kind is not valid,
-// or if handle is nil. Several goroutines call the handler at the same time. The
-// package documentation lists the results of a handler.
+// or if handle is nil. Several goroutines call the handler at the same time; the
+// package documentation lists its results.
 func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, limits ...Limit) {
 	if handle == nil {
 		panic("foliot: the handler of the kind " + k.name + " is nil")
@@ -94,10 +94,10 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 }
 
 // Schedule creates a schedule, or changes it to the rule r, these arguments and
-// these options. At each instant of the rule, the schedule creates a task. The
-// name of the task is the name of the schedule, "@" and the instant. If nothing
-// changes, Schedule writes nothing, so a program can call it at each start.
-// Errors: ErrInvalid, ErrFull, ErrUnavailable.
+// these options. At each instant of the rule, the schedule creates a task. Its
+// name is that of the schedule, "@" and the instant. If nothing changes,
+// Schedule writes nothing, so a program can call it at each start. Errors:
+// ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
 	rule, err := r.stored(name)
 	if err != nil {
@@ -110,8 +110,8 @@ func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule,
 	return s.schedule(ctx, q, rule)
 }
 
-// request returns the task of a call. It returns ErrInvalid if the kind has no
-// name and is not HTTP, or if args cannot be encoded as JSON.
+// request returns the task of a call, or ErrInvalid if the kind has no name and
+// is not HTTP, or if args cannot be encoded as JSON.
 func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
 	if k.name == "" {
 		if r, is := any(args).(Request); is {

@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Mux holds the handlers of a process. The zero Mux is ready for use. Handlers
-// and middleware that are added after Open have no effect. Only one goroutine
-// may add them at a time.
+// Mux holds the handlers of a process, and the zero Mux is ready for use. Only
+// one goroutine may add handlers and middleware at a time, and those that are
+// added after Open have no effect.
 type Mux struct {
 	handlers   map[string]handler
 	middleware []Middleware
@@ -22,8 +22,8 @@ type handler struct {
 	atOnce int
 }
 
-// Call is one attempt, as middleware receives it. Its fields are those of Task.
-// It is a copy: middleware can change it for the handler, but the stored task
+// Call is one attempt, as middleware receives it, with the fields of Task. It
+// is a copy: middleware can change it for the handler, but the stored task
 // stays as it is.
 type Call struct {
 	Kind, Namespace, Name, Queue string
@@ -33,22 +33,22 @@ type Call struct {
 	Labels                       map[string]string
 }
 
-// Handler runs one attempt. Its results are those that the package
-// documentation lists for the handler of a kind.
+// Handler runs one attempt, with the results that the package documentation
+// lists for the handler of a kind.
 type Handler func(context.Context, *Call) error
 
 // Middleware wraps a handler: for logs, traces, metrics or transactions.
 type Middleware func(Handler) Handler
 
-// Use adds middleware for all kinds. The first one is the outermost.
+// Use adds middleware for all kinds, where the first one is the outermost.
 func (m *Mux) Use(w ...Middleware) { m.middleware = append(m.middleware, w...) }
 
-// Limit limits the handlers of one kind. It is an argument of Kind.Handle.
+// Limit limits the handlers of one kind, as an argument of Kind.Handle.
 type Limit func(*handler)
 
 // AtOnce limits how many handlers of the kind this process runs at the same
-// time. A value below 1 counts as 1. Without AtOnce, a kind can use all of
-// Options.Concurrency. To limit a kind in all processes together, set the
+// time, where a value below 1 counts as 1. Without AtOnce, a kind can use all
+// of Options.Concurrency. To limit a kind in all processes together, set the
 // concurrency limit of its queue.
 func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }
 
@@ -72,8 +72,7 @@ func (m *Mux) handle(kind string, run Handler, limits []Limit) {
 	m.handlers[kind] = h
 }
 
-// all returns the handlers, wrapped in the middleware. It returns nil if m is
-// nil.
+// all returns the handlers, wrapped in the middleware, or nil if m is nil.
 func (m *Mux) all() map[string]handler {
 	if m == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 
 // Options configures a Node. The zero Options works.
 type Options struct {
-	// Namespace holds the tasks and schedules that this Node creates. Open
+	// Namespace holds the tasks and schedules that this Node creates, and Open
 	// creates it if it does not exist. Default: "default".
 	Namespace string
 	// AllNamespaces lets the handlers run the tasks of all namespaces, for a
@@ -31,7 +31,7 @@ type Options struct {
 	// Default: they run only the tasks of Namespace.
 	AllNamespaces bool
 	// Concurrency is the maximum number of handlers that run at once in this
-	// process. At most 1,000,000. Default: 128.
+	// process, at most 1,000,000. Default: 128.
 	Concurrency int
 	// URLs is a result of the function URLs: this process sends the requests of
 	// tasks that have a URL. Default: such tasks wait for another process.
@@ -40,19 +40,19 @@ type Options struct {
 	// ended. A negative value means no time at all. Default: 10s.
 	Grace time.Duration
 	// Lease is how long a task stays with a process that has died, on a store
-	// that several processes share. At least 1s. Default: 15s.
+	// that several processes share, at least 1s. Default: 15s.
 	Lease time.Duration
 	// KeepEnded is how long a delivered, cancelled or expired task stays in the
 	// store. Until then it can be read, and its name is taken for In and At.
 	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
 	KeepEnded, KeepDead time.Duration
 	// Died is called for each task that becomes dead after an attempt in this
-	// process. It is also called if this process finds that a task has ended
-	// its process too often. The calls begin with Run. The log has a warning
-	// too, even if Died is nil. The calls of Died and Hangs are made one after
-	// the other. So both functions must return, and must not wait for the end
-	// of Run. A panic in them is logged. If 10,000 calls wait, further calls
-	// are dropped, and an error is logged.
+	// process, and if this process finds that a task has ended its process too
+	// often. The calls begin with Run, and the log has a warning too, even if
+	// Died is nil. The calls of Died and Hangs are made one after the other, so
+	// both functions must return, and must not wait for the end of Run. A panic
+	// in them is logged, and if 10,000 calls wait, further calls are dropped
+	// with an error in the log.
 	Died func(Info)
 	// Hangs is called if a handler still runs after the Timeout of its task.
 	// The task stays with this handler, which counts against Concurrency.
@@ -89,8 +89,8 @@ func (o Options) withDefaults() Options {
 // foliot/foliottest return one for Open.
 type Store interface{ engine.Medium }
 
-// Node is an open store with the handlers of this process. It is a Scheduler.
-// Several goroutines can use it at the same time.
+// Node is an open store with the handlers of this process. It is a Scheduler
+// that several goroutines can use at the same time.
 type Node struct {
 	core      *engine.Node
 	options   Options
@@ -182,23 +182,22 @@ func (n *Node) makeNamespace(ctx context.Context) error {
 	return nil
 }
 
-// asActor returns a context for changes. The audit log names this program as the
-// author of edits.
+// asActor returns a context for changes, with which the audit log names this
+// program as the author of edits.
 func (n *Node) asActor(ctx context.Context) context.Context {
 	return settings.WithActor(ctx, settings.Actor{By: "program"})
 }
 
-// now returns the time from which delays count. It is rounded up, so that no
-// delay is shortened.
+// now returns the time from which delays count, rounded up so that no delay is
+// shortened.
 func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 
-// Run starts due tasks until ctx ends. Then it starts no more tasks, and waits
-// up to Options.Grace for the handlers that run. After that it ends the
-// contexts of the remaining handlers with ErrStopping, and waits a few seconds
-// more. If all handlers and all calls of Options.Died and Options.Hangs have
-// returned, Run returns nil. Otherwise, or if the store fails permanently, it
-// returns an error. Run must be called once only: a second call returns an
-// error.
+// Run starts due tasks until ctx ends, and then waits up to Options.Grace for
+// the handlers that run. After that it ends the contexts of the remaining
+// handlers with ErrStopping, and waits a few seconds more. If all handlers and
+// all calls of Options.Died and Options.Hangs have returned, Run returns nil.
+// Otherwise, or if the store fails permanently, it returns an error. Run must be
+// called once only, because a second call returns an error.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.handlers == nil && n.sender == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open, or Options.URLs to send requests")
@@ -229,7 +228,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	case <-ctx.Done():
 	case err := <-n.core.Fatal:
 		stop()
-		<-ended
+		<-ended //nolint:errcheck // the store's error is the cause
 		return fmt.Errorf("foliot: the store failed: %w", err)
 	case err := <-ended:
 		return err
@@ -239,8 +238,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	return <-ended
 }
 
-// Close closes the store. It must not be called before Run has returned.
-// Further calls return the result of the first.
+// Close closes the store. It must not be called before Run has returned, and
+// further calls return the result of the first.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() {
 		if n.sender != nil {
@@ -258,7 +257,7 @@ func (n *Node) observe(e dispatch.Event) {
 	}
 }
 
-// reaped is called with tasks whose process has died.
+// reaped is called with tasks after their process has died.
 func (n *Node) reaped(left []*task.Task) {
 	for _, t := range left {
 		n.died(t)
@@ -279,7 +278,6 @@ func (n *Node) hangs(t *task.Task, running time.Duration) {
 	n.calls.add("Hangs", func() { n.options.Hangs(i, running) })
 }
 
-// create implements Scheduler.
 func (n *Node) create(ctx context.Context, r *request, replace bool) (Info, error) {
 	if err := r.when.valid(r.name); err != nil {
 		return Info{}, err
@@ -307,7 +305,7 @@ func (n *Node) defaults(queue string) task.Spec {
 	return n.core.Store.Standing().Settings.Queue(n.options.Namespace, queue).Spec()
 }
 
-// apply applies one change. Its error is an *Error.
+// apply applies one change, or returns an *Error.
 func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info, error) {
 	r, err := n.applied(ctx, now, c)
 	if err != nil {
@@ -318,7 +316,7 @@ func (n *Node) apply(ctx context.Context, now task.Millis, c task.Change) (Info,
 	return i, nil
 }
 
-// applied applies one change. Its error is the error of the store.
+// applied applies one change, or returns the error of the store.
 func (n *Node) applied(ctx context.Context, now task.Millis, c task.Change) (store.Reply, error) {
 	replies, err := n.core.Store.Transit(n.asActor(ctx), now, store.Changes([]task.Change{c}))
 	if err != nil {
@@ -401,7 +399,6 @@ func (n *Node) Get(ctx context.Context, name string) (Info, error) {
 	return n.infoOf(t), nil
 }
 
-// schedule implements Scheduler.
 func (n *Node) schedule(ctx context.Context, r *request, rule recurrence.Rule) error {
 	now := n.now()
 	spec := task.ScheduleSpec{Spec: r.spec(n.defaults(r.queue), n.options.Namespace, now), Rule: rule}
@@ -420,8 +417,8 @@ func (n *Node) schedule(ctx context.Context, r *request, rule recurrence.Rule) e
 	return translate(r.name, err)
 }
 
-// changesNothing reports whether put would leave old unchanged. old must have
-// its body. For a schedule that is due now, changesNothing may report false.
+// changesNothing reports whether put would leave old, which must have its body,
+// unchanged. For a schedule that is due now, it may report false.
 func changesNothing(now task.Millis, put task.PutSchedule, old *task.Task) bool {
 	r, err := put.Apply(now, old, task.Facts{})
 	if err != nil {
@@ -432,11 +429,11 @@ func changesNothing(now task.Millis, put task.PutSchedule, old *task.Task) bool 
 	return reflect.DeepEqual(t, old)
 }
 
-// Stats counts what this process has done since Open.
+// Stats counts the work of this process since Open.
 type Stats struct {
-	// Dead counts tasks that became dead. The others count ended attempts.
+	// Dead counts tasks that became dead, while the others count ended attempts.
 	Delivered, Failed, Snoozed, Dead, Interrupted uint64
-	// Running is the number of handlers that run now. Hanging is the number of
+	// Running is the number of handlers that run now, and Hanging the number of
 	// them that still run after the Timeout of their task.
 	Running, Hanging int
 	// LateP50, LateP99 and LateMax are the median, the 99th percentile and the
@@ -447,7 +444,7 @@ type Stats struct {
 	WaitedP50, WaitedP99, WaitedMax time.Duration
 }
 
-// Stats returns the counts. It takes a few microseconds.
+// Stats returns the counts, which takes a few microseconds.
 func (n *Node) Stats() Stats {
 	s := n.core.Stats()
 	return Stats{
@@ -459,10 +456,11 @@ func (n *Node) Stats() Stats {
 }
 
 // Missing returns the kinds that have due tasks in this process, in the
-// namespaces that it runs, but no handler in its Mux. Their tasks wait. The
-// order is alphabetical. An empty name stands for tasks with a URL: a Node never
-// sends these. On a Redis, each process reports only the tasks that it owns. A
-// task that was cancelled, moved or replaced is still reported for some seconds.
+// namespaces that it runs, but no handler in its Mux, so that their tasks wait.
+// The order is alphabetical, and an empty name stands for tasks with a URL,
+// which a Node never sends. On a Redis, each process reports only the tasks that
+// it owns. A task that was cancelled, moved or replaced is still reported for
+// some seconds.
 func (n *Node) Missing() []string {
 	kinds, _ := n.core.Missing()
 	return kinds

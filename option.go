@@ -7,15 +7,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Option sets a property of a task. Options of NewKind are the defaults of all
-// tasks of the kind. If no option sets a property, the default of the queue
-// applies. If the queue has none, the default in the comment of the option
-// applies.
+// Option sets a property of a task, and options of NewKind are the defaults of
+// all tasks of the kind. If no option sets a property, the default of the queue
+// applies, or else the default in the comment of the option.
 type Option func(*request)
 
-// Queue puts the task into a queue. All tasks of a queue share its limits. Set
-// them with `foliot queue` or on the web page, through package foliot/admin.
-// Default: "default".
+// Queue puts the task into a queue. All tasks of a queue share its limits,
+// which are set with `foliot queue` or on the web page, through package
+// foliot/admin. Default: "default".
 func Queue(name string) Option { return func(r *request) { r.queue = name } }
 
 // Priority decides which due tasks of a queue start first.
@@ -32,7 +31,7 @@ const (
 // WithPriority sets the priority. Default: Normal.
 func WithPriority(p Priority) Option { return func(r *request) { r.priority = task.Priority(p) } }
 
-// Label sets a label of the task. Operators can find tasks by labels.
+// Label sets a label of the task, by which operators can find it.
 func Label(key, value string) Option {
 	return func(r *request) {
 		r.labels = maps.Clone(r.labels) // the defaults of a kind are shared
@@ -48,30 +47,31 @@ func Label(key, value string) Option {
 func Timeout(d time.Duration) Option { return func(r *request) { r.timeout = &d } }
 
 // ExpireAfter sets how long after its due time the first attempt may start. If
-// it has not started by then, the task expires. 0 means no limit. Default: 0.
+// it has not started by then, the task expires. Default: 0, which means no
+// limit.
 func ExpireAfter(d time.Duration) Option { return func(r *request) { r.expireAfter = &d } }
 
-// MaxAttempts sets the number of failed attempts after which a task is dead. 0
-// means that only MaxAge limits the attempts. Default: 0.
+// MaxAttempts sets the number of failed attempts after which a task is dead.
+// Default: 0, which means that only MaxAge limits the attempts.
 func MaxAttempts(n int) Option { return func(r *request) { r.maxAttempts = &n } }
 
 // Backoff sets the wait after the first failure, and the longest wait. Each
-// further failure doubles the wait. A random part of at most half is taken off
-// each wait. Defaults: 1s, 1h.
+// further failure doubles the wait, and a random part of at most half is taken
+// off each. Defaults: 1s, 1h.
 func Backoff(first, longest time.Duration) Option {
 	return func(r *request) { r.minBackoff, r.maxBackoff = &first, &longest }
 }
 
 // MaxAge limits the total time of all attempts and of the waits between them.
-// After that the task is dead. Time during which no process ran does not count.
-// 0 means no limit. Default: 24h.
+// After that the task is dead. Time during which no process ran does not count,
+// and 0 means no limit. Default: 24h.
 func MaxAge(d time.Duration) Option { return func(r *request) { r.maxAge = &d } }
 
 // Default is an Option of NewKind.
 type Default = Option
 
 // request is a task that a caller wants to create, before the defaults of its
-// queue apply. A nil pointer is a property that no option sets.
+// queue apply, where a nil pointer is a property that no option sets.
 type request struct {
 	name        string
 	work        task.Request
@@ -98,7 +98,7 @@ func newRequest(name string, work task.Request, defaults, options []Option) *req
 	return r
 }
 
-// spec returns the spec of the task. The argument spec has the defaults of its
+// spec returns the spec of the task, from a spec with the defaults of its
 // queue.
 func (r *request) spec(spec task.Spec, namespace string, now task.Millis) task.Spec {
 	spec.Key, spec.ID = task.Key{Namespace: namespace, Name: r.name}, task.NewID(now)

@@ -13,10 +13,10 @@ import (
 
 // Remote returns a Scheduler that creates tasks over HTTP, in a program that
 // serves package foliot/admin. The handlers run in that program, or in a
-// program that shares its Redis. The client sets the namespace.
+// program that shares its Redis, and the client sets the namespace.
 //
 // If the client repeats a create after a lost reply, only one task is created.
-// Each call of Kind.Schedule writes the schedule, even if nothing changes.
+// But each call of Kind.Schedule writes the schedule, even if nothing changes.
 func Remote(c *client.Client) Scheduler { return &remote{c} }
 
 type remote struct{ client *client.Client }
@@ -86,7 +86,6 @@ func (r *remote) create(ctx context.Context, q *request, replace bool) (Info, er
 	return remoteInfo(q.name, t, err)
 }
 
-// Move implements Scheduler.
 func (r *remote) Move(ctx context.Context, name string, w When) (Info, error) {
 	if err := w.valid(name); err != nil {
 		return Info{}, err
@@ -134,7 +133,6 @@ func (r *remote) inState(ctx context.Context, name string, refused func(State) e
 	}
 }
 
-// Retry implements Scheduler.
 func (r *remote) Retry(ctx context.Context, name string) (Info, error) {
 	refused := func(st State) error {
 		if st != StateDead {
@@ -147,7 +145,6 @@ func (r *remote) Retry(ctx context.Context, name string) (Info, error) {
 	})
 }
 
-// Unschedule implements Scheduler.
 func (r *remote) Unschedule(ctx context.Context, name string) error {
 	if task.ValidateName("name", name) != nil {
 		return translate(name, task.ErrNotFound)
@@ -156,7 +153,6 @@ func (r *remote) Unschedule(ctx context.Context, name string) error {
 	return remoteError(name, err)
 }
 
-// Touch implements Scheduler.
 func (r *remote) Touch(ctx context.Context, name string) (Info, error) {
 	if err := unknown(name); err != nil {
 		return Info{}, err
@@ -165,7 +161,6 @@ func (r *remote) Touch(ctx context.Context, name string) (Info, error) {
 	return remoteInfo(name, t, err)
 }
 
-// Cancel implements Scheduler.
 func (r *remote) Cancel(ctx context.Context, name string) (pending bool, err error) {
 	if err := unknown(name); err != nil {
 		return false, err
@@ -177,7 +172,6 @@ func (r *remote) Cancel(ctx context.Context, name string) (pending bool, err err
 	return !running, nil
 }
 
-// Get implements Scheduler.
 func (r *remote) Get(ctx context.Context, name string) (Info, error) {
 	t, err := r.task(ctx, name)
 	if err != nil {
@@ -186,7 +180,7 @@ func (r *remote) Get(ctx context.Context, name string) (Info, error) {
 	return infoOfClient(t), nil
 }
 
-// task returns a task. Its error is an *Error.
+// task returns a task, or an *Error.
 func (r *remote) task(ctx context.Context, name string) (*client.Task, error) {
 	if err := unknown(name); err != nil {
 		return nil, err
@@ -195,8 +189,8 @@ func (r *remote) task(ctx context.Context, name string) (*client.Task, error) {
 	return t, remoteError(name, err)
 }
 
-// unknown returns ErrNotFound, as a Node does, if no task can have the name.
-// The API would return ErrInvalid.
+// unknown returns ErrNotFound, as a Node does, if no task can have the name,
+// where the API would return ErrInvalid.
 func unknown(name string) error {
 	if task.ValidateRecordName("name", name) != nil {
 		return translate(name, task.ErrNotFound)
@@ -224,8 +218,8 @@ func (r *remote) schedule(ctx context.Context, q *request, rule recurrence.Rule)
 	return remoteError(q.name, err)
 }
 
-// bound returns the first or last possible instant of a rule for the API. Zero
-// means that there is none. The API would round an end up, to a later instant.
+// bound returns the first or last possible instant of a rule for the API, or
+// zero if there is none. The API would round an end up, to a later instant.
 func bound(at task.Millis) time.Time {
 	if at == 0 {
 		return time.Time{}
@@ -240,7 +234,7 @@ func remoteInfo(name string, t *client.Task, err error) (Info, error) {
 	return infoOfClient(t), nil
 }
 
-// infoOfClient returns t as a Node shows it. A Node has no state "held".
+// infoOfClient returns t as a Node shows it, without the state "held".
 func infoOfClient(t *client.Task) Info {
 	i := Info{
 		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: t.State, Due: t.DueAt, Next: t.NextAt, WaitsFor: t.WaitsFor, Reason: t.Reason,
@@ -256,7 +250,7 @@ func infoOfClient(t *client.Task) Info {
 }
 
 // remoteError returns an error of the client as an *Error about the task or
-// schedule. It returns other errors as they are, and nil if err is nil.
+// schedule, other errors as they are, and nil if err is nil.
 func remoteError(name string, err error) error {
 	var refused *client.Error
 	var transport *client.TransportError

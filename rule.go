@@ -10,7 +10,7 @@ import (
 )
 
 // Rule describes when a schedule creates tasks. The functions Cron and Every
-// return a Rule with defaults. Set other fields to change the defaults.
+// return a Rule with defaults, which the other fields change.
 type Rule struct {
 	// Cron is a cron expression: five fields (minute, hour, day of month, month,
 	// day of week), six with the second first, or a word such as @daily or
@@ -18,12 +18,12 @@ type Rule struct {
 	Cron string
 	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
 	Zone string
-	// SkipGaps skips an instant at a time of day that a clock change leaves
-	// out. Default: the schedule fires when the gap ends. BothFolds fires twice
-	// at a time of day that a clock change repeats. Default: once.
+	// SkipGaps skips an instant at a time of day that a clock change leaves out;
+	// by default, the schedule fires when the gap ends. BothFolds fires twice at
+	// a time of day that a clock change repeats, and not once.
 	SkipGaps, BothFolds bool
-	// Every is the time between instants. It counts from Start, or from the
-	// creation of the schedule if Start is zero. At least 1s.
+	// Every is the time between instants, at least 1s. It counts from Start, or
+	// from the creation of the schedule if Start is zero.
 	Every time.Duration
 
 	Start, End time.Time     // the first and the last possible instant; zero: no bound
@@ -32,9 +32,9 @@ type Rule struct {
 
 	// Missed decides about instants that passed while no process ran. Default:
 	// FireOnce. CatchupWindow is the maximum age of these instants: older ones
-	// create no tasks. Zero means 24h. With a negative value, no missed instant
-	// creates a task. CatchupLimit is the maximum number of tasks that FireAll
-	// creates. Default: 100.
+	// create no tasks. Zero means 24h, and with a negative value, no missed
+	// instant creates a task. CatchupLimit is the maximum number of tasks that
+	// FireAll creates. Default: 100.
 	Missed        Missed
 	CatchupWindow time.Duration
 	CatchupLimit  int
@@ -64,14 +64,14 @@ const (
 	BufferOne    Overlap = Overlap(recurrence.BufferOne)    // one instant waits for the end of the earlier task; further instants create no task
 )
 
-// Cron returns a rule with a cron expression in a time zone. An empty zone is
-// UTC.
+// Cron returns a rule with a cron expression in a time zone, or in UTC if zone
+// is empty.
 func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zone} }
 
-// Every returns a rule with an instant every d. See Rule.Every.
+// Every returns a rule with an instant every d, as Rule.Every describes.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
-// stored returns r as the store has it. Its error is about the schedule name.
+// stored returns r as the store has it, or an error about the schedule name.
 func (r Rule) stored(name string) (recurrence.Rule, error) {
 	out := recurrence.Rule{
 		Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,

@@ -24,8 +24,8 @@ type ending struct {
 	exited   bool   // it called runtime.Goexit
 }
 
-// guard runs f on its own goroutine, because runtime.Goexit ends the goroutine.
-// The goroutine also calls the methods of the value of a panic: they belong to
+// guard runs f on its own goroutine, because runtime.Goexit ends the goroutine. That
+// goroutine also calls the methods of the value of a panic, because they belong to
 // the program too. f can set the ending.
 func guard(f func(*ending)) ending {
 	ended := make(chan ending, 1)
@@ -63,7 +63,8 @@ func call(ctx context.Context, run Handler, c *Call) ending {
 	})
 }
 
-// deliver runs the handler of a task, or sends its request. It is a dispatch.Deliver.
+// deliver is the dispatch.Deliver that runs the handler of a task, or sends its
+// request.
 func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	t := d.Task
 	if t.Request.Kind == "" && n.sender != nil {
@@ -88,9 +89,8 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	return o
 }
 
-// outcome returns the outcome of an attempt whose handler ended with e. attempt
-// is the context that the dispatcher ends. ctx is the context that the handler
-// received.
+// outcome returns the outcome of an attempt after its handler ended with e. attempt
+// is the context that the dispatcher ends, and ctx the one that the handler received.
 func (n *Node) outcome(attempt, ctx context.Context, t *task.Task, e ending) task.Outcome {
 	stopped := attempt.Err() != nil && !errors.Is(context.Cause(attempt), dispatch.ErrCancelled)
 	switch {

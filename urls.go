@@ -19,9 +19,9 @@ import (
 )
 
 // HTTP is the kind of the tasks that send a request: HTTP.Put(ctx, node, name,
-// In(time.Hour), Request{URL: url}) calls the URL in an hour. It has no handler.
-// A program with Options.URLs sends the requests. Until one does, they wait. On
-// a Redis, all processes that call Run must have Options.URLs: each runs only the
+// In(time.Hour), Request{URL: url}) calls the URL in an hour. It has no handler:
+// a program with Options.URLs sends the requests, which wait until one does. On a
+// Redis, all processes that call Run must have Options.URLs: each runs only the
 // tasks that it owns.
 var HTTP Kind[Request]
 
@@ -31,11 +31,11 @@ type Request struct {
 	URL string
 	// Method is GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. Default: POST.
 	Method string
-	// Headers are sent as they are. Headers of the connection, Foliot-… and
+	// Headers are sent as they are, but those of the connection, Foliot-… and
 	// webhook-… are refused.
 	Headers map[string]string
-	// JSON is encoded as the body. Body is sent as it is, by default with the
-	// Content-Type application/octet-stream. At most one of them can be set.
+	// JSON is encoded as the body, while Body is sent as it is, by default with
+	// the Content-Type application/octet-stream. At most one of them can be set.
 	JSON any
 	Body []byte
 }
@@ -57,10 +57,10 @@ type requestSender interface {
 // URLs is the value of Options.URLs with which Run sends the requests of tasks
 // that have a URL, as `foliot serve` does: up to 1024 at once, signed with the
 // secrets of their queue, each receiver behind a circuit breaker. It sends those
-// of all namespaces of the store. A reply of 2xx delivers the task. 410, or a
+// of all namespaces of the store. A reply of 2xx delivers the task, and 410, or a
 // header Foliot-No-Retry: true, makes it dead. 429 and 503 with Retry-After delay
 // it without using an attempt. After anything else it is retried, as after an
-// error of a handler; but a task with a refused address is dead at once.
+// error of a handler, but a task with a refused address is dead at once.
 //
 // Requests reach the public internet only. Each argument opens more addresses:
 // "10.0.0.0/8" a private network, "127.0.0.0/8" programs of this machine, also
@@ -81,7 +81,7 @@ func URLs(allow ...string) *URLSender {
 	return &URLSender{open: func(ctx context.Context, n *engine.Node) requestSender { return outgoing.New(ctx, n, cfg, nil) }}
 }
 
-// task returns the request as the store keeps it. It is a copy.
+// task returns a copy of the request as the store keeps it.
 func (r Request) task() (task.Request, error) {
 	q := task.Request{URL: r.URL, Method: cmp.Or(r.Method, http.MethodPost), Headers: maps.Clone(r.Headers), Body: bytes.Clone(r.Body)}
 	switch {

@@ -6,20 +6,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// When is a due time. The zero When is due at once.
+// When is a due time, and the zero When is due at once.
 type When struct {
 	at       time.Time // valid if absolute
 	absolute bool
 	delay    time.Duration
 }
 
-// In returns a due time d after the store accepts the task. A negative d counts
-// as 0. Only a task with such a due time can be touched.
+// In returns a due time d after the store accepts the task, where a negative d
+// counts as 0. Only a task with such a due time can be touched.
 func In(d time.Duration) When { return When{delay: max(d, 0)} }
 
-// At returns a due time, rounded up to the millisecond. A past time is due at
-// once. The zero time causes ErrInvalid: it is usually a value that the program
-// forgot to set.
+// At returns a due time, rounded up to the millisecond, and a past time is due
+// at once. The zero time causes ErrInvalid, because it is usually a value that
+// the program forgot to set.
 func At(t time.Time) When { return When{at: t, absolute: true} }
 
 func (w When) task() task.When {

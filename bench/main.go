@@ -1,49 +1,143 @@
-// Command bench compares Foliot with package time, go-zero's TimingWheel and
-// four textbook designs, and writes docs/benchmarks.md. Run it from the root of
-// the repository: make bench.
+// Command bench measures Foliot next to other libraries, and writes the pages
+// of docs/ with the results. Run it from the root of the repository: `make
+// bench`, `make bench-idle` and so on.
 package main
 
 import (
 	"context"
-	"io"
-	"time"
-
-	"github.com/foliot/foliot/bench/child"
-	"github.com/foliot/foliot/bench/measure"
-	"github.com/foliot/foliot/bench/peer"
-	"github.com/foliot/foliot/bench/program"
-	"github.com/foliot/foliot/bench/record"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 )
 
-var self = program.Program{
-	Name:       "bench",
-	Results:    "wheel.json",
-	Page:       "benchmarks.md",
-	What:       "Compares timers. Each measurement runs in a process of its own:",
-	Took:       "15 minutes",
-	Sources:    []string{"wheel", "bench"},
-	Modules:    []string{"github.com/zeromicro/go-zero"},
-	Contenders: peer.All,
-	Parts:      []string{measure.Accuracy, measure.AddRemove, measure.Heartbeat, measure.Replace, measure.Standing, measure.Million},
-	Measure:    measureAll,
-	Template:   template,
-	Columns:    columns,
-}
-
 func main() {
-	serve()
-	self.Main()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 }
 
-// serve measures in a child process, so that memory and goroutines of one job do
-// not affect the next.
-func serve() { child.Main(map[string]any{"meter": new(measure.Meter)}) }
+// settings are the arguments.
+type settings struct {
+	page              *page
+	quick, report     bool
+	contenders, parts []string // those to measure
+	whole             bool     // everything is measured and published
+}
 
-// tooLong is the time limit of a job.
-const tooLong = 3 * time.Minute
+func parse(args []string) (*settings, error) {
+	names := make([]string, len(pages))
+	for i := range pages {
+		names[i] = pages[i].name
+	}
+	if len(args) == 0 || !slices.Contains(names, args[0]) {
+		return nil, fmt.Errorf("the first argument must be one of %s", strings.Join(names, ", "))
+	}
+	s := &settings{page: &pages[slices.Index(names, args[0])]}
+	var contenders, parts []string
+	for _, r := range s.page.rows {
+		contenders = append(contenders, r.name)
+	}
+	for _, p := range s.page.parts {
+		parts = append(parts, p.name)
+	}
+	flags := flag.NewFlagSet("bench "+s.page.name, flag.ContinueOnError)
+	flags.BoolVar(&s.quick, "quick", false, "measure little, to check that everything works")
+	flags.BoolVar(&s.report, "report", false, "measure nothing: write the page again from the results")
+	contender := flags.String("contender", "", "measure only these, separated by commas: "+strings.Join(contenders, ", "))
+	part := flags.String("part", "", "measure only these parts, separated by commas: "+strings.Join(parts, ", "))
+	if err := flags.Parse(args[1:]); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("%q is not a flag; -help shows all flags", flags.Arg(0))
+	}
+	s.whole = !s.quick && *contender == "" && *part == ""
+	var err error
+	if s.contenders, err = among("contender", *contender, contenders); err != nil {
+		return nil, err
+	}
+	s.parts, err = among("part", *part, parts)
+	return s, err
+}
 
-func measureAll(ctx context.Context, s *program.Settings, r *record.Run, out io.Writer) error {
-	return program.Steps(ctx, r, out, plan(s), tooLong, expected, func(ctx context.Context, j *record.Job) (o record.Outcome, err error) {
-		return o, child.Ask(ctx, "meter", "Measure", j, &o.Values)
-	})
+// among returns the words of a list in the order of known. For an empty list it
+// returns all of known. Errors name the flag.
+func among(flag, list string, known []string) ([]string, error) {
+	if list == "" {
+		return known, nil
+	}
+	words := strings.Split(list, ",")
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			return nil, fmt.Errorf("-%s: there is no %q: use %s", flag, w, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(w string) bool { return !slices.Contains(words, w) }), nil
+}
+
+// run measures, and writes the results and the page. Those of a partial or
+// interrupted run go to bin/, so that they do not replace the published ones.
+func run(ctx context.Context, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if text, err := os.ReadFile("go.mod"); err != nil || !strings.HasPrefix(string(text), "module github.com/foliot/foliot\n") {
+		return errors.New("not in the root of the repository: go there and use make")
+	}
+	published, docs := filepath.Join("bench", "results", s.page.name+".txt"), "docs"
+	if s.report {
+		return publish(s.page, published, docs)
+	}
+	partial := filepath.Join("bin", "bench")
+	if err := os.MkdirAll(partial, 0o755); err != nil {
+		return err
+	}
+	results := filepath.Join(partial, s.page.name+".txt")
+	failed, err := measure(ctx, s, strings.Join(args[1:], " "), results)
+	if err != nil {
+		return fmt.Errorf("%w: the results so far are in %s", err, results)
+	}
+	if !s.whole {
+		published, docs = results, partial
+	} else if err := os.Rename(results, published); err != nil {
+		return err
+	}
+	if err := publish(s.page, published, docs); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d measurements failed", failed)
+	}
+	return nil
+}
+
+// publish writes the page of results into the folder docs, and prints its
+// table.
+func publish(p *page, results, docs string) error {
+	text, err := os.ReadFile(results)
+	if err != nil {
+		return err
+	}
+	r := read(string(text))
+	made, err := p.fill(r)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(docs, p.doc)
+	if err := os.WriteFile(path, made, 0o644); err != nil {
+		return err
+	}
+	fmt.Println(table(p.rows, p.columns, r))
+	fmt.Fprintf(os.Stderr, "results: %s\npage: %s\n", results, path)
+	return nil
 }

@@ -1,63 +1,97 @@
 package main
 
 import (
-	"bytes"
-	"context"
+	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/foliot/foliot/bench/measure"
-	"github.com/foliot/foliot/bench/peer"
-	"github.com/foliot/foliot/bench/program"
-	"github.com/foliot/foliot/bench/record"
+	"unicode/utf8"
 )
-
-// TestMain lets the test binary run as the child process of the harness.
-func TestMain(m *testing.M) {
-	serve()
-	os.Exit(m.Run())
-}
 
 // A page that was edited by hand, or not written again after a change of its
 // template, fails.
-func TestTheCommittedPageIsThatOfTheCommittedResults(t *testing.T) {
-	if err := self.Stale(".."); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAFailedChildIsReportedAndTheOthersContinue(t *testing.T) {
-	var out bytes.Buffer
-	r, s := new(record.Run), &program.Settings{Quick: true, Contenders: []string{"unknown", peer.Time, peer.Foliot}, Parts: []string{measure.AddRemove}}
-	if err := measureAll(t.Context(), s, r, &out); err != nil || len(r.Results) != 6 {
-		t.Fatalf("%v, %d results: %s", err, len(r.Results), out.String())
-	}
-	for _, x := range r.Results {
-		if (x.Failed == "") != (len(x.Values) > 0) || (x.Failed == "") != (x.Contender != "unknown") {
-			t.Errorf("%+v", x)
+func TestTheCommittedPagesAreThoseOfTheCommittedResults(t *testing.T) {
+	for i := range pages {
+		p := &pages[i]
+		text, err := os.ReadFile(filepath.Join("results", p.name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := p.fill(read(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join("..", "docs", p.doc)); err != nil || string(got) != string(want) {
+			t.Errorf("docs/%s is not the page of the results: run make %s ARGS=-report (%v)", p.doc, p.target, err)
 		}
 	}
-	if n := strings.Count(out.String(), "FAILED"); n != len(r.Failures()) || n != 2 || !strings.Contains(out.String(), "[6/6]") {
-		t.Errorf("progress: %s", out.String())
+}
+
+func TestTheMedianOfTheTrialsCounts(t *testing.T) {
+	r := read(`started: 2026-11-29
+BenchmarkA/x-2         	       1	         3.000 ms	        10 ns/op
+BenchmarkA/x           	       1	         1.000 ms
+BenchmarkA/x-16        	       1	         2.000 ms
+BenchmarkA/y-1ms-2     	       1	         7.000 ms
+failed: z, A: it broke
+`)
+	if got := r.median("A", "x", "ms"); got != 2 {
+		t.Errorf("the median is %v", got)
+	}
+	if got := r.median("A", "y-1ms", "ms"); got != 7 {
+		t.Errorf("the name of a contender may end like a number of processors: %v", got)
+	}
+	if got := r.median("A", "z", "ms"); !math.IsNaN(got) || r.Head("started") != "2026-11-29" || !slices.Equal(r.Failures(), []string{"z, A: it broke"}) {
+		t.Errorf("%v, %+v", got, r)
 	}
 }
 
-func TestAnInterruptEndsTheRun(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	r, s := new(record.Run), &program.Settings{Contenders: []string{peer.Time}, Parts: self.Parts}
-	if err := measureAll(ctx, s, r, new(bytes.Buffer)); err == nil || len(r.Results) != 0 {
-		t.Errorf("%v, and %d results after the interrupt", err, len(r.Results))
+func TestATableSaysWhereOthersAreBetter(t *testing.T) {
+	rows := []row{{"a", "theirs", false}, {"b", "ours", true}, {"c", "", false}}
+	r := read("BenchmarkP/a 1 1 x -5 y 12345 z\nBenchmarkP/b 1 2 x 2 y 100 z\nBenchmarkP/c 1 0 x 0 y 0 z\n")
+	columns := []column{
+		{head: "less", part: "P", unit: "x", better: less},
+		{head: "near", part: "P", unit: "y", better: less}, // five early are not better than two late
+		{head: "more", part: "P", unit: "z", better: more},
+		{head: "noise", part: "P", unit: "x", better: less, noise: 1},
+		{head: "unknown", part: "P", unit: "u", better: less},
+		{head: "text", text: func(_ *results, name string) string { return name }},
+	}
+	const want = "| | less | near | more | noise | unknown | text |\n|---|--:|--:|--:|--:|--:|--:|\n" +
+		"| theirs | 1.0 | -5.0 | 12\u00a0345 | 1.0 | – | a |\n| **ours** | 2.0 | 2.0 | 100 | 2.0 | – | b |\n"
+	if got := table(rows, columns, r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := losses(rows, columns, r); !slices.Equal(got, []string{"less: theirs 1.0; ours 2.0", "more: theirs 12\u00a0345; ours 100"}) {
+		t.Errorf("losses are %q", got)
 	}
 }
 
-func TestTrialsAreInterleaved(t *testing.T) {
-	got := ""
-	for _, j := range plan(&program.Settings{Parts: []string{measure.Million}, Contenders: []string{peer.Time, peer.Foliot}}) {
-		got += j.Contender + " "
+func TestOnlyParagraphsAndListItemsAreWrapped(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("12\u00a0345 words ", 10))
+	for text, want := range map[string]string{
+		"# " + long: "# " + long, "| " + long + " |": "| " + long + " |", "```\n" + long + "\n```": "```\n" + long + "\n```",
+		"a\nb": "a b", "a\n\n\n\nb\n": "a\n\nb", "- a\nb\n- c\n  - d\n    e": "- a b\n- c\n  - d e",
+	} {
+		if got := wrap(text); got != want+"\n" {
+			t.Errorf("%q is wrapped as\n%s\nwant\n%s", text, got, want)
+		}
 	}
-	if want := "time foliot time foliot time foliot "; got != want {
-		t.Errorf("order %q, want %q", got, want)
+	for line := range strings.Lines(wrap("  - " + long)) {
+		if n := utf8.RuneCountInString(line); n > width+1 || !strings.HasPrefix(line, "  - ") && !strings.HasPrefix(line, "    ") {
+			t.Errorf("%d characters in %q", n, line)
+		}
+	}
+}
+
+func TestWrongArgumentsAreNamed(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "one of wheel, idle", "x": "one of wheel", "wheel -contender x": `-contender: there is no "x": use time`, "idle -part Use,x": `-part: there is no "x": use Sockets, Use`,
+	} {
+		if _, err := parse(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package foliottest runs package foliot in tests. The tasks are in memory. In
-// a bubble of testing/synctest, time is fake: so a test of "closed after half
+// Package foliottest runs package foliot in tests, with the tasks in memory. In
+// a bubble of testing/synctest, time is fake, so a test of "closed after half
 // an hour, and not a millisecond earlier" takes milliseconds:
 //
 //	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ import (
 func Store() foliot.Store { return memory.Medium{} }
 
 // Start returns a running Node in memory, with the handlers of mux. At the end
-// of the test, the Node is stopped and closed. The test fails if the Node
+// of the test, the Node is stopped and closed, and the test fails if the Node
 // cannot be opened, ends with an error, or cannot be closed. Start can be
 // called inside or outside a bubble of testing/synctest.
 func Start(t testing.TB, mux *foliot.Mux) *foliot.Node {

@@ -17,8 +17,8 @@ import (
 // Handshake and MaxAge. A p below 0 means 0, above 1 means 1, and NaN means 0.
 // Pings and PongWait stay as they are.
 //
-// If the pressure rises, SetPressure checks every connection before it returns.
-// That takes about 0.1 s for a million, and delays no other calls. For
+// If the pressure rises, SetPressure checks every connection before it returns,
+// which takes about 0.1 s for a million and delays no other calls. For
 // connections that are due then, the callback is called within a resolution. If
 // the pressure falls, a connection is checked when its present timeout ends.
 func (g *Group[C]) SetPressure(p float64) {
@@ -39,7 +39,7 @@ func (g *Group[C]) SetPressure(p float64) {
 	}
 }
 
-// each calls do for every taken slot with the lock held. It releases the lock
+// each calls do for every taken slot with the lock held, which it releases
 // between chunks.
 func (g *Group[C]) each(do func(i uint32)) {
 	for first := uint32(0); g.eachOfChunk(first, do); first += chunkSize {
@@ -62,10 +62,9 @@ func (g *Group[C]) eachOfChunk(first uint32, do func(i uint32)) bool {
 }
 
 // All returns the connections, and the time since each was last read from or
-// written to, accurate to a resolution. They come in no particular order. All
-// holds the lock for one chunk at a time, but not while the body of the loop
-// runs. So a connection that comes or goes during the loop may be included or
-// not.
+// written to, accurate to a resolution, in no particular order. All holds the
+// lock for one chunk at a time, but not while the body of the loop runs, so a
+// connection that comes or goes during the loop may be included or not.
 func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 	type one struct {
 		c    C
@@ -89,7 +88,7 @@ func (g *Group[C]) All() iter.Seq2[C, time.Duration] {
 	}
 }
 
-// choice is a connection that was chosen for eviction. It is spared if it is
+// choice is a connection that was chosen for eviction, and is spared if it is
 // used before its turn.
 type choice struct {
 	used  uint64
@@ -97,8 +96,8 @@ type choice struct {
 	entry *Entry
 }
 
-// idlest is a heap of the connections that are idle longest. The most recently
-// used one is at the top.
+// idlest is a heap of the connections that are idle longest, with the most
+// recently used one at the top.
 type idlest []choice
 
 func (h idlest) Len() int           { return len(h) }
@@ -117,8 +116,8 @@ func (h *idlest) Pop() any {
 // it chose, which is less than n if there are fewer. It does not choose
 // connections that are busy under WatchServer, or for which the callback is
 // running. A connection that is used before its turn is spared. EvictIdlest
-// checks every connection, as SetPressure does, and keeps a heap of n. If n is
-// zero or less, it does nothing.
+// checks every connection, as SetPressure does, and keeps a heap of n, or does
+// nothing if n is zero or less.
 func (g *Group[C]) EvictIdlest(n int) int {
 	if n <= 0 {
 		return 0
@@ -166,7 +165,7 @@ func (g *Group[C]) ask(chosen []choice, because why) (asked int) {
 const shortestRound = 100 * time.Millisecond
 
 // Drain calls the callback with the reason Evicted for every connection, the
-// idlest first. It spreads the calls evenly over a time, so that the peers do
+// idlest first. It spreads the calls evenly over spread, so that the peers do
 // not all return at once. Connections that are busy under WatchServer follow
 // when they are no longer busy.
 //

@@ -12,7 +12,8 @@ var (
 	ErrClosed = errors.New("idle: the group is closed or draining: it tracks no more connections")
 
 	// ErrTracked is returned by Track if the Entry is tracked already, by this
-	// or another group. An Entry belongs to one connection: embed one in each.
+	// or another group. An Entry belongs to one connection, so embed one in
+	// each.
 	ErrTracked = errors.New("idle: the entry is tracked already: each connection needs one of its own")
 
 	// ErrFull is returned by Track if the group tracks 2^28 connections.
@@ -20,13 +21,13 @@ var (
 )
 
 // Never is a timeout that is off. New panics for a Config without a timeout
-// unless one of them is Never. A group whose timeouts are all off calls the
-// callback only after EvictIdlest and Drain.
+// unless one of them is Never. A group without any timeout calls the callback
+// only after EvictIdlest and Drain.
 const Never time.Duration = -1
 
 // Config sets when a Group calls the callback for a connection. At least one of
 // ReadIdle, WriteIdle, AllIdle, MaxAge, Handshake and PingEvery must not be
-// zero. In all other fields zero means the default. Values out of range are
+// zero. In all other fields zero means the default, and values out of range are
 // replaced, as each field says.
 type Config struct {
 	// ReadIdle is the longest time without a TouchRead. Zero or less means no
@@ -52,12 +53,12 @@ type Config struct {
 	Handshake time.Duration
 
 	// PingEvery is the time without TouchRead and Pong after which the group
-	// asks for a ping. It is shorter by up to Jitter. Writes do not delay the
-	// ping. Zero or less means no pings.
+	// asks for a ping. It is shorter by up to Jitter, and writes do not delay
+	// the ping. Zero or less means no pings.
 	PingEvery time.Duration
 
 	// PongWait is the time after a ping within which a TouchRead or Pong must
-	// come. Otherwise the ping is missed. Zero or less means PingEvery.
+	// come, or else the ping is missed. Zero or less means PingEvery.
 	PongWait time.Duration
 
 	// MaxMissed is the number of consecutive missed pings after which the
@@ -74,24 +75,24 @@ type Config struct {
 	// early, and at most two resolutions late. A group with connections wakes
 	// up twice in each resolution. A process that wakes up more than a
 	// resolution late has stalled, and every connection gets a new timeout. On
-	// a machine that stalls often, choose a coarser resolution: Stats.Stalls
-	// counts the stalls.
+	// a machine that stalls often, which Stats.Stalls shows, choose a coarser
+	// resolution.
 	//
 	// Zero or less means the smallest timeout / 64, but at least 100 ms and at
-	// most 1 s. The resolution is never finer than 1 ms or the longest timeout
+	// most 1 s; the resolution is never finer than 1 ms or the longest timeout
 	// / 2^28.
 	Resolution time.Duration
 
 	// MaxPerTick is the highest number of connections for which the callback is
-	// called in one resolution. Further connections wait for the next
-	// resolution. Zero or less means no limit.
+	// called in one resolution, while further connections wait for the next.
+	// Zero or less means no limit.
 	MaxPerTick int
 
 	// Workers is the highest number of goroutines that call the callback and
-	// close connections. They exist only while there is work. A call that
-	// blocks occupies one of them: for example, a ping that meets a full
-	// socket. Leave writes to the goroutine that writes for the connection.
-	// Zero or less means 4.
+	// close connections, and exist only while there is work. A call that
+	// blocks, such as a ping that meets a full socket, occupies one of them, so
+	// leave writes to the goroutine that writes for the connection. Zero or
+	// less means 4.
 	Workers int
 
 	// Activity is the source from which the group learns when a connection was
@@ -108,7 +109,7 @@ const (
 
 	// Kernel makes the group read from the operating system when bytes last
 	// came and went, each time a timeout may have passed. One such reading
-	// takes less than a microsecond. It needs TCP on Linux without Multipath
+	// takes less than a microsecond, and needs TCP on Linux without Multipath
 	// TCP. Touches and pongs count as well.
 	Kernel
 )
@@ -130,8 +131,8 @@ type limits struct {
 }
 
 const (
-	// A container at its limit of processor time is stopped for up to 100 ms
-	// in each period of 100 ms. With a finer default that would be a stall.
+	// A container at its limit of processor time is stopped for up to 100 ms in
+	// each period of 100 ms, which would be a stall with a finer default.
 	finestResolution   = 100 * time.Millisecond
 	coarsestResolution = time.Second
 	longestSteps       = 1 << 29 // longest timeout in steps: they are compared in 32 bits
@@ -162,8 +163,8 @@ func (c Config) limits() limits {
 	return l
 }
 
-// resolution returns the wanted resolution, or the default for 0. The result is
-// coarser if the longest timeout requires that.
+// resolution returns the wanted resolution, or the default for 0, or a coarser
+// one if the longest timeout requires that.
 func (l *limits) resolution(wish time.Duration) time.Duration {
 	smallest, longest := coarsestResolution*64, time.Duration(0)
 	for _, d := range []time.Duration{l.read, l.write, l.all, l.age, l.handshake, l.ping, l.pong} {

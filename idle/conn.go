@@ -23,27 +23,27 @@ type Conn interface {
 
 var _, _, _, _, _ Conn = (*wrapped)(nil), (*wrappedHalf)(nil), (*wrappedHalves)(nil), (*wrappedTCP)(nil), (*refused)(nil)
 
-// NewConn tracks c and returns it with a Read and a Write that touch. This
-// costs some nanoseconds and no allocation. The result is a Conn. It also has
+// NewConn tracks c and returns it with a Read and a Write that touch, which
+// costs some nanoseconds and no allocation. The result is a Conn, and also has
 // CloseRead, CloseWrite, ReadFrom and WriteTo if c has them; the last two only
 // if c is a *net.TCPConn. NewConn panics if g is nil.
 //
 // A long Write counts as activity while it progresses, and so does a transfer
 // by ReadFrom or WriteTo, including sendfile and splice. On Linux the kernel
-// reports the progress. Elsewhere NewConn writes in pieces, so do not use it if
-// each Write must be one message. In a group with Config.Activity Kernel,
+// reports the progress, but elsewhere NewConn writes in pieces, so do not use
+// it if each Write must be one message. In a group with Config.Activity Kernel,
 // touches watch the connections that the kernel cannot report on.
 //
 // Close ends the watch and closes c. If the group closes the connection, Reads
 // and Writes under way return at once. c is closed when its owner calls Close,
 // or after a second. All later errors are net.Errors with Timeout true, and
-// errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them. A loop that
-// continues after timeouts should test for net.ErrClosed. A TLS connection is
-// closed without a close_notify, which might block.
+// errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them, so a loop
+// that continues after timeouts should test for net.ErrClosed. A TLS connection
+// is closed without a close_notify, which might block.
 //
 // If c cannot be tracked, for example because the group is closed or draining,
-// NewConn closes c. In that case Read, Write, Close and the deadline methods of
-// the result return Track's error, such as ErrClosed.
+// NewConn closes c, and Read, Write, Close and the deadline methods of the
+// result return Track's error, such as ErrClosed.
 func NewConn(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {
@@ -70,7 +70,7 @@ func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
 }
 
 // wrapped is the result of NewConn for connections that have only the methods
-// of net.Conn. Types with more methods embed it.
+// of net.Conn, and is embedded by types with more.
 type wrapped struct {
 	net.Conn // the inner connection; immutable, as all fields above state
 	Entry
@@ -81,11 +81,11 @@ type wrapped struct {
 	// cutting is full while a Write is under way, if large Writes are cut into
 	// pieces: bytes of another Write must not come between them. It is a
 	// channel, not a mutex, so that fake time passes in a test while one Write
-	// waits for another. nil: no Write is cut.
+	// waits for another, and nil if no Write is cut.
 	cutting chan struct{}
 
-	// state counts the Reads under way, and has the bits below. Reads, Close
-	// and expire write it.
+	// state counts the Reads under way, and has the bits below, which Reads,
+	// Close and expire write.
 	state atomic.Uint32
 }
 
@@ -153,7 +153,7 @@ func (c *wrapped) writePieces(p []byte) (n int, err error) {
 	}
 }
 
-// begin and end mark a Write or a transfer. Between them, the group also reads
+// begin and end mark a Write or a transfer, between which the group also reads
 // the kernel. This costs two atomic additions, and shows the progress of large
 // Writes, and of small ones that wait for room. begin returns false if the
 // group closes the connection.

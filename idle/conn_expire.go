@@ -35,8 +35,8 @@ func (c *wrapped) expire() (later func() bool) {
 
 var longAgo = time.Unix(1, 0) // not zero, which means no deadline, and before any clock time
 
-// kill closes the inner connection. It returns false if that was closed
-// already. The group has forgotten the connection.
+// kill closes the inner connection, which the group has forgotten, and returns
+// false if it was closed already.
 func (c *wrapped) kill() bool {
 	if c.state.Or(closed)&closed != 0 {
 		return false
@@ -57,7 +57,7 @@ func hangUp(c io.Closer) {
 }
 
 // explain replaces the error of an operation on a connection that the group has
-// closed or is about to close. io.EOF stays.
+// closed or is about to close, except io.EOF.
 func (c *wrapped) explain(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || c.state.Load()&expired == 0 {
 		return err

@@ -1,6 +1,6 @@
 // Package idle closes connections that were not used for a while, and can send
-// pings to keep the rest alive. A use costs the copy of one number. The package
-// imports only the standard library and package wheel.
+// pings to keep the rest alive. A use costs the copy of one number, and the
+// package imports only the standard library and package wheel.
 //
 //	group := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict {
 //		return idle.Close
@@ -44,10 +44,10 @@
 // bytes with its Entry if C is a pointer, and 8 more if C is an interface.
 // MaxAge or Handshake adds 4 bytes, the kernel source and NewConn add 16 and a
 // RawConn, and a verdict that kept the connection adds 32. For the garbage
-// collector this is only two new pointers: to the connection and to its Entry.
+// collector this is only two new pointers, to the connection and to its Entry;
 // NewConn and WatchServer add an object of their own. No connection has a
 // goroutine, and the group has none while no connection is due. A group with
-// connections wakes up twice in each resolution. An empty group never does.
+// connections wakes up twice in each resolution, and an empty group never.
 //
 // DESIGN.md in the package's directory has the design, and the proof that no
 // connection is closed early.

@@ -2,17 +2,17 @@ package idle
 
 import "sync/atomic"
 
-// clock holds the number of a group's current step. The entries of all
-// connections read it often, and one goroutine writes it once a step. It has
-// two cache lines to itself, since processors fetch them in pairs.
+// clock holds the number of a group's current step, which the entries of all
+// connections read often, and one goroutine writes once a step. It has two
+// cache lines to itself, since processors fetch them in pairs.
 type clock struct {
 	_   [64]byte
 	now atomic.Uint32 // the low bits of grid.now; written by the group's driver, read by all touches
 	_   [60]byte
 }
 
-// Entry is the state of a watched connection. Embed one in each connection. Its
-// methods may be called by any goroutine at any time. Before Track and after
+// Entry is the state of a watched connection; embed one in each. Its methods
+// may be called by any goroutine at any time, but before Track and after
 // Untrack they do nothing. An Entry must not be copied while it is tracked. It
 // may be tracked again after Untrack has returned true, or after the callback
 // has returned and the group closed the connection. Another group may track it
@@ -20,9 +20,9 @@ type clock struct {
 type Entry struct {
 	clock atomic.Pointer[clock] // nil: not tracked; written by its group, read by touches
 
-	// The steps of the last touches. Touches raise them, and the group reads
-	// them. A touch that was delayed after reading the clock finds a later step
-	// here, and leaves it.
+	// The steps of the last touches, which touches raise and the group reads. A
+	// touch that was delayed after reading the clock finds a later step here,
+	// and leaves it.
 	read, write, pong atomic.Uint32
 
 	use use // Writes, transfers and requests under way
@@ -32,22 +32,22 @@ type Entry struct {
 	pinged uint32 // the step of the last ping; before the first, the step of Track
 }
 
-// TouchRead reports that something was received. It takes less than 2 ns: it
-// copies a number if that has changed.
+// TouchRead reports that something was received. It takes less than 2 ns,
+// because it only copies a number if that has changed.
 func (e *Entry) TouchRead() {
 	if c := e.clock.Load(); c != nil {
 		copyStep(&e.read, c)
 	}
 }
 
-// TouchWrite reports that something was sent. It costs the same as TouchRead.
+// TouchWrite reports that something was sent, at the cost of TouchRead.
 func (e *Entry) TouchWrite() {
 	if c := e.clock.Load(); c != nil {
 		copyStep(&e.write, c)
 	}
 }
 
-// Pong reports that the peer has answered a ping. This is a sign of life, but
+// Pong reports that the peer has answered a ping, which is a sign of life, but
 // not a use: it delays neither ReadIdle nor AllIdle. A Pong without a ping only
 // delays the next ping.
 func (e *Entry) Pong() {

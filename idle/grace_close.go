@@ -7,7 +7,7 @@ import (
 )
 
 // A connection of NewConn is closed in two steps, so that calls blocked in it
-// return and the owner can clean up. The group first expires it, and closes it
+// return and the owner can clean up: the group first expires it, and closes it
 // after a grace time. The first to close it, its owner or the group, counts it
 // as closed, once.
 

@@ -2,8 +2,8 @@ package idle
 
 import "time"
 
-// grid counts the steps of a group, two for each resolution. The time is passed
-// to it. Its owner guards it.
+// grid counts the steps of a group, two for each resolution. Its owner guards
+// it, and passes the time to it.
 type grid struct {
 	step time.Duration // immutable: half a resolution
 
@@ -35,8 +35,8 @@ func (g *grid) steps(timeout time.Duration) uint64 {
 	return uint64((timeout-1)/g.step) + 1 + 3
 }
 
-// Entries keep the low 32 bits of steps. No step in them is ever more than
-// farSteps before or after the current one.
+// Entries keep the low 32 bits of steps, which are never more than farSteps
+// before or after the current one.
 const farSteps = 1 << 30
 
 // past returns the full number of a step in the past: the latest one with these

@@ -8,21 +8,20 @@ import (
 	"github.com/foliot/foliot/wheel"
 )
 
-// Group watches connections. It calls the callback for connections that were
-// not used for a while, and closes them if the callback returns Close. All
-// methods are safe for concurrent use, including from the callback, except
-// Drain. New makes a Group; the zero Group does not work.
+// Group watches connections, calls the callback for those that were not used
+// for a while, and closes them if the callback returns Close. All methods are
+// safe for concurrent use, including from the callback, except Drain. New makes
+// a Group; the zero Group does not work.
 //
-// One group may watch the connections of several listeners and servers. Use one
-// group for each set of timeouts. A group without connections needs no Close:
-// it does not wake up, and the garbage collector can free it.
+// One group may watch the connections of several listeners and servers, so use
+// one group for each set of timeouts. A group without connections needs no
+// Close: it does not wake up, and the garbage collector can free it.
 type Group[C any] struct {
-	// A connection has a slot. While it waits, it also has a timer on core, for
-	// the earliest step in which a reason may be due. The driver counts the
-	// steps and sweeps: connections that are due go into the work queue, all
-	// other connections get a new timer. Workers take from the queue, check
-	// again and call the callback. All of this happens under the lock, except
-	// the callback. So
+	// A connection has a slot and, while it waits, a timer on core for the
+	// earliest step in which a reason may be due. The driver counts the steps
+	// and sweeps: connections that are due go into the work queue, and all
+	// others get a new timer. Workers take from the queue, check again and call
+	// the callback. All of this happens under the lock, except the callback. So
 	//
 	//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
 	//
@@ -65,9 +64,9 @@ type Group[C any] struct {
 	stats    Stats
 }
 
-// New returns a group with the callback on. The callback returns whether to
-// close or to keep the connection. At most Config.Workers goroutines call it at
-// a time, without any lock, and never two for one connection.
+// New returns a group with the callback on, which returns whether to close or
+// to keep the connection. At most Config.Workers goroutines call it at a time,
+// without any lock, and never two for one connection.
 //
 // The callback may call the group's methods except Drain. If it calls Untrack
 // for its own connection, Untrack returns false, and the group forgets the
@@ -91,7 +90,7 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	return g
 }
 
-// Track begins to watch a connection, as if it was used now. It holds a lock
+// Track begins to watch a connection, as if it was used now, and holds a lock
 // for a fraction of a microsecond. It returns ErrClosed if the group is closed
 // or draining, ErrTracked if e is tracked already, and ErrFull if the group has
 // no room. Track panics if e is nil.
@@ -101,7 +100,7 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 // that leads to one, as *tls.Conn has. It must not use Multipath TCP, for which
 // the kernel reports a single path. Go's listeners use that if they can, unless
 // net.ListenConfig.SetMultipathTCP(false) was called. This check takes more
-// stack than a new goroutine has, and leaves it with 4 kB instead of 2. So call
+// stack than a new goroutine has, and leaves it with 4 kB instead of 2, so call
 // Track in the goroutine that accepts, not in that of each connection.
 func (g *Group[C]) Track(c C, e *Entry) error {
 	if e == nil {
@@ -213,10 +212,10 @@ func (g *Group[C]) Len() int {
 	return g.tracked
 }
 
-// Close forgets all connections and closes none of them. To close them, call
-// Drain first. Their entries may be used again. After Close has returned, no
-// call of the callback begins. Calls in progress continue, and their verdict
-// still closes. From then on, Track returns ErrClosed.
+// Close forgets all connections and closes none of them; to close them, call
+// Drain first. Their entries may be used again. After Close has returned, Track
+// returns ErrClosed, and no call of the callback begins. Calls in progress
+// continue, and their verdict still closes.
 func (g *Group[C]) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,10 +235,10 @@ func (g *Group[C]) Close() {
 }
 
 // busy marks the connection as in use until unbusy, unless the kernel reports
-// on it. Neither its age nor an eviction ends it.
+// on it, so neither its age nor an eviction ends it.
 func (g *Group[C]) busy(e *Entry) { e.use.beginBusy() }
 
-// unbusy ends busy. It checks the connection at once if the group waits for
+// unbusy ends busy, and checks the connection at once if the group waits for
 // that.
 func (g *Group[C]) unbusy(e *Entry) {
 	if !e.use.endBusy() {

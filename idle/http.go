@@ -13,32 +13,32 @@ import (
 
 // WatchServer makes a group watch the connections of a server: HTTP/1 and
 // HTTP/2, with and without TLS. Call it before the server serves, and after its
-// Handler is set. It sets s.ConnState, s.ConnContext and s.Handler to functions
-// that also call the previous ones. It wraps no connection, request or reply:
-// The callback gets the connection that the server has, a *tls.Conn with TLS.
-// The server's own timeouts stay in force.
+// Handler is set, because it sets s.ConnState, s.ConnContext and s.Handler to
+// functions that also call the previous ones. It wraps no connection, request
+// or reply, so the callback gets the connection that the server has, a
+// *tls.Conn with TLS. The server's own timeouts stay in force.
 //
 // A connection is used when a request begins and when it ends. In between it is
 // busy: it counts as used, and MaxAge and evictions wait for the end. So
 // ReadIdle, WriteIdle and AllIdle limit the time between requests, as
 // http.Server's IdleTimeout does.
 //
-// With Config.Activity Kernel, a request does not keep the connection. The
-// callback is also called if the bodies stall in both directions for AllIdle.
-// It is called too if the handler only computes or waits for that long, so
-// AllIdle must be longer. MaxAge and evictions still wait. If the kernel cannot
-// be read, requests are busy as with Touch.
+// With Config.Activity Kernel, a request does not keep the connection, but
+// MaxAge and evictions still wait. The callback is also called if the bodies
+// stall in both directions for AllIdle, or if the handler only computes or
+// waits for that long, so AllIdle must be longer. If the kernel cannot be read,
+// requests are busy as with Touch.
 //
 // After a handler of HTTP/1 has returned, net/http reads the rest of a short
 // body before the request ends. The rest must arrive within 5 s, or the server
-// replies without it and closes the connection. With Server.ReadTimeout, that
-// limit holds instead. Only ReadTimeout and Activity Kernel limit a handler
-// that closes the body, or writes more than 2 kB, before the body has arrived:
-// net/http reads the rest in that call.
+// replies without it and closes the connection. Server.ReadTimeout replaces
+// that limit. Only ReadTimeout and Activity Kernel limit a handler that closes
+// the body, or writes more than 2 kB, before the body has arrived: net/http
+// reads the rest in that call.
 //
-// The first request must begin within Handshake. With Activity Kernel, the
-// first byte must come within it. With HTTP/2 all requests of a connection
-// count together.
+// The first request must begin within Handshake, or with Activity Kernel, the
+// first byte must come. With HTTP/2 all requests of a connection count
+// together.
 //
 // A hijacked connection, such as a WebSocket, is no longer watched: track it
 // with another group, or with NewConn. The group closes the connection
@@ -74,8 +74,8 @@ func (h *httpConns) connContext(ctx context.Context, c net.Conn) context.Context
 	return context.WithValue(ctx, h, c)
 }
 
-// ServeHTTP calls the handler. Then it limits the time for which net/http waits
-// for the rest of the body.
+// ServeHTTP calls the handler, and then limits the time for which net/http
+// waits for the rest of the body.
 func (h *httpConns) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 && h.server.ReadTimeout <= 0 {
 		defer h.limitRest(r) // net/http reads the rest after a panic too
@@ -109,7 +109,8 @@ func (h *httpConns) limitRest(r *http.Request) {
 	found.(*httpConn).rest.Store(rest)
 }
 
-// restOfBody is what net/http reads after a handler has returned.
+// restOfBody is the rest of a body, which net/http reads after a handler has
+// returned.
 type restOfBody struct {
 	over  atomic.Bool // the request has ended, or its time is up
 	limit *time.Timer
@@ -122,7 +123,7 @@ type httpConn struct {
 }
 
 // restIsLate ends the wait for the rest of a body, and reports whether its time
-// was up. Then the connection must not be used again, because the rest could
+// was up. If so, the connection must not be used again, because the rest could
 // still arrive and look like a request.
 func (e *httpConn) restIsLate() bool {
 	rest := e.rest.Swap(nil)

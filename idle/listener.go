@@ -8,7 +8,7 @@ import "net"
 //
 // If the group is closed or draining, Accept closes the new connection and
 // returns ErrClosed. That error is permanent, so http.Server.Serve and similar
-// loops return it. Close the listener before you close or drain the group. If
+// loops return it: close the listener before you close or drain the group. If
 // the group has no room, Accept closes the new connection and returns ErrFull.
 func NewListener(l net.Listener, g *Group[net.Conn]) net.Listener {
 	if g == nil {

@@ -35,7 +35,7 @@ func (p *policy) pongTimeoutDue(s *snapshot, g *grid) uint64 {
 	return never
 }
 
-// pongDue returns the step in which the last ping is missed. A held wait
+// pongDue returns the step in which the last ping is missed; a held wait
 // replaces the policy's, and may be shorter.
 func (p *policy) pongDue(s *snapshot, g *grid) uint64 {
 	held := s.step(PongTimeout, g)
@@ -58,7 +58,7 @@ func (g *Group[C]) checkStepLocked(i uint32, due uint64) uint64 {
 
 // pingedLocked records a ping for which the callback was called in step begun
 // and returned v. The answer may come before the callback returns, so every
-// sign of life since begun counts as an answer, also to the ping before. But
+// sign of life since begun counts as an answer, also to the ping before, but
 // the peer has a full PongWait from now.
 func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
 	n := g.slots.note(i)

@@ -8,7 +8,7 @@ import (
 // Reason is the cause for which a Group calls the callback.
 type Reason uint8
 
-// The reasons. Reason(0) is no reason: the callback never gets it, and it
+// The reasons. Reason(0) is no reason, which the callback never gets and which
 // prints as "Reason(0)".
 const (
 	ReadIdle    Reason = 1 + iota // no read for Config.ReadIdle
@@ -34,29 +34,28 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is the decision of the callback about a connection: Keep, Close or
-// the result of KeepFor. Make no other values. The zero Verdict is Keep.
+// Verdict is the decision of the callback about a connection: Keep, which is
+// the zero Verdict, Close or the result of KeepFor. Make no other values.
 type Verdict int64
 
 const (
-	// Keep leaves the connection open: a new timeout begins. After Ping it
-	// means that the ping was sent, and the wait for the pong begins. After Age
-	// the group asks again after a tenth of MaxAge.
+	// Keep leaves the connection open, and a new timeout begins. After Ping it
+	// means that the ping was sent, so the wait for the pong begins, and after
+	// Age the group asks again after a tenth of MaxAge.
 	Keep Verdict = 0
 
-	// Close makes the group forget the connection. If the connection is an
-	// io.Closer, the group also closes it, without holding any lock. If
-	// something was read, a pong came, or the process stalled, since the
-	// callback was called, the connection stays, unless the reason is Age, Ping
-	// or Evicted.
+	// Close makes the group forget the connection and, if it is an io.Closer,
+	// also close it, without holding any lock. If something was read, a pong
+	// came, or the process stalled, since the callback was called, the
+	// connection stays, unless the reason is Age, Ping or Evicted.
 	Close Verdict = -1
 )
 
 // KeepFor keeps the connection and sets the time until the group asks again for
-// the same reason. It replaces the timeout of the Config, with or without
+// the same reason, in place of the timeout of the Config, with or without
 // pressure. After Ping it is the time for the pong. The group asks again at
-// most two resolutions after d. If d is zero or less, it asks again two
-// resolutions later. The longest time is 2^28 resolutions.
+// most two resolutions after d, or two resolutions later if d is zero or less.
+// The longest time is 2^28 resolutions.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
 
 // String returns "close", "keep", or the time for which to keep.

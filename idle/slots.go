@@ -97,8 +97,8 @@ func (s *slots[C]) grow() bool {
 	return true
 }
 
-// vacate frees a slot. With the last one it frees the memory, if that is more
-// than a chunk.
+// vacate frees a slot, and with the last one the memory, if that is more than a
+// chunk.
 func (s *slots[C]) vacate(i uint32) {
 	s.taken--
 	if s.taken == 0 && len(s.chunks) > 1 {

@@ -2,8 +2,8 @@ package idle
 
 import "sync/atomic"
 
-// snapshot is the state of a connection at one time. Steps are full numbers.
-// Zero in born and pinged means unknown.
+// snapshot is the state of a connection at one time. Steps are full numbers,
+// and zero in born and pinged means unknown.
 type snapshot struct {
 	read, write, pong uint64           // steps of the last touches
 	pinged            uint64           // step of the last ping; before the first, the step of Track
@@ -27,7 +27,7 @@ func (s *snapshot) used() uint64 { return max(s.read, s.write) }
 func (s *snapshot) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
 // verdict returns the step in which the callback returned Keep for a reason, or
-// the step until which it returned KeepFor. Zero: neither.
+// the step until which it returned KeepFor, or zero for neither.
 func (s *snapshot) verdict(r Reason, g *grid) (kept, until uint64) {
 	step := s.step(r, g)
 	if s.kept>>(r-1)&1 != 0 {
@@ -36,7 +36,7 @@ func (s *snapshot) verdict(r Reason, g *grid) (kept, until uint64) {
 	return 0, step
 }
 
-// step returns the step that is held for a reason; zero: none.
+// step returns the step that is held for a reason, or zero if there is none.
 func (s *snapshot) step(r Reason, g *grid) uint64 {
 	if s.held == nil || s.held[r-1] == 0 {
 		return 0
@@ -44,7 +44,7 @@ func (s *snapshot) step(r Reason, g *grid) uint64 {
 	return g.ahead(s.held[r-1])
 }
 
-// snapshotLocked reads the state of a connection. It changes nothing.
+// snapshotLocked reads the state of a connection, and changes nothing.
 func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]
@@ -82,8 +82,8 @@ func (g *Group[C]) snapshotLocked(i uint32) snapshot {
 // set. It differs from born, since a touch in the step of Track counts.
 func neverRead(born uint32) uint32 { return born - 1 }
 
-// updateNotesLocked clears notes that a snapshot shows to be over. It also
-// keeps steps from growing too old for 32 bits.
+// updateNotesLocked clears notes that a snapshot shows to be over, and keeps
+// steps from growing too old for 32 bits.
 func (g *Group[C]) updateNotesLocked(i uint32, s *snapshot) {
 	chunk, at := g.slots.at(i)
 	e, n := chunk.slots[at].entry, &chunk.notes[at]

@@ -20,9 +20,9 @@ type tcpConn interface {
 	MultipathTCP() (bool, error)
 }
 
-// rawOf returns the socket of a TCP connection. c is that connection, or its
-// NetConn leads to it, as for *tls.Conn and the results of NewConn. rawOf has
-// read the kernel once with success.
+// rawOf returns the socket of a TCP connection, after it has read the kernel
+// once with success. c is that connection, or its NetConn leads to it, as for
+// *tls.Conn and the results of NewConn.
 func rawOf(c any) (syscall.RawConn, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("idle: Config.Activity Kernel needs Linux, and this is %s: use Config.Activity Touch",
@@ -81,6 +81,6 @@ func below(c any) iter.Seq[net.Conn] {
 	}
 }
 
-// deepest is the highest number of connections below another. With more,
-// NetConn leads in a circle.
+// deepest is the highest number of connections below another, because with
+// more, NetConn leads in a circle.
 const deepest = 16

@@ -1,4 +1,5 @@
 package idle
 
-// sysGetsockopt is known to Linux 4.3 and later. Package syscall knows the older way alone, through socketcall.
+// sysGetsockopt is known to Linux 4.3 and later, while package syscall knows only the older way,
+// through socketcall.
 const sysGetsockopt = 365

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// probe reads the kernel's data about connections, one at a time. Its owner
+// probe reads the kernel's data about connections, one at a time, and its owner
 // guards it. It is a single allocation for all readings: RawConn.Control needs
 // a function, and the data of that function are here.
 type probe struct {
@@ -26,8 +26,8 @@ type tcpInfo struct {
 	sndWnd                                uint32 // since Linux 5.4
 }
 
-// timestamps is the bit in Options that means that the peers send timestamps.
-// Then each new acknowledgement reduces Backoff.
+// timestamps is the bit in Options that means that the peers send timestamps,
+// so each new acknowledgement reduces Backoff.
 const timestamps = 1
 
 func newProbe() *probe {
@@ -38,7 +38,7 @@ func newProbe() *probe {
 
 // ages returns the times since the last bytes came in and since new bytes last
 // went out. The kernel counts in ticks, so an age may be a tick too high: 10 ms
-// at most. It takes half a microsecond to one. It returns false if the
+// at most. ages takes half a microsecond to one, and returns false if the
 // connection is closed, or if the kernel has no such data.
 func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	p.length = 0
@@ -65,8 +65,8 @@ func (p *probe) received() bool {
 // Retransmits has this number, and any new acknowledgement resets it. If the
 // peer sends no timestamps, Backoff is not reset: it may be left from an
 // earlier loss. A peer without room that got more than it has room for makes
-// the kernel retransmit as well, without end. This happens if its receive
-// buffer was made smaller. Only Backoff counts those, so it is trusted there if
+// the kernel retransmit as well, without end, for example if its receive buffer
+// was made smaller. Only Backoff counts those, so it is trusted there if
 // timestamps are sent.
 func (p *probe) repeated() uint8 {
 	i := &p.info
@@ -97,11 +97,11 @@ func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Milli
 // The result is the sum of the waits between retransmissions and
 // Last_data_sent, the time since the last one. The waits double, so they add up
 // to at least RTO - RTO/2^(repetitions-1). The wait before the first does not
-// count. It starts when the oldest byte under way was sent, and much may have
-// been acknowledged or sent after that. The last acknowledgement shows nothing:
-// it may be older than all bytes under way, and a peer that talks still
-// acknowledges. If the RTO has reached its limit, the waits are added up from
-// the round trip time, which is shorter than the first wait.
+// count, because it starts when the oldest byte under way was sent, and much
+// may have been acknowledged or sent after that. The last acknowledgement shows
+// nothing: it may be older than all bytes under way, and a peer that talks
+// still acknowledges. If the RTO has reached its limit, the waits are added up
+// from the round trip time, which is shorter than the first wait.
 func sinceSent(i *tcpInfo, repeated uint8) uint32 {
 	if repeated == 0 {
 		return i.Last_data_sent

@@ -6,8 +6,8 @@ import "time"
 // lock: about ten microseconds of work.
 const batch = 256
 
-// driveLocked starts the driver if it is not running. While it did not run, no
-// step was counted, and no connection was tracked.
+// driveLocked starts the driver if it is not running, in which case no step was
+// counted, and no connection was tracked.
 func (g *Group[C]) driveLocked() {
 	g.stepLocked() // a stall may have just ended: a new connection must not begin before its end
 	if g.driven {
@@ -17,8 +17,8 @@ func (g *Group[C]) driveLocked() {
 	g.rearmLocked()
 }
 
-// tick is the driver: it counts steps, and sweeps after each. It goes on
-// counting during a long sweep.
+// tick is the driver: it counts steps, also during a long sweep, and sweeps
+// after each.
 func (g *Group[C]) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +42,7 @@ func (g *Group[C]) tick() {
 // sweepLocked checks a batch of connections with fired timers, and reports
 // whether there may be more. To check one is to wait for its slot and its entry
 // from memory. So it reads all slots before it needs the first, and then all
-// entries: the processor waits for many at a time.
+// entries, and the processor waits for many at a time.
 func (g *Group[C]) sweepLocked() (more bool) {
 	g.fired = g.fired[:0]
 	more = g.core.Advance(g.grid.now, batch, g.onFire) == batch

@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// wrappedTCP wraps a TCP connection. It has ReadFrom and WriteTo, so that files
+// wrappedTCP wraps a TCP connection with ReadFrom and WriteTo, so that files
 // and other connections go through it without a copy into the program.
 //
 // Such a transfer is one call without a touch, and with a slow peer it may take
-// a day. So the kernel reports its progress. If the kernel cannot be read, the
+// a day, so the kernel reports its progress. If the kernel cannot be read, the
 // bytes are copied instead, with a touch for each piece.
 type wrappedTCP struct {
 	wrappedHalves
 
 	// sink is the socket to which a transfer under way sends the bytes of this
-	// connection; nil: none. Transfers write it.
+	// connection, or nil. Transfers write it.
 	sink atomic.Pointer[syscall.RawConn]
 }
 
@@ -70,9 +70,9 @@ type fileOrSocket interface {
 	syscall.Conn
 }
 
-// transfer copies up to most bytes from src to dst. If the group closed a
-// wrapper, it returns the error of that wrapper. to and from wrap dst and src;
-// either may be nil.
+// transfer copies up to most bytes from src to dst. to and from wrap dst and
+// src, and either may be nil. If the group closed a wrapper, transfer returns
+// the error of that wrapper.
 func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP) (n int64, err error) {
 	for _, c := range [...]*wrappedTCP{to, from} {
 		if c == nil {

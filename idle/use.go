@@ -3,15 +3,15 @@ package idle
 import "sync/atomic"
 
 // use counts the activity on a connection that touches do not show. Its low
-// bits count the Writes and transfers of a wrapper. Units of busyUnit count
+// bits count the Writes and transfers of a wrapper, and units of busyUnit the
 // HTTP requests, which make the connection busy. The goroutines of that
 // activity change both without a lock.
 //
 // noticeWanted means that the group waits for the last request to end. The
 // group sets it under its lock, by a compare-and-swap that fails if no request
-// is under way. The goroutine that ends the last request sees it in the same
-// word. So either the group finds the connection no longer busy, or it gets a
-// notice.
+// is under way, and the goroutine that ends the last request sees it in the
+// same word. So either the group finds the connection no longer busy, or it
+// gets a notice.
 type use struct{ word atomic.Uint32 }
 
 const (
@@ -39,7 +39,7 @@ func (u *use) endBusy() (notify bool) {
 	return now&busyMask == 0 && now&noticeWanted != 0
 }
 
-// requestNotice asks for a notice of the end of the last request. It returns
+// requestNotice asks for a notice of the end of the last request, and returns
 // false if none is under way.
 func (u *use) requestNotice() bool {
 	for {

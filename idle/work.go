@@ -37,9 +37,9 @@ func (g *Group[C]) work() {
 	}()
 	g.stepLocked()
 	for began := g.elapsed; g.serveLocked(); {
-		// If very many connections are due, the workers are busy for long. The
-		// driver may have to wait for a processor, and so may goroutines that
-		// touch. So a worker takes the due steps itself, and yields now and
+		// If very many connections are due, the workers are busy for long, and
+		// the driver and goroutines that touch may have to wait for a
+		// processor. So a worker takes the due steps itself, and yields now and
 		// then.
 		if g.stepLocked(); g.elapsed-began >= slice {
 			g.unlocked(runtime.Gosched)
@@ -52,7 +52,7 @@ func (g *Group[C]) work() {
 const slice = time.Millisecond
 
 // serveLocked handles one connection after its grace time and one waiting
-// connection. It returns false if there is neither. The lock is held at the
+// connection, or returns false if there is neither. The lock is held at the
 // call and the return, but not while the callback or Close runs.
 func (g *Group[C]) serveLocked() (served bool) {
 	if g.graceCloses.due(g.grid.now) {
@@ -96,8 +96,8 @@ func (g *Group[C]) unlocked(f func()) {
 	f()
 }
 
-// reasonLocked makes the last check before the callback. It returns the reason,
-// or zero for none.
+// reasonLocked makes the last check before the callback, and returns the
+// reason, or zero for none.
 func (g *Group[C]) reasonLocked(j job) Reason {
 	if j.why == becauseDue {
 		r, due := g.nextLocked(j.slot)
@@ -134,7 +134,7 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 	g.unlocked(func() { verdict = g.on(c, r) })
 }
 
-// settleLocked applies a verdict. It reports whether to close the connection,
+// settleLocked applies a verdict, and reports whether to close the connection,
 // which the group has then forgotten.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
@@ -160,8 +160,8 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 }
 
 // sparedLocked makes the last check before a close: it reports whether the peer
-// has spoken since the callback was called. Writes do not count: they may be
-// the program's own goodbye.
+// has spoken since the callback was called. Writes do not count, because they
+// may be the program's own goodbye.
 func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.snapshotLocked(i)
 	switch r {

@@ -1,7 +1,7 @@
 package idle
 
 // workQueue holds the connections that wait for a worker, grouped by the step
-// in which they came due. The groups take turns. So 100,000 connections that
+// in which they came due. The groups take turns, so 100,000 connections that
 // came due together do not delay those that come due later.
 type workQueue struct {
 	steps   []stepJobs // never empty ones
@@ -39,7 +39,7 @@ func (q *workQueue) push(j job, step uint64) {
 	q.steps = append(q.steps, stepJobs{step: step, jobs: []job{j}})
 }
 
-// pop takes a job of the next step in turn. There must be one.
+// pop takes a job of the next step in turn, which must exist.
 func (q *workQueue) pop() job {
 	q.waiting--
 	if q.turn >= len(q.steps) {

@@ -11,8 +11,8 @@ import (
 const affinityShift = 7
 
 // affinity is the shard to which a processor of the scheduler adds its timers.
-// The processor stays with one shard for a while. Then the shard's lock and
-// memory are in its cache, and other processors use other shards. If each add
+// The processor stays with one shard for a while, so that the shard's lock and
+// memory are in its cache while other processors use other shards. If each add
 // chose a shard at random, two processors with two shards would spend more than
 // half of their time waiting for each other's cache lines.
 type affinity struct {

@@ -25,8 +25,8 @@ func (t *Timer) madeLocked(err error) {
 	}
 }
 
-// armLocked makes the Timer fire after d, and not at its old deadline. If it
-// returns an error, the Timer is stopped.
+// armLocked makes the Timer fire after d, and not at its old deadline, or stops
+// it and returns an error.
 func (t *Timer) armLocked(d time.Duration) error {
 	t.withdrawLocked()
 	if err := t.reserveLocked(); err != nil {

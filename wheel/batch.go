@@ -13,7 +13,7 @@ type Expired[T any] struct {
 // batchSize is the largest number of timers in one hand-over.
 const batchSize = 256
 
-// batch is the slice of one hand-over. It returns to its shard after the
+// batch is the slice of one hand-over, which returns to its shard after the
 // callback has returned.
 type batch[T any] struct {
 	items []Expired[T]

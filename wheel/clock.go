@@ -25,8 +25,8 @@ func (s *settings[T]) start() {
 	}
 }
 
-// after returns the tick for a delay d. now is the current time since the base.
-// after rounds up: slot k fires at base + k*tick or later, so no timer fires
+// after returns the tick for a delay d, where now is the current time since the
+// base. It rounds up: slot k fires at base + k*tick or later, so no timer fires
 // early. A timer that is due at once gets the current tick, so it does not
 // wait.
 func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
@@ -41,7 +41,7 @@ func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	return tick
 }
 
-// plus adds two times that are not negative. It saturates.
+// plus adds two times that are not negative, and saturates.
 func plus(a, b time.Duration) time.Duration {
 	sum := a + b
 	if sum < 0 {
@@ -53,7 +53,7 @@ func plus(a, b time.Duration) time.Duration {
 // floor returns the tick that contains now.
 func (s *settings[T]) floor(now time.Duration) uint64 { return uint64(now) / uint64(s.tick) }
 
-// instant returns the start of a tick as the time since the base. It saturates.
+// instant returns the start of a tick as the time since the base, saturated.
 func (s *settings[T]) instant(tick uint64) time.Duration {
 	if tick > s.lastTick {
 		return maxDuration
@@ -62,7 +62,7 @@ func (s *settings[T]) instant(tick uint64) time.Duration {
 }
 
 // coarsen rounds a tick up to a multiple of the largest power of two within
-// slack. So the timer skips the levels with narrower slots, and shares its slot
+// slack. So the timer skips the levels with narrower slots and shares its slot
 // with more timers.
 func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	if slack/2 < s.tick { // not 2*s.tick, which may overflow
@@ -72,8 +72,8 @@ func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
 	return min((tick+step-1)&^(step-1), maxTick)
 }
 
-// The wall clock is counted in ticks since 1970. An earlier time is treated as
-// 1970. A timer for a time after the last tick never fires. The last tick is in
+// The wall clock is counted in ticks since 1970, and an earlier time is treated
+// as 1970. A timer for a time after the last tick never fires; that tick is in
 // the year 10889 for ticks of 1 ms, and in 2861 for ticks of 100 µs.
 
 // wallCeil returns the first tick that starts at or after t.
@@ -111,13 +111,13 @@ var latest = time.Unix(math.MaxInt64+time.Time{}.Unix(), 0)
 
 // atMostLatest returns t, or latest if t is after it.
 func atMostLatest(t time.Time) time.Time {
-	if t.Unix() > latest.Unix() { // Unix wraps back what time.Unix wrapped
+	if t.Unix() > latest.Unix() { // Unix undoes the wrap of time.Unix
 		return latest
 	}
 	return t
 }
 
-// wallInstant returns the start of a tick of the wall clock. It saturates.
+// wallInstant returns the start of a tick of the wall clock, saturated.
 func (s *settings[T]) wallInstant(tick uint64) time.Time {
 	hi, lo := bits.Mul64(tick, uint64(s.tick))
 	if hi >= uint64(time.Second)/2 { // the seconds would overflow

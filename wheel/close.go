@@ -2,10 +2,11 @@ package wheel
 
 import "context"
 
-// Close stops the wheel. It waits for calls of Config.Run that are in progress
-// on other goroutines. After Close has returned, no timer is handed over.
-// Callbacks that Config.Run accepted before still run. Shutdown waits for them.
-// Pending timers stay for Get, Remove, All and Drain. Adding and moving fail.
+// Close stops the wheel, and waits for calls of Config.Run that are in progress
+// on other goroutines. After Close has returned, no timer is handed over, but
+// callbacks that Config.Run accepted before still run; Shutdown waits for them.
+// Pending timers stay for Get, Remove, All and Drain, while adding and moving
+// fail.
 //
 // Close may be called several times, and from callbacks. But if Config.Run is a
 // Runner of your own that blocks until callbacks return, a callback must not
@@ -39,8 +40,8 @@ func (sh *shard[T]) close() {
 	sh.emptyLocked()
 }
 
-// waitHandedOver waits until no hand-over is under way. The shard must be
-// closed, so that none begins.
+// waitHandedOver waits until no hand-over is under way in a shard, which must
+// be closed.
 func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
 	sh.mu.Lock()
 	if sh.handing.Load() == 0 {
@@ -78,8 +79,8 @@ func (w *Wheel[T]) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until no callback runs or waits to run. The shard must be closed,
-// so that none is added.
+// wait waits until no callback of the shard, which must be closed so that none
+// is added, runs or waits to run.
 func (sh *shard[T]) wait(ctx context.Context) error {
 	sh.mu.Lock()
 	if sh.held.Load() == 0 {

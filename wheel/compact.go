@@ -33,7 +33,7 @@ func (h *hierarchy) compactBlock(l *list) {
 }
 
 // filter copies the entries of a block that are not stale to buf. It reads
-// nodes all over memory, and every second entry may be stale. So no branch
+// nodes all over memory, and every second entry may be stale, so no branch
 // depends on a node, and the processor waits for many nodes at a time.
 func (h *hierarchy) filter(buf *[blockLen]entry, es []entry) []entry {
 	k := 0

@@ -19,9 +19,9 @@ const (
 type Config struct {
 	// Tick is the resolution. Deadlines are rounded up to a multiple of it, so
 	// a timer is late by up to one tick, and the timers of one tick share a
-	// wake-up. So a short tick costs more wake-ups if many timers are due at
-	// different times. While no timer is due, it costs nothing. Zero means 1
-	// ms. Other values must be at least 100 µs.
+	// wake-up. A short tick costs more wake-ups if many timers are due at
+	// different times, but nothing while no timer is due. Zero means 1 ms, and
+	// other values must be at least 100 µs.
 	Tick time.Duration
 
 	// Shards is the number of shards. Timers are spread over them, and each has
@@ -34,14 +34,14 @@ type Config struct {
 	// MaxPending limits the number of pending timers. A timer above the limit
 	// is refused: Add returns the zero ID, TryAdd and Keyed.Set return ErrFull,
 	// Timer.Err returns ErrFull, and Stats.Refused counts it. The limit is
-	// exact, even under contention. It costs one atomic counter that all adds
+	// exact, even under contention, and costs one atomic counter that all adds
 	// and removals share. Zero means no limit, except 2^28 timers for each
 	// shard. MaxPending must not be negative.
 	MaxPending int
 
 	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your
-	// own. nil means Go. New panics for a nil RunnerFunc and for a Pool that
-	// NewPool did not make.
+	// own. nil means Go, and New panics for a nil RunnerFunc and for a Pool
+	// that NewPool did not make.
 	//
 	// A callback must not wait for another timer of the wheel if the Runner can
 	// block until callbacks return, because the other timer may be in the
@@ -50,18 +50,18 @@ type Config struct {
 	Run Runner
 
 	// OnPanic is called after a panic in a callback, with the panic's value and
-	// the stack, on the goroutine that panicked. After that the wheel
-	// continues. If OnPanic is nil, the program crashes, as with package time.
+	// the stack, on the goroutine that panicked, and then the wheel continues.
+	// If OnPanic is nil, the program crashes, as with package time.
 	OnPanic func(v any, stack []byte)
 }
 
 // settings is the state that the shards of a wheel share. It is immutable,
 // except for base and the counter in limit.
 type settings[T any] struct {
-	// base is the time at which the ticks begin: the first use. So a wheel that
+	// base is the time at which the ticks begin: the first use, so a wheel that
 	// was created outside a testing/synctest bubble may be used in one. base is
-	// written once, under starting, before started is set. Code that has seen
-	// started, or that holds a node, may read it without the lock.
+	// written once, under starting, before started is set, so code that has
+	// seen started, or that holds a node, may read it without the lock.
 	base     time.Time
 	started  atomic.Bool
 	starting sync.Mutex
@@ -98,7 +98,7 @@ type settings[T any] struct {
 	expiring func(sh *shard[T], index uint32)
 }
 
-// newSettings fills in the defaults. It panics if cfg is invalid, because that
+// newSettings fills in the defaults, and panics if cfg is invalid, because that
 // is a bug of the caller.
 func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	switch {
@@ -143,13 +143,14 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	return s, 1 << bits.Len(uint(cfg.Shards-1))
 }
 
-// limit counts the pending timers of all shards. A nil limit allows any number.
+// limit counts the pending timers of all shards, and allows any number if it is
+// nil.
 type limit struct {
 	max int64
 	n   atomic.Int64 // pending timers and those about to be added; changed by CAS, so it never exceeds max
 }
 
-// reserve reserves room for one timer. It reports false if there is none.
+// reserve reserves room for one timer, or reports false if there is none.
 func (l *limit) reserve() bool {
 	if l == nil {
 		return true

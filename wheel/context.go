@@ -9,17 +9,18 @@ import (
 // WithTimeout returns a context derived from parent. As in package context, it
 // is done when d has passed (with context.DeadlineExceeded), when it is
 // cancelled, or when parent is done. If d ≤ 0, it is done from the start.
-// Cancelling it removes its timer at once. Contexts derived from it, directly
-// or indirectly, need no extra goroutine. WithTimeout panics if parent is nil.
+// Cancelling it removes its timer at once, and contexts derived from it,
+// directly or indirectly, need no extra goroutine. WithTimeout panics if parent
+// is nil.
 //
 // If the Timers is full, is closed, or is closed later, the context is
-// cancelled at that moment. Its error is context.Canceled, and its cause
-// (context.Cause) is ErrFull or ErrClosed. So no deadline is ever unwatched.
+// cancelled at that moment, so no deadline is ever unwatched. Its error is
+// context.Canceled, and its cause (context.Cause) is ErrFull or ErrClosed.
 //
-// The methods of the context see immediately that parent is done. A goroutine
-// that waits for its channel is woken slightly later, by a goroutine that each
-// context starts for this. If very many contexts have one parent that is
-// cancelled as a whole, package context is better.
+// The methods of the context see immediately that parent is done, but a
+// goroutine that waits for its channel is woken slightly later, by a goroutine
+// that each context starts for this. If very many contexts have one parent that
+// is cancelled as a whole, package context is better.
 func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return t.withDeadline(parent, time.Now().Add(d), d, false)
 }
@@ -68,8 +69,8 @@ func (t *Timers) withDeadline(
 }
 
 // deadlineCtx is the context of WithTimeout. It embeds a context made by
-// context.WithCancel. Package context finds the embedded one through Value. So
-// derived contexts become children of the embedded one, and need no goroutine.
+// context.WithCancel, which package context finds through Value. So derived
+// contexts become children of the embedded one, and need no goroutine.
 type deadlineCtx struct {
 	context.Context
 	source source

@@ -4,11 +4,11 @@ package wheel
 // the time as a tick. It is for event loops and simulations, where one
 // goroutine owns everything. A Wheel adds locks and a clock to the same parts.
 //
-// A tick is any unit that the owner counts in. Timers for ticks from 2^48 - 1
-// on never fire. Adding, moving and removing a timer is O(1). A timer moves at
-// most seven times between slots before it fires. A Core allocates memory in
-// chunks, not for each timer. A timer that is added for a tick at or before
-// now, and then removed, leaves 8 bytes until the next Advance.
+// A tick is any unit that the owner counts in, and timers for ticks at or after
+// 2^48 - 1 never fire. Adding, moving and removing a timer is O(1), and a timer
+// moves at most seven times between slots before it fires. A Core allocates
+// memory in chunks, not for each timer. A timer that is added for a tick at or
+// before now, and then removed, leaves 8 bytes until the next Advance.
 //
 // A Core must not be used by two goroutines at the same time. NewCore makes a
 // Core; the zero Core does not work.
@@ -66,18 +66,17 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 }
 
 // Next returns the tick for the next call of Advance: the start of the next
-// busy slot. No timer is due before it. The result is never later than the
-// earliest deadline. It may be earlier if that deadline is far away. In that
-// case Advance fires nothing and only moves timers: call Next again. If a timer
-// is due already, Next returns the Core's current tick. Next returns false if
-// no timer is pending.
+// busy slot. No timer is due before it, but the earliest deadline may be later
+// if it is far away. In that case Advance fires nothing and only moves timers,
+// so call Next again. If a timer is due already, Next returns the Core's
+// current tick, and if no timer is pending, it returns false.
 func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves the Core to tick now and calls fire for timers that are due, in
 // the order of their ticks. It fires at most limit timers and returns how many
-// it fired. If the result is less than limit, no due timer is left. Otherwise
-// call Advance again. If now is before the current tick, Advance uses the
-// current tick. Timers of the same tick fire in no particular order.
+// it fired. If the result is less than limit, no due timer is left; otherwise
+// call Advance again. A tick before the current one counts as the current one,
+// and timers of the same tick fire in no particular order.
 //
 // A timer has ended when fire is called for it. fire may call Add, Reset,
 // Remove, Next and Len, but not Advance. A timer that fire adds at or before

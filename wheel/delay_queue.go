@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// DelayQueue is a queue whose elements can be taken after a delay. Take blocks
+// DelayQueue is a queue of elements that can be taken after a delay. Take blocks
 // until an element is due, like DelayQueue in Java. Any number of goroutines may
-// take. Each element is taken once, or removed. A due element stays in the queue
-// until a taker has it, so it can still be removed. All methods are safe for
-// concurrent use.
+// take, and each element is taken once, or removed. A due element stays in the
+// queue until a taker has it, so it can still be removed. All methods are safe
+// for concurrent use.
 //
-// No element is taken early. Delays are rounded up to 1 ms. Elements are taken
-// in the order of their deadlines, and those of the same tick in no particular
-// order. Put, Take and Remove take one lock and O(1) time, Take on average: it
-// may have to move elements between slots first. An element costs 24 bytes and
-// its value. Memory for values is allocated for 2,048 elements at a time: if T
-// is large, use a pointer.
+// No element is taken early, because delays are rounded up to 1 ms. Elements are
+// taken in the order of their deadlines, and those of the same tick in no
+// particular order. Put, Take and Remove take one lock and O(1) time, Take on
+// average: it may have to move elements between slots first. An element costs 24
+// bytes and its value, and memory for values is allocated for 2,048 elements at
+// a time: if T is large, use a pointer.
 //
-// A DelayQueue has no goroutine and needs no Close. It belongs to the
+// A DelayQueue has no goroutine and needs no Close, and belongs to the
 // testing/synctest bubble in which it was made. NewDelayQueue makes a
 // DelayQueue; the zero DelayQueue does not work.
 //
-// A wheel whose callback sends to a channel is a queue too, and a select can
-// wait for it. But the callback blocks until a taker is ready, and Remove does
-// not find the element that it holds.
+// A wheel with a callback that sends to a channel is a queue too, and a select
+// can wait for it. But the callback blocks until a taker is ready, and Remove
+// does not find the element that it holds.
 type DelayQueue[T any] struct {
 	clock *settings[T]  // only its clock is used
 	look  chan struct{} // holds a token if a taker must look into the queue at once
@@ -48,8 +48,8 @@ func NewDelayQueue[T any]() *DelayQueue[T] {
 	}
 }
 
-// Put adds an element that is due after d. If d ≤ 0, it is due at once. The ID
-// is for Remove. Put returns zero, and adds nothing, only if the queue has 2^28
+// Put adds an element that is due after d, or at once if d ≤ 0. The ID is for
+// Remove. Put returns zero, and adds nothing, only if the queue has 2^28
 // elements.
 func (q *DelayQueue[T]) Put(d time.Duration, v T) ID {
 	now := q.clock.now()

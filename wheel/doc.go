@@ -45,12 +45,12 @@
 // Add, Remove and Reset take O(1) time and one lock. Extend is usually one
 // compare-and-swap without a lock; see [Wheel.Extend]. Memory is allocated in
 // chunks for 2,048 timers, not for each timer. A timer costs 24 bytes and its
-// value. If values hold no pointers, the garbage collector has nothing to scan.
-// A timer of Timers is also an object. A key of Keyed also takes a slot in a
-// table.
+// value, and if values hold no pointers, the garbage collector has nothing to
+// scan. A timer of Timers is also an object, and a key of Keyed also takes a
+// slot in a table.
 //
 // No type of this package has a goroutine while nothing is due: drivers sleep
-// until the next slot that is not empty. No type needs to be closed.
+// until the next slot that is not empty. So no type needs to be closed.
 // docs/benchmarks.md in the repository compares the figures with package time
 // and other implementations.
 //
@@ -59,17 +59,17 @@
 // A timer is never early. It is late by less than one tick (Config.Tick, 1 ms
 // by default), plus its slack, plus the time that the scheduler and Run take.
 // Within a shard, timers of different ticks are handed over in the order of
-// their deadlines. There is one exception: the timers of a slot with more than
-// about 1,000 entries may be interleaved with those of later slots. Timers of
-// one tick are in no particular order.
+// their deadlines. As an exception, the timers of a slot with more than about
+// 1,000 entries may be interleaved with those of later slots. Timers of one
+// tick are in no particular order.
 //
 // # Words
 //
-// The timers of a wheel are spread over shards. Each shard has a lock and a
-// driver. The driver is one [time.Timer]. Its goroutine hands due timers over
-// to Config.Run. A tick is the resolution. A slot holds the timers of one tick,
-// or of 64, 64² … ticks. A series consists of the runs of one periodic
-// function. Its grid consists of the instants at which they are due.
+// The timers of a wheel are spread over shards, each with a lock and a driver.
+// The driver is one [time.Timer], and its goroutine hands due timers over to
+// Config.Run. A tick is the resolution, and a slot holds the timers of one
+// tick, or of 64, 64² … ticks. A series consists of the runs of one periodic
+// function, and its grid of the instants at which they are due.
 //
 // # Tests
 //

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// The driver of a shard is one timer of package time. It has no goroutine while
-// nothing is due. When the timer fires, its goroutine makes a pass. There is
-// one pass at a time, marked by running. During a pass, no other goroutine arms
-// the timer: the end of the pass arms it for the earliest deadline. Outside of
-// a pass, a goroutine that places an earlier timer arms it, under the lock. So
-// armed is always the time that the timer is set for.
+// The driver of a shard is one timer of package time, so it has no goroutine
+// while nothing is due. When the timer fires, its goroutine makes a pass;
+// running marks that there is one at a time. During a pass, no other goroutine
+// arms the timer, because the end of the pass arms it for the earliest
+// deadline. Outside of a pass, a goroutine that places an earlier timer arms
+// it, under the lock, so armed is always the time that the timer is set for.
 
 // cell is all that the runtime's timer refers to. While the shard is empty, the
-// cell refers to nothing. So a wheel that is empty and unreferenced can be
+// cell refers to nothing, so a wheel that is empty and unreferenced can be
 // collected, although its timer may still be set.
 type cell[T any] struct {
 	shard atomic.Pointer[shard[T]] // nil while the shard is empty; written under the shard's lock, read by wake
@@ -21,7 +21,7 @@ type cell[T any] struct {
 	// missed is set by every wake-up and cleared under the shard's lock, by the
 	// pass or by the add that sees it: the timer may have fired while the cell
 	// was empty. wake sets missed before it reads shard; an add sets shard
-	// before it reads missed. So one of the two ensures that the timer is set.
+	// before it reads missed, so one of the two ensures that the timer is set.
 	missed atomic.Bool
 }
 
@@ -45,8 +45,8 @@ func (sh *shard[T]) occupiedLocked() {
 // set, because the next add may need it.
 func (sh *shard[T]) emptyLocked() { sh.cell.shard.Store(nil) }
 
-// rearmLocked is called after a timer was placed that needs the driver at this
-// time, since base. It may be the earliest.
+// rearmLocked is called after a timer was placed that may be the earliest. It
+// needs the driver at this time, since base.
 func (sh *shard[T]) rearmLocked(at time.Duration) {
 	if at < sh.armed && !sh.running {
 		sh.armLocked(at)

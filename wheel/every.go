@@ -16,9 +16,9 @@ type EveryOptions struct {
 	// SkipMissed.
 	Missed MissedRuns
 
-	// Each run is delayed by a random time of up to Jitter × period. So series
-	// that were started together do not run together. The grid does not move.
-	// Jitter must be 0 to 1. Zero means none.
+	// Each run is delayed by a random time of up to Jitter × period, so that
+	// series that were started together do not run together. The grid does not
+	// move. Jitter must be 0 to 1, and zero means none.
 	Jitter float64
 
 	// Immediately starts the first run at once, not after one period.
@@ -36,7 +36,7 @@ const (
 	SkipMissed MissedRuns = iota
 
 	// CatchUp makes up for every missed run, one right after the other, until
-	// the series is on the grid again. No two of them overlap.
+	// the series is on the grid again, and none overlap.
 	CatchUp
 
 	// FixedDelay starts each run one period after the end of the run before.
@@ -68,7 +68,7 @@ func (o *EveryOptions) mustBeValid() {
 
 // Every calls f through Config.Run again and again until the Timer is stopped:
 // at start + d, start + 2d and so on. The runs do not drift, however long they
-// take. Runs do not overlap: the next run begins after the previous one has
+// take, and do not overlap: the next run begins after the previous one has
 // ended. A series that is not catching up runs at most once per tick of the
 // wheel.
 //

@@ -18,8 +18,8 @@ const (
 	cascading                 // a slot of a higher level, or one of a clock that was set back
 )
 
-// wideLevel is the first level with slots that span more than an epoch. There
-// an entry does not hold its whole tick.
+// wideLevel is the first level with slots that span more than an epoch, where an
+// entry does not hold its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
 // enqueueDue puts an entry that is due already into the queue.
@@ -59,8 +59,8 @@ func (h *hierarchy) takeDueSlot(now uint64) bool {
 }
 
 // expire finds a timer that is due at now and ends it: from now on it counts as
-// fired. expire decrements budget for each entry that it examines. If ok is
-// false and budget is not 0, no timer is due. The caller frees the node.
+// fired, and the caller frees the node. expire decrements budget for each entry
+// that it examines. If ok is false and budget is not 0, no timer is due.
 func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
 		if len(h.queue) == 0 && !h.takeDueSlot(now) {
@@ -85,8 +85,8 @@ func (h *hierarchy) expire(now uint64, budget *int) (index uint32, tick uint64, 
 }
 
 // warmUp loads the nodes of the first block's entries into the cache. The
-// expiries themselves are atomic operations, so the processor would wait for one
-// node after the other. Here it waits for all of them at the same time.
+// expiries themselves are atomic operations, which wait for one node after the
+// other, whereas here the processor waits for all of them at once.
 func (h *hierarchy) warmUp(w *work) {
 	w.warm = true
 	for _, e := range h.blocks.at(w.head).entries[w.first:w.stop()] {
@@ -123,8 +123,8 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 	h.takeDueSlot(now)
 }
 
-// expireEntry ends the timer of an entry if it is due at now. If the timer was
-// extended, expireEntry places it again.
+// expireEntry ends the timer of an entry if it is due at now, and places the
+// entry again if the timer was extended.
 func (h *hierarchy) expireEntry(e entry, now uint64) (index uint32, tick uint64, ok bool) {
 	index = e.index()
 	n, s := h.alive(e)
@@ -141,60 +141,4 @@ func (h *hierarchy) expireEntry(e entry, now uint64) (index uint32, tick uint64,
 		s = n.state.Load() // an Extend came between: the timer is live, and due later
 	}
 	return 0, 0, false
-}
-
-// cascade spreads the first list of the queue over the slots where its entries
-// belong now. It reads only the entries, sequentially, and no node, unless the
-// list needs a check.
-func (h *hierarchy) cascade(now uint64, budget *int) {
-	w := h.queue[0] // a copy, because place may append to the queue
-	entries := min(w.n, uint32(*budget))
-	if h.turn != 0 {
-		entries = min(entries, h.turn-w.processed)
-	}
-	above := epoch(w.start)
-	for range entries {
-		e := w.pop(&h.blocks)
-		if w.check {
-			h.replace(e)
-		} else {
-			h.place(e, above|e.placed())
-		}
-	}
-	*budget -= int(entries)
-	h.queue[0] = w
-	h.endStep(now, entries)
-}
-
-// replace places an entry by the state of its node, and drops a stale entry.
-func (h *hierarchy) replace(e entry) {
-	n, s := h.alive(e)
-	if n == nil {
-		return
-	}
-	placed := placedTick(s, n.place)
-	if tick := stateTick(s); tick > placed {
-		h.foundExtended++
-		h.insert(e.index(), n, tick)
-		return
-	}
-	h.place(e, placed)
-}
-
-// rewind sets the cursor back to now. Then every entry must be placed again, in
-// bounded steps like any other work.
-func (h *hierarchy) rewind(now uint64) {
-	for i := range h.queue {
-		h.queue[i].kind, h.queue[i].check = cascading, true
-	}
-	for slot, _, ok := h.earliest(); ok; slot, _, ok = h.earliest() {
-		h.queue = append(h.queue, work{list: h.slots[slot], kind: cascading, check: true})
-		h.slots[slot] = list{}
-		h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
-	}
-	h.cursor = now
-	h.soonest = never
-	if len(h.queue) > 0 {
-		h.soonest = now
-	}
 }

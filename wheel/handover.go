@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// A hand-over begins when a timer expires. It ends when Run has returned or
-// the callback has begun, whichever is first. A shard has at most one hand-over
-// at a time, and Close waits for it. Because the hand-over ends when its
-// callback begins, the callback may call Close.
+// A hand-over begins when a timer expires, and ends when Run has returned or the
+// callback has begun, whichever is first. A shard has at most one hand-over at a
+// time, and Close waits for it. Because the hand-over ends when its callback
+// begins, the callback may call Close.
 
 // beginLocked begins the hand-over of timers that have just expired, and returns
 // its number.
@@ -20,9 +20,9 @@ func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 	return sh.handOvers
 }
 
-// handOver passes f to Run. f must call begun first and finished last. The lock
-// must not be held. If f will never run, the timers count as dropped, and lost
-// is called if it is not nil.
+// handOver passes f to Run. f must call begun first and finished last, and the
+// lock must not be held. If f will never run, the timers count as dropped, and
+// lost is called if it is not nil.
 func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 	run, taken := f, (*atomic.Bool)(nil)
 	if !sh.trusted {
@@ -78,8 +78,8 @@ func (sh *shard[T]) begun(number uint64) {
 	}
 }
 
-// announceHandedOver wakes a Close that waits. Close sets closed before it
-// reads handing. Here handing is cleared before closed is read. So either this
+// announceHandedOver wakes a Close that waits. Close sets closed before it reads
+// handing, and here handing is cleared before closed is read, so either this
 // goroutine sees closed, or Close sees that handing is cleared.
 func (sh *shard[T]) announceHandedOver() {
 	if sh.closed.Load() {

@@ -29,14 +29,14 @@ const (
 //     overflow.
 //
 // When a slot is due, the cursor moves to the start of the slot, and the whole
-// list of the slot moves to the work queue. The list is processed in bounded
+// list of the slot moves to the work queue, where it is processed in bounded
 // steps. A slot of level 0 holds the timers that are due at that tick. A slot
 // of a higher level is spread over the slots below it (a cascade). An entry
 // that is due when it is placed goes to the queue at once.
 //
 // Each entry refers to a node that must be checked when the slot is due.
-// Placement, cascades and compaction may leave duplicates and stale entries.
-// The node's state decides: a timer is due only if its state says so.
+// Placement, cascades and compaction may leave duplicates and stale entries, so
+// a timer is due only if its node's state says so.
 type hierarchy struct {
 	nodes  *table
 	blocks blocks
@@ -50,8 +50,8 @@ type hierarchy struct {
 	pending int // live nodes placed here
 
 	// turn limits the entries of one list that are processed before the next
-	// due slot is served. 0: no limit, so timers fire strictly in the order of
-	// their ticks.
+	// due slot is served. 0 means no limit, so timers fire strictly in the
+	// order of their ticks.
 	turn uint32
 
 	touch func(index uint32) // if not nil, touches the value of a node that is about to expire
@@ -118,8 +118,8 @@ func (h *hierarchy) add(index uint32, n *node, generation uint32, tick uint64) {
 	n.state.Store(liveState(tick, generation))
 }
 
-// insert places a live node at its tick and makes the entry the node's own. The
-// entry that it had before is now stale.
+// insert places a live node at its tick and makes the entry the node's own, so
+// the entry that it had before is now stale.
 func (h *hierarchy) insert(index uint32, n *node, tick uint64) {
 	n.place = replaced(n.place, tick)
 	h.place(entryOf(index, n.place), tick)
@@ -201,10 +201,10 @@ func (h *hierarchy) clear() {
 	h.soonest = never
 }
 
-// reset moves a live node to another tick. If earlier is false, it ignores an
-// earlier tick. If the new tick is later and of the same epoch, only the node's
-// state changes. When the old entry is due, the state shows the new tick, and
-// the entry is placed again.
+// reset moves a live node to another tick, but ignores an earlier tick if
+// earlier is false. If the new tick is later and of the same epoch, only the
+// node's state changes. When the old entry is due, the state shows the new
+// tick, so the entry is placed again.
 func (h *hierarchy) reset(index uint32, n *node, tick uint64, earlier bool) {
 	for {
 		s := n.state.Load()

@@ -1,8 +1,8 @@
 package wheel
 
-// ID identifies one timer of one wheel while the timer is pending. Zero is
-// never valid. After the timer has fired or was removed, its ID is stale: every
-// call with it returns false, and it never identifies another timer of the same
+// ID identifies one timer of one wheel while the timer is pending, and is never
+// zero. After the timer has fired or was removed, its ID is stale: every call
+// with it returns false, and it never identifies another timer of the same
 // wheel. In another wheel it may identify a timer.
 type ID uint64
 

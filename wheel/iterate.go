@@ -3,9 +3,9 @@ package wheel
 import "iter"
 
 // All yields the pending timers, in no particular order. It is weakly
-// consistent: a timer that is pending during the whole loop is yielded once. A
-// timer that is added or ends during the loop may be missing. All locks a shard
-// for 128 timers at a time, and holds no lock while it yields.
+// consistent: a timer that is pending during the whole loop is yielded once,
+// and one that is added or ends during the loop may be missing. All locks a
+// shard for 128 timers at a time, and holds no lock while it yields.
 func (w *Wheel[T]) All() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		for _, sh := range w.shards {
@@ -58,9 +58,9 @@ func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
 // Drain removes the pending timers and yields them, in no particular order,
 // each right after its removal. If the loop ends early, the rest stay. Drain
 // also works after Close, and does nothing until it is ranged over. Timers that
-// are added during the loop may or may not be drained. Each timer is drained,
-// fired or removed, exactly once. Drain locks a shard for one timer at a time,
-// and holds no lock while it yields.
+// are added during the loop may or may not be drained, but each timer is
+// drained, fired or removed, exactly once. Drain locks a shard for one timer at
+// a time, and holds no lock while it yields.
 func (w *Wheel[T]) Drain() iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		for _, sh := range w.shards {

@@ -3,7 +3,7 @@ package wheel
 // keyIndex finds the timers of one shard by their keys. The shard's lock guards
 // it, so a timer and its tag come and go in one step.
 //
-// It holds no keys. The keys are stored next to the values, and a lookup
+// It holds no keys, because they are stored next to the values, and a lookup
 // compares them there. So a timer costs 12 to 16 bytes in the index, for keys
 // of any type, and the garbage collector never scans the index. Go's map takes
 // 23 to 38 bytes for a uint64 key, 34 to 56 for a string, and never gives them
@@ -79,8 +79,8 @@ func (s *segment) put(t tag) {
 }
 
 // remove removes the tag of a timer, which must be in the index. If the caller
-// has changed the key, its hash selects the wrong segment. In that case remove
-// searches all segments, because a tag must not outlive its timer.
+// has changed the key, its hash selects the wrong segment. Then remove searches
+// all segments, because a tag must not outlive its timer.
 func (x *keyIndex) remove(hash uint64, index uint32) {
 	if x.of(hash).remove(makeTag(hash, index)) {
 		return

@@ -17,18 +17,18 @@ import (
 // the callback.
 //
 // A key that is not equal to itself, such as NaN, cannot be found: each Set
-// adds another timer. It fires, and Len, All and Drain count it. A key must not
-// change while it has a timer. For example, a string built with unsafe from a
-// byte slice changes when the slice changes, and then its timer cannot be
-// found. If K is an interface type, keys must be comparable, as in a map.
-// Otherwise the methods panic.
+// adds another timer, which fires and is counted by Len, All and Drain. A key
+// must not change while it has a timer. For example, a string built with unsafe
+// from a byte slice changes when the slice changes, and then its timer cannot
+// be found. If K is an interface type, keys must be comparable, as in a map;
+// otherwise the methods panic.
 //
-// Set, SetIfAbsent, Move, Remove and Get are O(1) and lock one shard, which the
-// key's hash selects. They allocate only when the number of keys grows. A timer
+// Set, SetIfAbsent, Move, Remove and Get are O(1), lock one shard, which the
+// key's hash selects, and allocate only when the number of keys grows. A timer
 // costs 24 bytes, about 13 more in the index of keys, and the sizes of K and V.
 // If K and V hold no pointers, the garbage collector has nothing to scan. The
 // memory of removed keys is freed. Memory for keys and values is allocated for
-// 2,048 timers at a time: if they are large, use pointers.
+// 2,048 timers at a time, so if they are large, use pointers.
 //
 // Like a [Wheel], a Keyed has no goroutine while nothing is due, and needs no
 // Close. A Keyed has no Extend, no AddAt, no AddSlack and no batches, because
@@ -60,11 +60,11 @@ func NewKeyed[K comparable, V any](cfg Config, fire func(K, V)) *Keyed[K, V] {
 	return k
 }
 
-// Set sets the timer of key: it will fire after d, with value v. If d ≤ 0, it
-// is due at once. If the key has a timer already, Set gives that timer the new
-// value and deadline in one step and returns replaced = true: the old value
-// does not fire. Replacing needs no room, so it succeeds even if the Keyed is
-// full. If Set returns ErrFull or ErrClosed, nothing has changed.
+// Set sets the timer of key: it will fire after d, or at once if d ≤ 0, with
+// value v. If the key has a timer already, Set gives that timer the new value
+// and deadline in one step and returns replaced = true: the old value does not
+// fire. Replacing needs no room, so it succeeds even if the Keyed is full. If
+// Set returns ErrFull or ErrClosed, nothing has changed.
 func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error) {
 	hash, sh := k.place(key)
 	now := sh.now()
@@ -117,8 +117,8 @@ func (k *Keyed[K, V]) Move(key K, d time.Duration) bool {
 	return true
 }
 
-// Remove ends the timer of key and returns its value. Its callback will not
-// run. Remove returns false if the key has no timer. If the timer has fired,
+// Remove ends the timer of key, so that its callback will not run, and returns
+// its value. It returns false if the key has no timer. If the timer has fired,
 // its callback may not have begun yet. Remove also works after Close.
 func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 	hash, sh := k.place(key)
@@ -135,8 +135,8 @@ func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 	return v, true
 }
 
-// Get returns the value of key's timer and the time until its deadline. The
-// time is 0 if the timer is due.
+// Get returns the value of key's timer and the time until its deadline, which
+// is 0 if the timer is due.
 func (k *Keyed[K, V]) Get(key K) (v V, left time.Duration, ok bool) {
 	hash, sh := k.place(key)
 	sh.mu.Lock()
@@ -153,7 +153,7 @@ func (k *Keyed[K, V]) Len() int { return k.wheel.Len() }
 
 // All yields the keys that have a timer, with their values, in no particular
 // order. It is weakly consistent: a timer that is pending during the whole loop
-// is yielded once. A timer that is added or ends during the loop may be
+// is yielded once, and one that is added or ends during the loop may be
 // missing. All locks a shard for 128 timers at a time, and holds no lock while
 // it yields.
 func (k *Keyed[K, V]) All() iter.Seq2[K, V] {
@@ -169,9 +169,9 @@ func (k *Keyed[K, V]) All() iter.Seq2[K, V] {
 // Drain removes the timers and yields their keys and values, in no particular
 // order, each right after its removal. If the loop ends early, the rest stay.
 // Drain also works after Close, and does nothing until it is ranged over.
-// Timers that are set during the loop may or may not be drained. Each timer is
-// drained, fired or removed, exactly once. Drain locks a shard for one timer at
-// a time, and holds no lock while it yields.
+// Timers that are set during the loop may or may not be drained, but each timer
+// is drained, fired or removed, exactly once. Drain locks a shard for one timer
+// at a time, and holds no lock while it yields.
 func (k *Keyed[K, V]) Drain() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, p := range k.wheel.Drain() {
@@ -183,8 +183,8 @@ func (k *Keyed[K, V]) Drain() iter.Seq2[K, V] {
 }
 
 // Close stops the Keyed, as [Wheel.Close] does: after it has returned, no timer
-// is handed over. Pending timers stay for Get, Remove and Drain. Set and Move
-// fail.
+// is handed over. Pending timers stay for Get, Remove and Drain, while Set and
+// Move fail.
 func (k *Keyed[K, V]) Close() { k.wheel.Close() }
 
 // Shutdown is Close, and then waits for the callbacks that Run has accepted, as
@@ -196,8 +196,8 @@ func (k *Keyed[K, V]) Shutdown(ctx context.Context) error { return k.wheel.Shutd
 func (k *Keyed[K, V]) Stats() Stats { return k.wheel.Stats() }
 
 // place returns the hash of a key and the shard of its timer. If the key's
-// dynamic type is not comparable, place panics. At that point no lock is held
-// and nothing has changed. Every key that can be hashed can be compared.
+// dynamic type is not comparable, place panics while no lock is held and
+// nothing has changed. Every key that can be hashed can be compared.
 func (k *Keyed[K, V]) place(key K) (hash uint64, sh *shard[pair[K, V]]) {
 	hash = maphash.Comparable(k.seed, key)
 	return hash, k.wheel.shards[hash&uint64(len(k.wheel.shards)-1)]

@@ -71,11 +71,11 @@ func (b *blocks) give(id uint32) {
 
 // list is a sequence of entries in unrolled blocks: those of a slot, or of a
 // slot that waits in the work queue. Entries are pushed at the tail and popped
-// from the head. A removal does not search for its entry: the entry becomes
-// stale.
+// from the head, and a removal leaves a stale entry instead of searching for
+// it.
 //
 // All blocks but the last are full to the end, and all but the first from the
-// start. A list without entries has no blocks. In a list with entries, only the
+// start. A list without entries has no blocks, and in one with entries only the
 // last block may be empty.
 type list struct {
 	end        *block // the tail's memory; nil: no blocks

@@ -18,7 +18,7 @@ func (sh *shard[T]) pass() {
 	sh.cell.missed.Store(false)
 	sh.count.wakeups++
 	// A callback on this goroutine, or Run, may end the goroutine
-	// (runtime.Goexit) or panic. Then another goroutine must do the rest.
+	// (runtime.Goexit) or panic, so that another goroutine must do the rest.
 	ended := false
 	defer func() {
 		if !ended && sh.outside {
@@ -59,7 +59,7 @@ func (sh *shard[T]) endPassLocked() {
 // moment: about 50 µs of cascading.
 const stepBudget = 4096
 
-// stepLocked hands over the timers that it finds within one budget. It reports
+// stepLocked hands over the timers that it finds within one budget, and reports
 // whether there may be more.
 func (sh *shard[T]) stepLocked() (more bool) {
 	if sh.closed.Load() {
@@ -155,8 +155,8 @@ func (sh *shard[T]) momentLocked() moment {
 }
 
 // dueTimer is a timer that has ended because it is due. Its node is free
-// already, but its value stays in its cell until take is called. take must be
-// called before the lock is released.
+// already, but its value stays in its cell until take is called, which must be
+// before the lock is released.
 type dueTimer[T any] struct {
 	id   ID
 	wall bool // tick is one of the wall clock
@@ -172,8 +172,8 @@ func (t *dueTimer[T]) take() T {
 	return v
 }
 
-// expireLocked expires one timer. If both clocks have due timers, it alternates
-// between the clocks.
+// expireLocked expires one timer, and alternates between the clocks if both
+// have due timers.
 func (sh *shard[T]) expireLocked(m *moment, budget *int) (c dueTimer[T], ok bool) {
 	if !m.hasWall {
 		return sh.expireFromLocked(&sh.ticks, m, budget)

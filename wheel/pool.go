@@ -14,7 +14,7 @@ const (
 	// of the wheel that called it fires nothing.
 	Block Overflow = iota
 
-	// Drop does not run the function: Run returns false. A wheel counts its
+	// Drop does not run the function: Run returns false, and a wheel counts its
 	// timer in Stats.Dropped, and Shutdown does not wait for it.
 	Drop
 
@@ -29,7 +29,7 @@ const (
 //	w := wheel.New(wheel.Config{Run: pool}, fire)
 //
 // NewPool makes a Pool; the zero Pool does not work. A worker is a goroutine
-// that starts when a function arrives and ends when none waits. So an idle Pool
+// that starts when a function arrives and ends when none waits, so an idle Pool
 // has no goroutine, and needs no Close. If a function calls runtime.Goexit, or
 // panics in a wheel with OnPanic, the other functions still run.
 //
@@ -68,7 +68,7 @@ func NewPool(workers, queue int, full Overflow) *Pool {
 // Run passes f to a worker: at once if a worker is free, otherwise after the
 // functions that came before f. It returns true if f has run or will run. If
 // the queue is full, the Overflow decides. After Close, Run refuses f and
-// returns false. Run panics if f is nil, or if NewPool did not make the Pool.
+// returns false. It panics if f is nil, or if NewPool did not make the Pool.
 func (p *Pool) Run(f func()) bool {
 	if f == nil {
 		panic("wheel: Run of a Pool without a function")
@@ -85,8 +85,8 @@ func (p *Pool) mustBeMade() {
 
 // Close makes the Pool refuse new functions, and waits until all functions that
 // it has accepted have run. A call of Run that waits for room returns at once,
-// and its function runs too. A wheel drops timers whose functions the Pool
-// refuses (Stats.Dropped), so close the wheels first. Close may be called
+// and its function runs too. A wheel drops timers if the Pool refuses their
+// functions (Stats.Dropped), so close the wheels first. Close may be called
 // several times. A function that runs in the Pool must not call it, because it
 // would wait for itself.
 func (p *Pool) Close() {
@@ -102,7 +102,7 @@ func (p *Pool) Close() {
 	<-quiet
 }
 
-// restLocked wakes Close if no function is running. In that case the queue is
+// restLocked wakes Close if no function is running, because then the queue is
 // empty too.
 func (p *Pool) restLocked() {
 	if p.closed && p.busy == 0 && p.spilled == 0 {
@@ -155,8 +155,8 @@ func (p *Pool) work(f func()) {
 	returned = true
 }
 
-// next returns the next function for a worker. If there is none, it returns
-// nil, and the worker no longer counts as busy.
+// next returns the next function for a worker, or nil if there is none, and
+// then the worker no longer counts as busy.
 func (p *Pool) next() func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,8 @@
 package wheel
 
 // runQueue holds the functions that wait for a worker of a Pool, first in,
-// first out. It is a ring buffer that grows. A function beyond the Pool's room
-// is blocked: its call of Run waits until the function is unblocked.
+// first out. It is a ring buffer that grows, and a function beyond the Pool's
+// room is blocked: its call of Run waits until the function is unblocked.
 type runQueue struct {
 	ring  []queued // its length is a power of two
 	first int

@@ -12,7 +12,7 @@ package wheel
 // advantage, and Close waits for it.
 type Runner interface {
 	// Run calls f now or later, on any goroutine. It returns false if it
-	// refuses f. In that case f never runs, and the wheel counts its timers in
+	// refuses f, which then never runs, and the wheel counts its timers in
 	// Stats.Dropped.
 	//
 	// f must be called at most once. Further calls, and calls after Run has
@@ -22,15 +22,15 @@ type Runner interface {
 	Run(f func()) bool
 }
 
-// RunnerFunc is a function that is a Runner. It must not be nil.
+// RunnerFunc is a function that is a Runner, and must not be nil.
 type RunnerFunc func(f func()) bool
 
 // Run returns r(f).
 func (r RunnerFunc) Run(f func()) bool { return r(f) }
 
 var (
-	// Go runs each callback on its own goroutine. A callback that blocks delays
-	// no other callback.
+	// Go runs each callback on its own goroutine, so a callback that blocks
+	// delays no other callback.
 	Go Runner = goRunner{}
 
 	// Inline runs the callbacks on the driver's goroutine, one at a time for
@@ -38,9 +38,8 @@ var (
 	// that blocks delays the rest of its shard.
 	//
 	// A callback must not wait for a timer of its own wheel: not for a channel
-	// of After or NewTimer, the end of a context, or another callback.
-	// Otherwise it could deadlock. The exception is Timers.Sleep, which always
-	// returns.
+	// of After or NewTimer, the end of a context, or another callback, because
+	// it could deadlock. The exception is Timers.Sleep, which always returns.
 	Inline Runner = inlineRunner{}
 )
 

@@ -15,19 +15,19 @@ import (
 // machine is suspended, the series follows within 30 s.
 //
 // ScheduleFunc calls next for the first instant. After each run, the goroutine
-// of the run calls next for the following instant after the current time. So
+// of the run calls next for the following instant after the current time, so
 // runs do not overlap, and missed instants are skipped. After the clock was set
-// back, next is called again, through Config.Run. Then an instant runs if it
-// comes again, unless it has run already: no instant runs twice. The series
+// back, next is called again, through Config.Run, and an instant that comes
+// again runs unless it has run already: no instant runs twice. The series
 // remembers the instants between the last 16 steps of the clock.
 //
 // next must return a time after its argument. Otherwise it is a panic: of
 // ScheduleFunc for the first instant, and later on the goroutine of the run. A
 // run that panics (if Config.OnPanic is set), or that Config.Run refuses, does
-// not end the series. If next panics, the series ends. f may call Stop and
-// Reset. If there is no room for the series, or the Timers is closed,
-// ScheduleFunc returns a stopped Timer, and its Err returns the reason.
-// ScheduleFunc panics if next or f is nil.
+// not end the series, but a panic of next does. f may call Stop and Reset. If
+// there is no room for the series, or the Timers is closed, ScheduleFunc
+// returns a stopped Timer, and its Err returns the reason. ScheduleFunc panics
+// if next or f is nil.
 func (t *Timers) ScheduleFunc(next func(time.Time) time.Time, f func()) *Timer {
 	switch {
 	case next == nil:
@@ -165,7 +165,7 @@ func (s *schedule) goOnLocked(t *Timer, next time.Time) {
 }
 
 // armLocked arms the Timer for an instant, or ends the series if at is zero. If
-// it returns an error, the Timer is stopped.
+// it fails, the Timer is stopped.
 func (s *schedule) armLocked(t *Timer, at time.Time) error {
 	if at.IsZero() {
 		t.disarmLocked()
@@ -206,7 +206,7 @@ func (s *schedule) next(w *timerWheel, skip bool) time.Time {
 	}
 }
 
-// resetLocked inserts a run after d; then the schedule goes on. If a run is
+// resetLocked inserts a run after d, and then the schedule goes on; if a run is
 // under way, its end arms the Timer.
 func (s *schedule) resetLocked(t *Timer, d time.Duration) (was bool) {
 	was = t.armed

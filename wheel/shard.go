@@ -76,8 +76,8 @@ func (sh *shard[T]) hierarchyLocked(n *node) *hierarchy {
 	return &sh.ticks
 }
 
-// addUnlock adds a timer of the monotonic clock. The lock must be held;
-// addUnlock unlocks it.
+// addUnlock adds a timer of the monotonic clock, and releases the lock, which
+// must be held.
 func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	sh.catchUpLocked(now)
 	id, err := sh.addLocked(&sh.ticks, tick, v)
@@ -198,8 +198,8 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 	return v, true
 }
 
-// removeLocked ends a pending timer. The caller counts it, and frees its room
-// in the limit.
+// removeLocked ends a pending timer, but the caller counts it and frees its
+// room in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
 	v := sh.values.take(index)
 	h := sh.hierarchyLocked(n)

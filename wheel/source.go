@@ -10,7 +10,7 @@ import (
 // source is the parent of deadlineCtx's Context, and visible to no other code.
 // For a parent of an unknown type, package context starts a goroutine that
 // waits for it. If the parent has a method AfterFunc, package context calls
-// that instead. So source has this method. source is also the action of the
+// that instead, so source has this method. source is also the action of the
 // timer.
 type source struct {
 	timer  Timer
@@ -24,7 +24,7 @@ type source struct {
 	watch watch // of parent; guarded by the timer's lock
 }
 
-// watch ends the watch of the parent. It may be nil. It may call user code.
+// watch ends the watch of the parent. It may be nil, or call user code.
 type watch func() (stopped bool)
 
 func (w watch) end() {
@@ -77,8 +77,8 @@ func (s *source) Value(key any) any {
 	return s.parent.Value(key)
 }
 
-// AfterFunc is called once, by context.WithCancel. f cancels the child. The
-// child calls stop when its user cancels it.
+// AfterFunc is called once, by context.WithCancel. f cancels the child, which
+// calls stop when its user cancels it.
 func (s *source) AfterFunc(f func()) (stop func() bool) {
 	s.hook = f
 	return s.stop
@@ -120,7 +120,7 @@ func (s *source) arm(left time.Duration, wall bool) error {
 	return s.timer.armLocked(left)
 }
 
-// finish ends the source, if it has not ended before. It returns after the
+// finish ends the source, if it has not ended before, and returns after the
 // child has been cancelled, by this call or another.
 func (s *source) finish(e *ending) {
 	s.timer.mu.Lock()

@@ -18,18 +18,19 @@ type node struct {
 	// state decides when the timer is due and whether it is pending. It is
 	// written under the shard's lock, with one exception: Extend moves the tick
 	// of a live timer forward by a CAS without the lock. So code that ends a
-	// timer (expiry, Remove) must change the word by CAS or Swap, and exactly
-	// one side wins.
+	// timer (expiry, Remove) must change the word by CAS or Swap, so that
+	// exactly one side wins.
 	state atomic.Uint64
 
 	// meta holds the other data that Extend reads: the upper bits of the
-	// generation, and the clock. It changes rarely. It is written under the
+	// generation, and the clock. It changes rarely, and is written under the
 	// lock, before a state that needs it. Extend reads it without the lock,
 	// after the state.
 	meta atomic.Uint32
 
-	// place distinguishes the node's own entry from stale ones. In a dead node
-	// it is the link of the free list. It is read and written under the lock.
+	// place distinguishes the node's own entry from stale ones, and in a dead
+	// node it is the link of the free list. It is read and written under the
+	// lock.
 	place uint32
 }
 
@@ -37,9 +38,9 @@ type node struct {
 // that is set while the timer is live. A dead node has no tick.
 //
 // Extend's CAS checks the whole word, and Extend compares meta before it. So
-// Extend could confuse two timers only in an extreme case. Between its load and
-// its CAS, a multiple of 32,768 timers must have used the node, and the last
-// one must be due at the same tick.
+// Extend could confuse two timers only if, between its load and its CAS, a
+// multiple of 32,768 timers used the node, and the last one is due at the same
+// tick.
 const (
 	tickBits = 48
 	maxTick  = 1<<tickBits - 1
@@ -109,13 +110,13 @@ func (n *node) generation() uint32 { return generationOf(n.state.Load(), n.meta.
 func (n *node) wall() uint32 { return n.meta.Load() & wallBit }
 
 // A place has 5 bits of placement number and 27 bits of placed tick. An entry
-// in a slot is the same word below the node's index. So an entry names a node,
+// in a slot is the same word below the node's index, so an entry names a node,
 // a tick, and one of the node's placements. It is stale as soon as its lower
 // half differs from the node's place.
 //
 // The placement number starts with the generation, so the node's next timer has
-// another number, and it grows with every placement. It is short and wraps. A
-// stale entry that matches again by accident is harmless: it leads to a live
+// another number, and it grows with every placement. It is short and wraps, but
+// a stale entry that matches again by accident is harmless: it leads to a live
 // timer, and the state of that timer decides, as with any other entry.
 const (
 	placedBits = 27
@@ -153,7 +154,7 @@ func (e entry) place() uint32  { return uint32(e) }
 func (e entry) placed() uint64 { return uint64(e) & placedMask }
 
 // matches returns 1 if the entry is the node's own in the hierarchy of the
-// given clock, and 0 if it is stale. It has no branches. It needs the lock.
+// given clock, and 0 if it is stale. It has no branches, and needs the lock.
 func (n *node) matches(e entry, wall uint32) int {
 	differ := (n.place ^ e.place()) | (n.meta.Load()^wall)&wallBit | uint32(^n.state.Load())&stateLive
 	return int((uint64(differ) - 1) >> 63)

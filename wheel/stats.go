@@ -6,8 +6,8 @@ import (
 )
 
 // Stats is a snapshot of a wheel's counters since the wheel was created, summed
-// over the shards. The shards are read one after the other. While no goroutine
-// uses the wheel, Added = Fired + Removed + Drained + Dropped + Pending.
+// over the shards, which are read one after the other. While no goroutine uses
+// the wheel, Added = Fired + Removed + Drained + Dropped + Pending.
 type Stats struct {
 	Pending int    // timers that have neither fired nor been removed
 	Added   uint64 // timers that were set
@@ -15,8 +15,8 @@ type Stats struct {
 	Removed uint64 // timers that Remove ended
 	Drained uint64 // timers that Drain ended
 
-	// Dropped counts the timers whose callback never ran: Config.Run refused
-	// it, panicked, or ended its goroutine.
+	// Dropped counts the timers with a callback that never ran: Config.Run
+	// refused it, panicked, or ended its goroutine.
 	Dropped uint64
 
 	// Refused counts the timers that were not set because the wheel was full or
@@ -24,7 +24,7 @@ type Stats struct {
 	Refused uint64
 
 	// Resets counts the calls of Reset and Extend that moved a timer under the
-	// lock. Most calls do not need the lock.
+	// lock, which most calls do not need.
 	Resets uint64
 
 	Wakeups uint64 // times that a driver looked for due timers
@@ -32,8 +32,8 @@ type Stats struct {
 
 	// LateP50, LateP99 and LateMax say how much later than their deadlines
 	// timers were handed over. A deadline is rounded up to a tick first.
-	// LateMax is exact. The percentiles are upper bounds, at most an eighth or
-	// 1 µs too high. A percentile above five hours is reported as about five
+	// LateMax is exact, and the percentiles are upper bounds, at most an eighth
+	// or 1 µs too high. A percentile above five hours is reported as about five
 	// hours.
 	LateP50, LateP99, LateMax time.Duration
 }
@@ -44,7 +44,7 @@ type counters struct {
 	resets, wakeups, panics                 uint64
 }
 
-// Stats returns the wheel's counters. It locks each shard for a few
+// Stats returns the wheel's counters, and locks each shard for a few
 // microseconds.
 func (w *Wheel[T]) Stats() Stats {
 	var s Stats
@@ -72,14 +72,14 @@ func (s *Stats) add(c *counters, pending int) {
 	s.Panics += c.panics
 }
 
-// Occupancy returns the number of timers in each slot, one row for each level.
-// It is for programs that draw a wheel. A slot of row 0 is one tick wide. A
-// slot of any other row is as wide as the whole row before it. The numbers are
+// Occupancy returns the number of timers in each slot, one row for each level,
+// for programs that draw a wheel. A slot of row 0 is one tick wide, and a slot
+// of any other row is as wide as the whole row before it. The numbers are
 // summed over the shards and over both clocks.
 //
 // Timers that are due are in no slot. A timer that was moved to a later time is
-// counted in its old slot until that slot is due. Removed timers may be counted
-// for a while.
+// counted in its old slot until that slot is due, and removed timers for a
+// while.
 func (w *Wheel[T]) Occupancy() [][]int {
 	rows := make([][]int, levels)
 	for level := range rows {

@@ -6,7 +6,7 @@ import (
 )
 
 // Ticker sends the time on its channel again and again, as in package time.
-// [Timers.NewTicker] makes it. All methods are safe for concurrent use.
+// [Timers.NewTicker] makes it, and all methods are safe for concurrent use.
 type Ticker struct {
 	C <-chan time.Time // where the times are sent
 
@@ -52,8 +52,8 @@ func (t *Ticker) Stop() {
 }
 
 // Reset gives the Ticker the period d. The first tick comes after d, even if
-// the Ticker was stopped. A tick that was sent but not received is removed. If
-// there is no room for the Ticker, or the Timers is closed, Reset leaves it
+// the Ticker was stopped, and a tick that was sent but not received is removed.
+// If there is no room for the Ticker, or the Timers is closed, Reset leaves it
 // stopped. Reset panics if d is not positive, and for the zero Ticker.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {

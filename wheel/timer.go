@@ -7,9 +7,9 @@ import (
 )
 
 // Timer is a single event, made by a method of [Timers], or a series of events,
-// made by Every or ScheduleFunc. All methods are safe for concurrent use. A
-// Timer's own callback may call all methods except StopWait. The methods of the
-// zero Timer panic, except Err.
+// made by Every or ScheduleFunc. All methods are safe for concurrent use, and a
+// Timer's own callback may call all except StopWait. The methods of the zero
+// Timer panic, except Err.
 //
 // A Timer is pending until its callback begins or its time is sent: Stop and
 // Reset can still stop a callback that waits in a busy Config.Run. A series is
@@ -42,8 +42,8 @@ const (
 )
 
 // Err returns ErrFull or ErrClosed if the Timers refused the Timer when it was
-// made, and nil otherwise. A refused Timer is stopped from the start. A later
-// Stop, Reset or Close does not change the result.
+// made, and nil otherwise. A refused Timer is stopped from the start, and a
+// later Stop, Reset or Close does not change the result.
 func (t *Timer) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,8 +61,8 @@ func (t *Timer) Err() error {
 // received from C, because Stop removes a time that was sent but not received.
 // If it returns false, there was nothing to stop: the function has begun,
 // Config.Run has refused it (Stats.Dropped), the time was received, or the
-// Timer was stopped before. Stop does not wait for a running function. StopWait
-// does.
+// Timer was stopped before. Unlike StopWait, Stop does not wait for a running
+// function.
 func (t *Timer) Stop() bool {
 	t.mustBeMade("Stop")
 	return t.halt()
@@ -82,14 +82,14 @@ func (t *Timer) haltLocked() (was bool) {
 
 // Reset makes the Timer fire after d from now, even if it has fired or was
 // stopped. It returns true if the Timer was pending, or if its time was sent
-// but not received. In that case the old deadline has no effect. If Reset
-// returns false, an earlier call of the function may still be running, and can
-// overlap the next one.
+// but not received, and then the old deadline has no effect. If Reset returns
+// false, an earlier call of the function may still be running, and can overlap
+// the next one.
 //
 // For a timer of Every, d is the new period, and Reset panics if d is not
 // positive. The first run begins after d, but not before a run in progress has
 // ended. For a timer of ScheduleFunc, Reset inserts one run after d, under the
-// same condition. After that run the schedule continues.
+// same condition, and then the schedule continues.
 //
 // If the Timer has no room, or the Timers is closed, Reset leaves it stopped.
 // Stats.Refused counts that, and Err does not change.
@@ -115,12 +115,12 @@ func (t *Timer) Reset(d time.Duration) bool {
 	return was
 }
 
-// StopWait stops the Timer and waits until no call of its function is running.
-// If ctx is done first, it returns ctx.Err(). After StopWait has returned nil,
+// StopWait stops the Timer and waits until no call of its function is running,
+// or returns ctx.Err() if ctx is done first. After StopWait has returned nil,
 // the function neither runs nor will run, unless the Timer is reset later. A
-// Reset while StopWait waits has no effect then, even a Reset by the function
-// itself. No run begins while StopWait waits. The function must not call
-// StopWait, because it would wait for itself.
+// Reset while StopWait waits has no effect then, even by the function itself,
+// and no run begins while StopWait waits. The function must not call StopWait,
+// because it would wait for itself.
 func (t *Timer) StopWait(ctx context.Context) error {
 	t.mustBeMade("StopWait")
 	t.mu.Lock()
@@ -153,9 +153,8 @@ func (t *Timer) waitLocked(ctx context.Context) error {
 	}
 }
 
-// Kill stops the Timer permanently: every later Reset does nothing and returns
-// false. That includes a Reset by the running function. Kill returns what Stop
-// would return.
+// Kill stops the Timer permanently: every later Reset, even by the running
+// function, does nothing and returns false. Kill returns the result of Stop.
 func (t *Timer) Kill() bool {
 	t.mustBeMade("Kill")
 	t.mu.Lock()

@@ -8,7 +8,7 @@ import (
 )
 
 // Timers offers the functions of package time, and WithTimeout and WithDeadline
-// of package context, as methods. The timers are on a wheel. Timers adds
+// of package context, as methods, with the timers on a wheel. Timers adds
 // waiting for a callback (StopWait), stopping permanently (Kill), periods that
 // neither overlap nor drift (Every, ScheduleFunc), a limit, and a choice of
 // where callbacks run. All methods are safe for concurrent use, including from
@@ -22,8 +22,8 @@ import (
 //     even if the program has no reference to it.
 //   - WithDeadline follows the wall clock for a time without a monotonic
 //     reading.
-//   - A context of WithTimeout or WithDeadline whose parent is cancelled wakes
-//     its own waiters a moment later. See WithTimeout.
+//   - After its parent was cancelled, a context of WithTimeout or WithDeadline
+//     wakes its own waiters a moment later. See WithTimeout.
 //
 // The zero Timers works like NewTimers(Config{}). It must not be copied after
 // its first use. It has no goroutine while nothing is due, and needs no Close:
@@ -32,7 +32,7 @@ import (
 // was used first.
 //
 // Config.Run decides where functions run. The driver's goroutine sends times
-// and wakes sleepers. Each context is cancelled on its own goroutine. So a
+// and wakes sleepers, and each context is cancelled on its own goroutine, so a
 // Runner that is overloaded does not delay them. But while a call of Config.Run
 // blocks, its shard fires nothing.
 //
@@ -40,13 +40,13 @@ import (
 // the limit, or after Close, is refused: it is stopped from the start and does
 // not fire. Its Err returns ErrFull or ErrClosed, and Stats.Refused counts it.
 // Sleep returns the same errors, and a context is cancelled at once with that
-// cause. Resetting a fired timer needs room again. If there is none, the timer
+// cause. Resetting a fired timer needs room again; if there is none, the timer
 // stays stopped. A periodic timer keeps its room until it ends.
 type Timers struct {
 	wheel atomic.Pointer[timerWheel] // set by NewTimers or the first use; never changed after that
 }
 
-// timerWheel is the wheel that a Timers and its timers share. It is immutable.
+// timerWheel is the wheel that a Timers and its timers share, and is immutable.
 type timerWheel struct {
 	*Wheel[*Timer]
 
@@ -55,7 +55,7 @@ type timerWheel struct {
 	rooms *limit
 }
 
-// NewTimers returns Timers with a wheel of their own. It panics if cfg is
+// NewTimers returns Timers with a wheel of their own, and panics if cfg is
 // invalid.
 func NewTimers(cfg Config) *Timers {
 	t := new(Timers)
@@ -91,11 +91,10 @@ func (t *Timers) use() *timerWheel {
 	return t.wheel.Load()
 }
 
-// AfterFunc calls f through Config.Run after d. If d ≤ 0, f is due at once. It
-// never runs on the caller's goroutine. The Timer can stop and reset the call.
-// Its C is nil. If there is no room, or the Timers is closed, AfterFunc returns
-// a stopped Timer, and its Err returns the reason. AfterFunc panics if f is
-// nil.
+// AfterFunc calls f through Config.Run after d, or at once if d ≤ 0, but never
+// on the caller's goroutine. The Timer can stop and reset the call, and its C
+// is nil. If there is no room, or the Timers is closed, AfterFunc returns a
+// stopped Timer, and its Err returns the reason. AfterFunc panics if f is nil.
 func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 	if f == nil {
 		panic("wheel: AfterFunc without a function")
@@ -107,8 +106,8 @@ func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 
 // NewTimer returns a Timer that sends the current time on its channel C after
 // d. As in package time, no time from before the last Stop or Reset is ever
-// received. There are two differences. C has a buffer of one, which len and cap
-// show. And a Timer that is not stopped is kept until it fires, even if the
+// received. There are two differences: C has a buffer of one, which len and cap
+// show, and a Timer that is not stopped is kept until it fires, even if the
 // program has no reference to it. If there is no room, or the Timers is closed,
 // NewTimer returns a stopped Timer, and its Err returns the reason.
 func (t *Timers) NewTimer(d time.Duration) *Timer {
@@ -122,17 +121,17 @@ func (t *Timers) NewTimer(d time.Duration) *Timer {
 // NewTimer or Sleep for a timeout that usually does not expire.
 //
 // If there is no room, or the Timers is closed, nothing is ever sent, and a
-// receiver blocks forever. Only Stats.Refused shows it. A program that sets
+// receiver blocks forever, which only Stats.Refused shows. A program that sets
 // Config.MaxPending, or that closes the Timers while it runs, should use
 // NewTimer and Timer.Err, or Sleep, instead.
 func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
 
-// Sleep waits for d, then returns nil. If d ≤ 0, it returns at once. If ctx is
-// done first, Sleep returns ctx.Err(). If the Timers is closed, before or
-// during the sleep, it returns ErrClosed. If there is no room for another
-// timer, it returns ErrFull.
+// Sleep waits for d, then returns nil; if d ≤ 0, it returns at once. If ctx is
+// done first, Sleep returns ctx.Err(). It returns ErrClosed if the Timers is
+// closed, before or during the sleep, and ErrFull if there is no room for
+// another timer.
 //
-// A callback may call Sleep, wherever it runs. If it runs Inline, its shard
+// A callback may call Sleep, wherever it runs, but if it runs Inline, its shard
 // fires nothing during the sleep.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
@@ -170,8 +169,8 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 
 // Len returns the number of pending timers, tickers, sleepers and contexts. It
 // locks the shards one after the other, so the result is an estimate while
-// timers are added and end. It never exceeds MaxPending. A periodic function is
-// not counted while it runs.
+// timers are added and end. It never exceeds MaxPending, and a periodic
+// function is not counted while it runs.
 func (t *Timers) Len() int {
 	w := t.use()
 	n := w.Len()
@@ -187,11 +186,11 @@ func (t *Timers) Len() int {
 // began, counts as fired. Stats locks each shard for a few microseconds.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
-// Close stops all timers, and no new ones can be set. No function is called, no
+// Close stops all timers, and no new ones can be set: no function is called, no
 // time is sent, and every series ends. Sleep returns ErrClosed, and contexts
 // are cancelled with the cause ErrClosed. Close waits for calls of Config.Run
 // that are in progress on other goroutines. Functions that Config.Run accepted
-// before still run, unless they are stopped before they begin. Shutdown waits
+// before still run, unless they are stopped before they begin; Shutdown waits
 // for them.
 //
 // Close may be called several times, and from callbacks. But if Config.Run is a

@@ -3,8 +3,8 @@ package wheel
 import "runtime"
 
 // values holds the values of the timers, in chunks parallel to the table's. A
-// value is zeroed when its timer ends, so the wheel does not keep it alive. Its
-// methods need the same lock as the table's.
+// value is zeroed when its timer ends, so the wheel does not keep it alive. The
+// methods need the table's lock.
 type values[T any] struct {
 	chunks []*[chunkCells]T
 }

@@ -3,7 +3,7 @@ package wheel
 import "time"
 
 // Timers of the wall clock are in a hierarchy of their own, in ticks of the
-// wall clock. So a step of that clock needs no conversion. After a step ahead
+// wall clock, so a step of that clock needs no conversion. After a step ahead
 // (or after the machine was suspended, while the monotonic clock stood still),
 // the hierarchy advances further. Only after a step back, behind the cursor,
 // must it place its entries again.
@@ -15,7 +15,7 @@ const wallCheck = 30 * time.Second
 
 // A schedule depends on the wall clock twice: at its instant, and when its next
 // function was asked for that instant. If the clock was set back since then,
-// the schedule must ask again. So the driver compares the two clocks.
+// the schedule must ask again, so the driver compares the two clocks.
 //
 // smallStep is the largest step that is ignored. The clock loses less in
 // wallCheck if its rate is adjusted.
@@ -43,8 +43,8 @@ func (sh *shard[T]) wasSetBackLocked(m *moment) bool {
 	return was
 }
 
-// addAtUnlock adds a timer for the wall-clock time t. The lock must be held;
-// addAtUnlock unlocks it.
+// addAtUnlock adds a timer for the wall-clock time t, and releases the lock,
+// which must be held.
 func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
 	wall := sh.wallNow()
 	now := sh.wallFloor(wall)

@@ -15,11 +15,11 @@ var (
 	ErrClosed = errors.New("wheel: closed")
 )
 
-// Wheel is a set of timers. Each carries a value of type T. All methods are
-// safe for concurrent use, including from callbacks. A Wheel has no goroutine
-// while nothing is due, and needs no Close: like a timer of package time, it
-// stays alive while a timer is pending. A Wheel that is empty and unreferenced
-// can be collected.
+// Wheel is a set of timers, each with a value of type T. All methods are safe
+// for concurrent use, including from callbacks. A Wheel has no goroutine while
+// nothing is due, and needs no Close: like a timer of package time, it stays
+// alive while a timer is pending. It can be collected when it is empty and
+// unreferenced.
 //
 // Adding, removing and moving a timer is O(1), allocates nothing, and locks one
 // shard. Extend usually takes no lock. Memory for values is allocated for 2,048
@@ -49,12 +49,12 @@ func New[T any](cfg Config, fire func(T)) *Wheel[T] {
 	return newWheel(s, shards)
 }
 
-// NewBatch is New for a callback that takes due timers in batches of up to 256.
-// That is several times cheaper if many timers are due at once. The slice is
-// valid only during the call. All timers of a batch belong to one shard. Calls
-// of fire may overlap, as New describes: with Inline too, one for each shard.
-// If fire panics, the rest of its batch is lost. NewBatch panics if fire is nil
-// or cfg is invalid.
+// NewBatch is New for a callback that takes due timers in batches of up to 256,
+// which is several times cheaper if many timers are due at once. The slice is
+// valid only during the call, and all its timers belong to one shard. Calls of
+// fire may overlap, as New describes: with Inline too, one for each shard. If
+// fire panics, the rest of its batch is lost. NewBatch panics if fire is nil or
+// cfg is invalid.
 func NewBatch[T any](cfg Config, fire func([]Expired[T])) *Wheel[T] {
 	if fire == nil {
 		panic("wheel: NewBatch without a callback")
@@ -92,9 +92,9 @@ func (w *Wheel[T]) AddSlack(d, slack time.Duration, v T) ID {
 
 // AddAt sets a timer that fires when the wall clock has reached t. If that
 // clock is stepped, or the machine is suspended, the wheel notices it within 30
-// s. AddAt ignores a monotonic reading of t. If t is in the past, the timer is
-// due at once. If the wheel is full or closed, AddAt sets nothing and returns
-// the zero ID.
+// s. AddAt ignores a monotonic reading of t, and if t is in the past, the timer
+// is due at once. If the wheel is full or closed, AddAt sets nothing and
+// returns the zero ID.
 func (w *Wheel[T]) AddAt(t time.Time, v T) ID {
 	id, _ := w.addAt(t, v)
 	return id
@@ -141,13 +141,14 @@ func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
 // the new one. If Reset returns false, nothing has changed: the timer has fired
 // or was removed, or the wheel is closed.
 //
-// If the new deadline is later, Reset costs the same as Extend. Otherwise it
+// If the new deadline is later, Reset costs the same as Extend; otherwise it
 // locks the shard.
 func (w *Wheel[T]) Reset(id ID, d time.Duration) bool { return w.move(id, d, true) }
 
 // Extend is Reset, but never makes a timer earlier. It is the cheapest way to
-// postpone a timeout again and again. Its result is as exact as that of Reset.
-// A timer of AddAt keeps following the wall clock unless Extend makes it later.
+// postpone a timeout again and again, and its result is as exact as that of
+// Reset. A timer of AddAt keeps following the wall clock unless Extend makes it
+// later.
 //
 // Extend is usually one compare-and-swap without a lock. It locks the shard in
 // two cases: for a timer of AddAt, and if a multiple of 2^27 ticks lies between
@@ -168,9 +169,9 @@ func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
 	return sh.reset(id, d, earlier)
 }
 
-// Remove ends a pending timer and returns its value. The timer will not fire.
-// If Remove returns false, the timer has fired or was removed before. If it has
-// fired, its callback may not have begun yet. Remove also works after Close.
+// Remove ends a pending timer, so that it will not fire, and returns its value.
+// If Remove returns false, the timer was removed before or has fired, though
+// its callback may not have begun yet. Remove also works after Close.
 func (w *Wheel[T]) Remove(id ID) (v T, ok bool) {
 	sh := w.shardOf(id)
 	if sh == nil {
@@ -179,8 +180,8 @@ func (w *Wheel[T]) Remove(id ID) (v T, ok bool) {
 	return sh.remove(id)
 }
 
-// Get returns the value of a pending timer and the time until its deadline. The
-// time is 0 if the timer is due. Get locks one shard.
+// Get returns the value of a pending timer and the time until its deadline,
+// which is 0 if the timer is due. Get locks one shard.
 func (w *Wheel[T]) Get(id ID) (v T, left time.Duration, ok bool) {
 	sh := w.shardOf(id)
 	if sh == nil {

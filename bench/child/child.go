@@ -18,13 +18,28 @@ import (
 // flag is the first argument of a child process. The second is its role.
 const flag = "-child"
 
-// Role returns the role of this process, or the empty string if it is not a
+// role returns the role of this process, or the empty string if it is not a
 // child.
-func Role() string {
+func role() string {
 	if len(os.Args) == 3 && os.Args[1] == flag {
 		return os.Args[2]
 	}
 	return ""
+}
+
+// Main serves the method receiver of this process's role, and ends the process.
+// It returns if this process is no child.
+func Main(receivers map[string]any) {
+	name := role()
+	if name == "" {
+		return
+	}
+	err := fmt.Errorf("unknown role %q", name)
+	if receiver, ok := receivers[name]; ok {
+		err = serve(receiver)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
 
 // Process is a child process. It ends by itself when its parent dies. End ends
@@ -114,9 +129,9 @@ func (p *Process) End() error {
 	return fmt.Errorf("a %s did not end within %v and was killed", p.role, patience)
 }
 
-// Serve calls the methods of receiver for the parent. When the parent ends, the
+// serve calls the methods of receiver for the parent. When the parent ends, the
 // process exits, even if a method is still running.
-func Serve(receiver any) error {
+func serve(receiver any) error {
 	s := rpc.NewServer()
 	if err := s.RegisterName("Child", receiver); err != nil {
 		return fmt.Errorf("serve: %w", err)

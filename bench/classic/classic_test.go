@@ -41,23 +41,11 @@ func suite[H any, T timers[H]](t *testing.T, open func() T, p promise) {
 	t.Run("FiresOnceAndInTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { firesOnceAndInTime(t, open(), p) })
 	})
-	t.Run("FiresAtOnceWithoutDelay", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { firesAtOnce(t, open(), p) })
-	})
 	t.Run("RemoveIsExact", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { removeIsExact(t, open()) })
 	})
 	t.Run("ResetMovesBothWays", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { resetMoves(t, open(), p) })
-	})
-	t.Run("NothingFiresAfterClose", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { closeEnds(t, open()) })
-	})
-	t.Run("CallbacksMayCall", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { callbacksMayCall(t, open()) })
-	})
-	t.Run("CatchesUpAfterAStall", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { catchesUp(t, open(), p) })
 	})
 	t.Run("EachEndsOnceUnderContention", func(t *testing.T) { eachEndsOnce(t, open()) })
 }
@@ -92,27 +80,6 @@ func firesOnceAndInTime[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	synctest.Wait()
 	if fired.Load() != n || ts.Len() != 0 {
 		t.Errorf("%d of %d fired, %d are left", fired.Load(), n, ts.Len())
-	}
-}
-
-func firesAtOnce[H any, T timers[H]](t *testing.T, ts T, p promise) {
-	defer ts.Close()
-	time.Sleep(1500 * time.Microsecond)
-	var fired atomic.Int64
-	due := time.Now()
-	for _, d := range []time.Duration{0, -time.Second, -forever} {
-		ts.Add(d, func() {
-			fired.Add(1)
-			p.check(t, d, due)
-		})
-	}
-	far := ts.Add(forever, func() { t.Error("the longest delay has fired") })
-	time.Sleep(time.Minute)
-	if fired.Load() != 3 {
-		t.Errorf("%d of 3 fired", fired.Load())
-	}
-	if !ts.Remove(far) {
-		t.Error("the timer of the longest delay is missing")
 	}
 }
 
@@ -163,52 +130,6 @@ func resetMoves[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	if fired.Load() != n {
 		t.Errorf("%d of %d fired", fired.Load(), n)
 	}
-}
-
-func closeEnds[H any, T timers[H]](t *testing.T, ts T) {
-	ts.Add(time.Second, func() { t.Error("fired after Close") })
-	ts.Close()
-	time.Sleep(time.Minute)
-	synctest.Wait()
-}
-
-func callbacksMayCall[H any, T timers[H]](t *testing.T, ts T) {
-	defer ts.Close()
-	chained, other := 0, ts.Add(time.Hour, func() { t.Error("a removed timer has fired") })
-	var again func()
-	again = func() {
-		if chained++; chained < 100 {
-			ts.Add(time.Duration(chained%3)*time.Millisecond, again)
-			return
-		}
-		if !ts.Reset(other, time.Minute) || !ts.Remove(other) || ts.Len() != 0 {
-			t.Error("a callback could not move and remove another timer")
-		}
-	}
-	ts.Add(0, again)
-	time.Sleep(10 * time.Second)
-	synctest.Wait()
-	if chained != 100 {
-		t.Errorf("%d of 100 links of the chain fired", chained)
-	}
-}
-
-func catchesUp[H any, T timers[H]](t *testing.T, ts T, p promise) {
-	defer ts.Close()
-	ts.Add(time.Second, func() { time.Sleep(5 * time.Second) }) // all four designs run one callback at a time
-	var fired atomic.Int64
-	for i := range 100 {
-		ts.Add(2*time.Second+time.Duration(i)*time.Millisecond, func() { fired.Add(1) })
-	}
-	const d = 10 * time.Second
-	due := time.Now().Add(d)
-	ts.Add(d, func() { p.check(t, d, due) }) // the stall does not delay it
-	time.Sleep(6*time.Second + 2*time.Millisecond)
-	synctest.Wait()
-	if fired.Load() != 100 {
-		t.Errorf("%d of 100 fired right after the stall", fired.Load())
-	}
-	time.Sleep(time.Minute)
 }
 
 // eachEndsOnce runs in real time. Many goroutines add, move and remove timers.

@@ -31,24 +31,3 @@ func TestDialFiresAtTheMillisecondAcrossAllHands(t *testing.T) {
 		t.Errorf("%d never fired", len(want))
 	}
 }
-
-func TestDialKeepsTimersThatAreMoreThanAYearAway(t *testing.T) {
-	const due = 800*day + 5*hour + 7*minute + 11*second + 13
-	c := &dial{}
-	timer := &Timer{when: due}
-	c.set(timer)
-	for _, stop := range []int64{70 * day, 435 * day, 800 * day, due} {
-		c.at = stop - 1 // skips empty milliseconds
-		if fired := c.step().n; fired != 0 != (stop == due) {
-			t.Fatalf("at day %d: %d fired", stop/day, fired)
-		}
-		if stop == 800*day {
-			c.at = 800*day + 5*hour - 1
-			c.step()
-			c.at = 800*day + 5*hour + 7*minute - 1
-			c.step()
-			c.at = due - 13 - 1
-			c.step()
-		}
-	}
-}

@@ -2,7 +2,6 @@
 package counters
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -79,44 +78,15 @@ func (c *Counters) Wait(limit time.Duration) (missing int) {
 // Fired reports whether timer i has fired.
 func (c *Counters) Fired(i int) bool { return c.slots[i].fired.Load() != 0 }
 
-// Count returns the number of timers that fired.
-func (c *Counters) Count() (fired int) {
-	for i := range c.slots {
-		if c.Fired(i) {
-			fired++
-		}
-	}
-	return fired
-}
-
 // Doubled returns the number of repeated firings.
 func (c *Counters) Doubled() int { return int(c.doubled.Load()) }
 
-// Lateness is the distribution of the time from due to fired.
-type Lateness struct {
-	Early         int           // timers that fired before they were due
-	Earliest      time.Duration // how early the worst of them was
-	P50, P99, Max time.Duration // of all timers; early ones count as negative
-}
-
-// Lateness returns the distribution for the timers that fired.
-func (c *Counters) Lateness() Lateness {
-	var all []time.Duration
+// Lateness returns the time from due to fired of each timer that fired.
+func (c *Counters) Lateness() (all []time.Duration) {
 	for i := range c.slots {
 		if s := &c.slots[i]; s.fired.Load() != 0 {
 			all = append(all, time.Duration(s.fired.Load()-1-s.due.Load()))
 		}
 	}
-	if len(all) == 0 {
-		return Lateness{}
-	}
-	slices.Sort(all)
-	early, _ := slices.BinarySearch(all, 0)
-	return Lateness{
-		Early:    early,
-		Earliest: max(0, -all[0]),
-		P50:      all[len(all)/2],
-		P99:      all[len(all)*99/100],
-		Max:      all[len(all)-1],
-	}
+	return all
 }

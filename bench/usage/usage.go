@@ -7,20 +7,13 @@ import (
 	"time"
 )
 
-// CPU returns the processor time that the process has used.
+// CPU returns the processor time since the start of the process.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // cannot fail with these arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// Mallocs returns the number of allocations so far.
-func Mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
 }
 
 // Live returns the number of heap bytes in use, after a garbage collection.

@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
@@ -47,7 +46,7 @@ func run(ctx context.Context) error {
 	server := flags.String("server", "http://127.0.0.1:8750", "the `URL` of the Foliot server")
 	listen := flags.String("listen", "127.0.0.1:7010", "the `address` to listen on")
 	grace := flags.Duration("grace", 30*time.Minute, "how long an order may stay unpaid")
-	command.Parse(flags)
+	_ = flags.Parse(os.Args[1:]) // ends the program if it fails
 	foliot, err := client.New(*server, client.Options{Token: os.Getenv("FOLIOT_TOKEN")})
 	if err != nil {
 		return err

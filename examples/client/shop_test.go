@@ -11,13 +11,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/examples/internal/foliot"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOrdersThatAreNotPaidAreClosed(t *testing.T) {
-	api, err := client.New(foliot.Start(t), client.Options{})
+	api, err := client.New(startFoliot(t), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
@@ -45,7 +43,7 @@ func run(ctx context.Context) error {
 	listen := flags.String("listen", "127.0.0.1:7007", "the `address` to listen on")
 	silence := flags.Duration("idle", time.Minute, "close a connection without reads and writes for this `time`; 0: never")
 	first := flags.Duration("first", 10*time.Second, "close a connection that has sent nothing at all after this `time`; 0: use the limit of -idle")
-	command.Parse(flags)
+	_ = flags.Parse(os.Args[1:]) // ends the program if it fails
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ const step = task.Millis(Step / time.Millisecond)
 // in each step have a history of an hour.
 const maxPast = 10_000
 
-// LateBounds are the upper bounds of the buckets of both delays, in milliseconds.
-// The last bucket has no bound.
+// LateBounds are the upper bounds of the buckets of both delays, in milliseconds, but
+// the last bucket has no bound.
 var LateBounds = [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000}
 
 // Figures count the attempts that ended in a step.
@@ -90,8 +90,8 @@ func (h *history) slot(at task.Millis) *Figures {
 	return &h.all[at/step%Steps]
 }
 
-// setBack is the largest distance by which a clock may be set back while the
-// history stays in the present step. Beyond that it begins anew.
+// setBack is the largest distance by which a clock may be set back while the history
+// stays in the present step, and beyond which it starts again.
 const setBack = task.Millis(time.Minute / time.Millisecond)
 
 // step moves the history to the step of a time.
@@ -127,9 +127,9 @@ func (h *history) of(namespace string) *Figures {
 	return f
 }
 
-// figures returns the figures of the steps that begin at a time or later, the
-// earliest first, and the time from which they are complete. The empty namespace means
-// all of them. A step without attempts and overdue tasks is missing.
+// figures returns the figures of the steps that begin at a time or later, the earliest
+// first, and the time from which they are complete. The empty namespace means all of
+// them, and a step without attempts and overdue tasks is missing.
 func (h *history) figures(namespace string, from task.Millis) (list []Figures, since task.Millis) {
 	since = max(h.began, h.present-(Steps-1)*step)
 	if namespace == "" {

@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// Kept is the number of attempts that are kept of each kind: those that
-	// delivered their task, and all others. So deliveries do not displace
-	// failures.
+	// Kept is the number of attempts that are kept of each kind: those that delivered
+	// their task, and all others, so deliveries do not displace failures.
 	Kept = 1000
 	// perSecond and allPerSecond are the numbers of attempts of each kind that are
 	// kept in one second: of one namespace, and of all.
@@ -44,8 +43,8 @@ func (q *quota) take(now task.Millis, n int) bool {
 	return true
 }
 
-// attemptList has the last attempts of one kind and namespace. An attempt that ended
-// after since is in the list.
+// attemptList has the last attempts of one kind and namespace, with each one that
+// ended after since.
 type attemptList struct {
 	kept  []Attempt // the oldest first
 	since task.Millis
@@ -76,8 +75,8 @@ func (r *recent) place(now task.Millis, namespace string) *Attempt {
 	return &l.kept[len(l.kept)-1]
 }
 
-// drop removes the oldest attempt of a namespace that has the most. Its cost is
-// O(namespaces), of at most Kept.
+// drop removes the oldest attempt of a namespace that has the most, in O(namespaces),
+// of at most Kept.
 func (r *recent) drop() {
 	var name string
 	var largest *attemptList
@@ -108,7 +107,7 @@ func (f *Filter) match(a *Attempt) bool {
 }
 
 // Recent returns the kept attempts that match, the latest first. All attempts that
-// ended after since are kept, since the Recorder began.
+// ended after since were kept.
 func (r *Recorder) Recent(f Filter) (list []Attempt, since task.Millis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Recorder collects attempts. All methods can be called by many goroutines.
+// Recorder collects attempts, in methods that many goroutines can call.
 type Recorder struct {
 	mu        sync.Mutex
 	began     task.Millis
@@ -51,9 +51,9 @@ const (
 	LostLease   = "lost_lease"
 )
 
-// Note records an attempt of the task claimed. after is the task after the
-// attempt, or nil if the lease was lost. An attempt that sent nothing is
-// ignored. It costs about 100 ns, and about 1 µs if the attempt is kept.
+// Note records an attempt of the task claimed. after is the task after the attempt, or
+// nil if the lease was lost. An attempt that sent nothing is ignored. Note costs about
+// 100 ns, and about 1 µs if the attempt is kept.
 func (r *Recorder) Note(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) {
 	if o.Verdict == task.Unsent {
 		return
@@ -89,9 +89,9 @@ func (r *Recorder) Overdue(now task.Millis, waiting map[string]int) {
 	f.Overdue = max(f.Overdue, uint32(total))
 }
 
-// History returns the figures of a namespace in the steps that begin at a time
-// or later, the earliest first. The empty namespace means all of them. Steps with nothing to count are
-// missing. since is the time from which the figures are complete.
+// History returns the figures of a namespace in the steps that begin at a time or
+// later, the earliest first. The empty namespace means all of them, and steps with
+// nothing to count are missing. since is the time from which the figures are complete.
 func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []Figures, since task.Millis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) 
 	return r.history.figures(namespace, from)
 }
 
-// attemptOf returns the record of an attempt. Its texts are copies, because a
-// text of a task can hold the memory of the whole task.
+// attemptOf returns the record of an attempt, with copies of its texts, because a text
+// of a task can hold the memory of the whole task.
 func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) Attempt {
 	a := Attempt{
 		EndedAt: now, Namespace: strings.Clone(claimed.Namespace), Queue: strings.Clone(claimed.Queue), Name: strings.Clone(claimed.Name),

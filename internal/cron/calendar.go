@@ -27,7 +27,7 @@ func (s clockSet) first() int {
 func (s clockSet) last() int { return s.at(s.hours.last(), s.minutes.last(), s.seconds.last()) }
 
 // next returns the first time of day at or after from, in seconds since
-// midnight. It returns false if the day has no further one.
+// midnight, and false if the day has no further one.
 func (s clockSet) next(from int) (int, bool) {
 	hour, minute, second := from/hourSeconds, from/minuteSeconds%60, from%60
 	if s.hours.has(hour) {
@@ -74,7 +74,7 @@ type daySet struct {
 	both bool // a day must match both the day of the month and the day of the week; otherwise one of them is enough
 }
 
-// of returns the days that s has in a month of a year. It does not check if s
+// of returns the days that s has in a month of a year, without a check that s
 // has the month.
 func (s *daySet) of(year, month int) set {
 	n := length(year, month)
@@ -120,8 +120,8 @@ func (s *daySet) weekdaysOf(day, n int) set {
 	return days
 }
 
-// next returns the first day of s at or after d. The day of d may be one past
-// the end of its month.
+// next returns the first day of s at or after d, and the day of d may be one
+// past the end of its month.
 func (s *daySet) next(d date) (date, bool) {
 	for d.year < endYear {
 		if s.months.has(d.month) {
@@ -138,7 +138,7 @@ func (s *daySet) next(d date) (date, bool) {
 	return date{}, false
 }
 
-// prev returns the last day of s at or before d. The day of d may be 0.
+// prev returns the last day of s at or before d, and the day of d may be 0.
 func (s *daySet) prev(d date) (date, bool) {
 	for d.year >= firstYear {
 		if s.months.has(d.month) {

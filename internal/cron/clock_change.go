@@ -19,7 +19,7 @@ const mostChanged = 10
 
 // ClockChanges returns the changes of clocks from one instant until another
 // that skip or repeat times of the rule, the earliest first. A rule whose
-// expression is not fixed has none: it follows the clocks.
+// expression is not fixed has none, because it follows the clocks.
 func (r Rule) ClockChanges(from, until time.Time) (all []ClockChange) {
 	if !r.Expr.Fixed() {
 		return nil
@@ -41,7 +41,7 @@ func (r Rule) ClockChanges(from, until time.Time) (all []ClockChange) {
 }
 
 // between returns the times of e from one time until another, which is not
-// included. complete means that there are at most mostChanged.
+// included, and complete if there are at most mostChanged.
 func (e *Expr) between(from, until Civil) (times []Civil, complete bool) {
 	for c, ok := e.next(from); ok && c < until; c, ok = e.next(c + 1) {
 		if len(times) == mostChanged {

@@ -69,6 +69,6 @@ func length(year, month int) int {
 	return monthDays[month]
 }
 
-// weekday returns the day of the week of a day counted from 1970-01-01, which
-// was a Thursday. Sunday is 0.
+// weekday returns the day of the week, Sunday as 0, of a day counted from
+// 1970-01-01, which was a Thursday.
 func weekday(day int) int { return (day%7 + 7 + 4) % 7 }

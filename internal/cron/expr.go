@@ -13,7 +13,7 @@ const (
 	MaxEvery  = 100 * 365 * 24 * time.Hour // of @every
 )
 
-// Expr is a parsed expression. It does not change, and any number of
+// Expr is a parsed expression, which does not change, so any number of
 // goroutines may use it.
 type Expr struct {
 	text  string
@@ -33,8 +33,8 @@ var shorthands = map[string]string{
 	"@hourly": "0 * * * *",
 }
 
-// Parse parses an expression; the package comment describes the syntax. The
-// error is a *SyntaxError. Parse takes microseconds.
+// Parse parses an expression, in microseconds; the package comment describes
+// the syntax. The error is a *SyntaxError.
 func Parse(text string) (*Expr, error) {
 	if len(text) > MaxLength {
 		return nil, refuse("expression", text, "it is longer than %d bytes", MaxLength)
@@ -80,8 +80,8 @@ func parseEvery(text string, words []string) (*Expr, error) {
 	return &Expr{text: text, every: every}, nil
 }
 
-// checkCount refuses an expression without five or six fields. Its error has a
-// hint for the syntax of other programs.
+// checkCount refuses an expression without five or six fields, with a hint for
+// the syntax of other programs.
 func checkCount(text string, words []string) error {
 	switch n := len(words); {
 	case n == 0:
@@ -137,14 +137,14 @@ func (e *Expr) refuseNever(dates, months, week string) error {
 }
 
 // String returns the expression as it was written, with one space between
-// fields. Parse accepts the result.
+// fields, so Parse accepts the result.
 func (e *Expr) String() string { return e.text }
 
-// Every returns the interval of an @every expression. Its user chooses the
-// start, so it has no Rule.
+// Every returns the interval of an @every expression, which has no Rule,
+// because its user chooses the start.
 func (e *Expr) Every() (time.Duration, bool) { return e.every, e.every != 0 }
 
-// Fixed reports whether minute and hour are given without '*'. Then each time
-// that e names comes once a day, and Gap and Overlap decide about it on days
-// when clocks change.
+// Fixed reports whether minute and hour are given without '*', so each time
+// that e names comes once a day, and Gap and Overlap decide about days when
+// clocks change.
 func (e *Expr) Fixed() bool { return e.fixed }

@@ -14,9 +14,9 @@ import (
 //go:embed names.txt
 var names string
 
-// nearest returns the name that the user probably meant. It is the name with
-// the same spelling except for case and spaces, or the name that ends in this
-// city, or else the name with the fewest differing letters, if these are few.
+// nearest returns the name that the user probably meant. It is one with the
+// same spelling except for case and spaces, or one that ends in this city, or
+// else the one with the fewest differing letters, if few.
 func nearest(name string) string {
 	name = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
 	if len(name) < 3 || len(name) > longestName {

@@ -2,9 +2,8 @@ package cron
 
 import "time"
 
-// horizon is the first instant after the range of rules: the year 2400. The
-// first instant of the range is 1970. All instants here are seconds since
-// 1970-01-01 UTC.
+// horizon is the first instant after the range of rules, which goes from 1970 to
+// 2400, in seconds since 1970-01-01 UTC, as are all instants here.
 const horizon int64 = 13569465600
 
 // The first period of a zone begins at always, and the last one ends at ever.
@@ -13,19 +12,19 @@ const (
 	ever   = 1 << 40
 )
 
-// settled exceeds every change of a zone's clocks, and every offset from UTC.
-// Therefore no clock shows, this long after a change, a time that it showed before
-// the change. Every clock of the world shows the civil time c at an instant that
+// settled exceeds every change of a zone's clocks, and every offset from UTC, so
+// no clock shows, this long after a change, a time that it showed before the
+// change. Every clock of the world shows the civil time c at an instant that
 // differs from the instant c by less than settled.
 const settled = 2 * daySeconds
 
-// offsetPeriod is a period during which a zone has one offset from UTC. It
-// includes the instants from start to end, without end. An instant plus offset is
-// the time on the zone's clocks. Adjacent periods can have the same offset.
+// offsetPeriod is a period during which a zone has one offset from UTC, from
+// start until before end. An instant plus offset is the time on the zone's
+// clocks, and adjacent periods can have the same offset.
 type offsetPeriod struct{ start, end, offset int64 }
 
-// offsetPeriodAt returns the period of an instant. Its end can be too early, but
-// never too late.
+// offsetPeriodAt returns the period of an instant, with an end that can be too
+// early, but never too late.
 func offsetPeriodAt(zone *time.Location, at int64) offsetPeriod {
 	start, end := bounds(zone, at)
 	// For years without a table, package time applies the year's rule from the

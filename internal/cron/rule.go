@@ -6,8 +6,8 @@ import (
 )
 
 // Rule is an expression in a zone, with policies for days when clocks change.
-// It is a value: any number of goroutines may use one. Its zero Gap and Overlap
-// are the defaults. An @every expression has no Rule.
+// It is a value, so any number of goroutines may use one, and its zero Gap and
+// Overlap are the defaults. An @every expression has no Rule.
 //
 // Its occurrences are whole seconds. A search looks at the few changes of
 // clocks between its start and its result, never at minutes: 0.1 to 2 µs,
@@ -19,14 +19,14 @@ type Rule struct {
 	Overlap Overlap        // used by fixed expressions only
 }
 
-// Next returns the first occurrence after an instant, in the rule's zone. No
-// occurrence is before 1970. Next returns false if none follows before 2400.
+// Next returns the first occurrence after an instant, in the rule's zone, and
+// false if none follows before 2400. No occurrence is before 1970.
 func (r Rule) Next(after time.Time) (time.Time, bool) {
 	return r.time(r.next(max(after.Unix(), -1) + 1))
 }
 
-// Prev returns the last occurrence before an instant. It finds exactly the
-// occurrences that Next finds. It returns false if there is none since 1970.
+// Prev returns the last occurrence before an instant, and false if there is
+// none since 1970. It finds exactly the occurrences that Next finds.
 func (r Rule) Prev(before time.Time) (time.Time, bool) {
 	at := min(before.Unix(), horizon)
 	if before.Nanosecond() == 0 || at == horizon {
@@ -35,16 +35,16 @@ func (r Rule) Prev(before time.Time) (time.Time, bool) {
 	return r.time(r.prev(at))
 }
 
-// Civil returns the civil time of the occurrence at an instant. This is the
-// time on the zone's clocks. At the end of a gap it is the last time in the gap
-// that a fixed expression names.
+// Civil returns the civil time of the occurrence at an instant, by the zone's
+// clocks. At the end of a gap it is the last time in the gap that a fixed
+// expression names.
 func (r Rule) Civil(at time.Time) Civil {
 	return r.civil(at.Unix())
 }
 
 // Resume is Next for a rule that ran before, in a zone whose rules may have
 // changed since. For a fixed expression it skips civil times at or before done,
-// except the second showing of a time with OverlapBoth. So an evening has one
+// except the second showing of a time with OverlapBoth, so an evening has one
 // 21:00, even if its clocks change.
 func (r Rule) Resume(after time.Time, done Civil) (time.Time, bool) {
 	at := max(after.Unix(), -1) + 1
@@ -75,7 +75,7 @@ func Midnight(day time.Time, zone *time.Location) time.Time {
 }
 
 // Count returns the number of occurrences between two instants, both included,
-// but at most most. Its cost grows with the result.
+// but at most most, at a cost that grows with the result.
 func (r Rule) Count(from, until time.Time, most int) int {
 	n := 0
 	for after := from.Add(-1); n < most; n++ {
@@ -145,53 +145,4 @@ func (r Rule) prev(at int64) (int64, bool) {
 		at = skip
 	}
 	return 0, false
-}
-
-// first returns the first civil time of a period: the time on its clocks when
-// it begins. For a fixed expression it excludes times shown before, and
-// includes the times in the gap. The caller's instant is close to the period's
-// start, so the period has a start.
-func (r Rule) first(period offsetPeriod) Civil {
-	begin := period.civil(period.start)
-	if !r.Expr.fixed {
-		return begin
-	}
-	switch shown := period.shownBefore(r.zone()); {
-	case shown < begin && r.Gap == GapNext:
-		return shown
-	case shown > begin && r.Overlap == OverlapFirst:
-		return shown
-	}
-	return begin
-}
-
-// civil returns the civil time of the occurrence at an instant.
-func (r Rule) civil(at int64) Civil {
-	period := offsetPeriodAt(r.zone(), at)
-	c := period.civil(at)
-	if at != period.start || !r.Expr.fixed {
-		return c
-	}
-	if last, ok := r.Expr.prev(c); ok && last >= r.first(period) {
-		return last
-	}
-	return c
-}
-
-// reached returns the first instant whose clock shows c or something later.
-func (r Rule) reached(c Civil) int64 {
-	c = min(max(c, 0), Civil(horizon)) // a caller may pass any stored value
-	for at := int64(c) - settled; ; {
-		period := offsetPeriodAt(r.zone(), at)
-		if c < period.civil(period.end) {
-			return period.instant(c)
-		}
-		at = period.end
-	}
-}
-
-// repeats reports whether a clock showed the same time before.
-func (r Rule) repeats(at int64) bool {
-	period := offsetPeriodAt(r.zone(), at)
-	return at-period.start < settled && period.civil(at) < period.shownBefore(r.zone())
 }

@@ -20,7 +20,7 @@ func (s set) first() int     { return bits.TrailingZeros64(uint64(s)) }
 func (s set) last() int      { return 63 - bits.LeadingZeros64(uint64(s)) }
 
 // from returns the members that are at least v, and to the members that are at
-// most v. v must be between -1 and 63.
+// most v, for v between -1 and 63.
 func (s set) from(v int) set { return s >> v << v }
 func (s set) to(v int) set   { return s & (1<<(v+1) - 1) }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Words describes in a sentence when e runs. The sentence is short for common
+// Words describes when e runs, in a sentence that is short for common
 // expressions, and true for all. It is about the time on the clocks, not about
 // the days when clocks change.
 func (e *Expr) Words() string {
@@ -20,7 +20,7 @@ func (e *Expr) Words() string {
 	return strings.Join(strings.Fields(clock+" "+days+" "+e.days.monthWords()), " ")
 }
 
-// Words returns the words of the expression. It adds the policies for days when
+// Words returns the words of the expression, and the policies for days when
 // clocks change if they are not the defaults.
 func (r Rule) Words() string {
 	words := r.Expr.Words()

@@ -7,7 +7,7 @@ const (
 	allMinutes set = 1<<60 - 1
 )
 
-// the maximum number of times of day that a sentence lists
+// mostTimes is the maximum number of times of day that a sentence lists.
 const mostTimes = 6
 
 func (s clockSet) words() string {

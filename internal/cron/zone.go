@@ -14,10 +14,10 @@ import (
 // restart.
 const freshFor = time.Hour
 
-// LoadZone returns the zone with a name of the IANA database, such as
-// Europe/Berlin, or UTC. It reads a zone at most once an hour. If the rules are
-// unchanged, it returns the same pointer, except at the first read after the
-// clocks changed. LoadZone may be called by any number of goroutines.
+// LoadZone, which any number of goroutines may call, returns the zone with a
+// name of the IANA database, such as Europe/Berlin, or UTC. It reads a zone at
+// most once an hour, and returns the same pointer if the rules are unchanged,
+// except at the first read after the clocks changed.
 func LoadZone(name string) (*time.Location, error) {
 	return known.load(name, time.Now())
 }

@@ -79,8 +79,8 @@ func checkURL(s string) error {
 // redirection matches a redirection of the output, and the file.
 var redirection = regexp.MustCompile(`^(?:[12]?>&[12]|[12&]?>>?[ \t]*([\w./@:+-]+))(?:[ \t]+|$)`)
 
-// split splits a command into words as a POSIX shell does. It returns the files to
-// which the output is redirected apart from them.
+// split splits a command into words as a POSIX shell does, and returns the files
+// to which the output is redirected apart from them.
 func split(text string) (words, files []string, err error) {
 	for text = strings.TrimLeft(text, " \t"); text != "" && text[0] != '#'; text = strings.TrimLeft(text, " \t") {
 		if m := redirection.FindStringSubmatch(text); m != nil {
@@ -96,7 +96,7 @@ func split(text string) (words, files []string, err error) {
 	return words, files, nil
 }
 
-// cutWord cuts the first word from a command, without its quotes. It refuses
+// cutWord cuts the first word from a command, without its quotes, and refuses
 // characters that a shell interprets.
 func cutWord(text string) (word, rest string, err error) {
 	special := "|&;()<>{}*?[]~"

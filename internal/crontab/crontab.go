@@ -1,4 +1,4 @@
-// Package crontab parses crontabs. It returns the URLs that their lines call, and
+// Package crontab parses crontabs, and returns the URLs that their lines call, and
 // the times. The package is pure: it runs no program, and reads no file except the
 // time zone database.
 //
@@ -8,8 +8,8 @@
 // CRON_TZ=Europe/Berlin sets the time zone of the lines below it.
 //
 // Each line that means something else in Foliot, or nothing, gets an error or a
-// warning. A character that a shell interprets is an error: the request must be
-// the one that the line says.
+// warning. A character that a shell interprets is an error, because the request must
+// be the one that the line says.
 package crontab
 
 import (
@@ -48,7 +48,7 @@ type Entry struct {
 	Request Request
 }
 
-// Request is the request of a line. The caller chooses the values that are not
+// Request is the request of a line, where the caller chooses the values that are not
 // set.
 type Request struct {
 	Method  string // "" if the command is only a URL
@@ -101,7 +101,6 @@ var (
 	assignment     = regexp.MustCompile(`^["']?([A-Za-z_][A-Za-z0-9_]*)["']?[ \t]*=[ \t]*(.*)$`)
 )
 
-// read parses a line.
 func (p *parser) read(line string) {
 	if m := nameComment.FindStringSubmatch(line); m != nil {
 		p.name = strings.TrimSpace(m[1])
@@ -128,7 +127,6 @@ func (p *parser) read(line string) {
 	p.table.Entries = append(p.table.Entries, entry)
 }
 
-// assign handles NAME=VALUE.
 func (p *parser) assign(name, value string) {
 	switch {
 	case name == "CRON_TZ":
@@ -194,8 +192,8 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// nameAll gives each entry its full name. The names are the same each time the
-// same crontab is parsed.
+// nameAll gives each entry its full name, which is the same each time the same
+// crontab is parsed.
 func nameAll(entries []Entry, prefix string) {
 	taken := make(map[string]bool, len(entries))
 	for _, e := range entries {

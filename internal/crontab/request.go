@@ -107,13 +107,13 @@ func (b *builder) read(args []string) error {
 	return nil
 }
 
-// option is an option of curl or wget. It is ignored if take is nil.
+// option is an option of curl or wget, which is ignored if take is nil.
 type option struct {
 	value bool
 	take  func(b *builder, value string) error
 }
 
-// options returns options by name. A name with a = takes a value.
+// options returns options by name, and a name with a = takes a value.
 func options(taken map[string]func(*builder, string) error, ignored string) map[string]option {
 	all := map[string]option{}
 	taken[ignored] = nil
@@ -218,7 +218,8 @@ func (b *builder) setHeader(name, value string) error {
 	return nil
 }
 
-// setTimeout parses a number of seconds. 0 means no limit, as if it was not set.
+// setTimeout parses a number of seconds, where 0 means no limit, as if it was not
+// set.
 func (b *builder) setTimeout(value string) error {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // NaN too

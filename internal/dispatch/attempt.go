@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// maxPause bounds how long a Retry-After delays a whole destination. The
-	// task itself waits as long as its own retry policy allows.
+	// maxPause bounds how long a Retry-After delays a whole destination, while
+	// the task itself waits as long as its own retry policy allows.
 	maxPause = time.Hour
 	// unsentPause is how long a destination rests after a request could not be
-	// sent for a local reason. Its task is due at once, and would otherwise
-	// spin.
+	// sent for a local reason, because its task is due at once and would
+	// otherwise spin.
 	unsentPause = 250 * time.Millisecond
 )
 
@@ -37,12 +37,12 @@ type attempt struct {
 	outcome     task.Outcome
 
 	// leaseEnd is the end of the lease on the monotonic clock. The claimer and
-	// the renewer write it. live reads it from the attempt's goroutine. They
-	// share only this word.
+	// the renewer write it, and live reads it from the attempt's goroutine.
+	// They share only this word.
 	leaseEnd atomic.Int64
 
-	// Each of these is set once. Other goroutines may read it later without a
-	// lock.
+	// Each of these is set once, and other goroutines may read it later without
+	// a lock.
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
 	over atomic.Bool // set by end: only the settlement remains
 
@@ -77,7 +77,7 @@ func (a *attempt) extended(start, holds time.Duration) { a.leaseEnd.Store(int64(
 // runsHandler reports whether the granted attempt calls a handler, not a URL.
 func (a *attempt) runsHandler() bool { return a.task.Request.Kind != "" }
 
-// cancelled ends the context of a handler whose task was cancelled.
+// cancelled ends the context of a handler after its task was cancelled.
 func (a *attempt) cancelled() {
 	if a.runsHandler() {
 		a.cancel(ErrCancelled)
@@ -109,15 +109,15 @@ func (d *Dispatcher) begin(a *attempt) {
 	}
 }
 
-// runAttempts runs attempts. While it waits, it keeps none of them in memory.
+// runAttempts runs attempts, and keeps none of them in memory while it waits.
 func (d *Dispatcher) runAttempts(a *attempt) {
 	for ; a != nil; a = d.nextAttempt() {
 		d.attempt(a)
 	}
 }
 
-// nextAttempt waits for an attempt. It returns nil if the goroutine must end:
-// enough others wait, or no attempt will come.
+// nextAttempt waits for an attempt, or returns nil if the goroutine must end,
+// because enough others wait or no attempt will come.
 func (d *Dispatcher) nextAttempt() *attempt {
 	defer d.waiting.Add(-1)
 	if d.waiting.Add(1) > maxWaiting {
@@ -159,7 +159,7 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	d.outcomes <- a
 }
 
-// live is called right before a request is written. It returns an error if the
+// live is called right before a request is written, and returns an error if the
 // request must not be sent.
 func (d *Dispatcher) live(a *attempt) error {
 	if a.lost.Load() || a.left(d.monotonic()) <= d.config.guard() {
@@ -180,7 +180,7 @@ func (d *Dispatcher) holds(a *attempt) bool {
 }
 
 // evidence returns the outcome's evidence about the receiver. A status of 500
-// or more is about the receiver, and any other status is about the request. A
+// or more is about the receiver, and any other status about the request. A
 // reply that asks for a delay counts as a reply.
 func (a *attempt) evidence() planner.Evidence {
 	o := a.outcome

@@ -13,7 +13,7 @@ import (
 )
 
 // batchSize is how many items one call of the store carries. Large batches cost
-// least. But tasks of another namespace that become due wait until a batch is
+// least, but tasks of another namespace that become due wait until a batch is
 // claimed, launched or settled. So batches are small while several namespaces
 // have tasks in the near window.
 type batchSize struct{ alone, shared int }
@@ -65,7 +65,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	}
 }
 
-// take returns the tasks that must be claimed now. Each pick holds a slot.
+// take returns the tasks that must be claimed now, each with a slot.
 func (d *Dispatcher) take() []*attempt {
 	var picks []planner.Pick
 	d.update(func(now task.Millis) {
@@ -110,15 +110,15 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	}
 }
 
-// storeAway records that the store, or a shard of it, did not reply. While the
-// store is unavailable, the receiver is not the only reason why tasks wait.
+// storeAway records that the store, or a shard of it, did not reply, because
+// the receiver is then not the only reason why tasks wait.
 func (d *Dispatcher) storeAway() {
 	d.update(func(task.Millis) { d.planner.StoreAway() })
 }
 
-// unclaim ends the leases that unclear claims may have taken. Otherwise the
-// leases would end later and count as reclaims. A lease of another claim is not
-// changed, because its token differs. After LeaseFor unclaim stops, since the
+// unclaim ends the leases that unclear claims may have taken, which would
+// otherwise end later and count as reclaims. A lease of another claim is not
+// changed, because its token differs. unclaim stops after LeaseFor, because the
 // leases have then ended.
 func (d *Dispatcher) unclaim(stopping context.Context, unclear []*attempt) {
 	until := d.monotonic() + d.config.LeaseFor
@@ -193,7 +193,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	group.Wait()
 }
 
-// countRefusal counts a claim that was refused with err. It reports whether a
+// countRefusal counts a claim that was refused with err, and reports whether a
 // healthy task can get this error.
 func (c *counters) countRefusal(err error) bool {
 	var state *task.StateError

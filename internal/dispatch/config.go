@@ -14,13 +14,13 @@ import (
 // MaxLimitedKinds is the maximum number of kinds that can have a limit.
 const MaxLimitedKinds = planner.MaxLimitedKinds
 
-// Config configures a Dispatcher. The zero Config works.
+// Config configures a Dispatcher, and the zero Config works.
 type Config struct {
 	// Window is how far ahead tasks are read. WindowTasks is about how many
 	// tasks can be known at once (each lane can have a few more): a higher
 	// number makes bursts smoother and costs some 250 bytes per task. Each
-	// namespace has its share of the window: while one has more than its share,
-	// twice as many tasks can be known. Defaults: 5 s, 100,000.
+	// namespace has its share of the window, and while one has more, twice as
+	// many tasks can be known. Defaults: 5 s, 100,000.
 	Window      time.Duration
 	WindowTasks int
 
@@ -30,19 +30,19 @@ type Config struct {
 	Poll time.Duration
 
 	// Slots is how many requests can be under way. More slots serve more slow
-	// receivers, and cost a connection each. One lane gets at most half of
-	// them. Default: 1024. If Slots is negative, there are none: tasks with a
+	// receivers, and cost a connection each, but one lane gets at most half of
+	// them. Default: 1024. If Slots is negative, there are none, so tasks with a
 	// URL wait for another process.
 	Slots int
 
-	// Kinds has the kinds that Deliver can run. Each has the maximum number of
-	// its tasks that run at once, or zero for no limit except Handlers. Tasks
-	// of other kinds wait for another process. Default: no kinds.
+	// Kinds has the kinds that Deliver can run, each with the maximum number of
+	// its tasks that run at once, or zero for no limit except Handlers. Tasks of
+	// other kinds wait for another process. Default: no kinds.
 	Kinds map[string]int
-	// KindsOf is the namespace whose tasks the handlers run. Default: all.
+	// KindsOf is the namespace of the tasks that the handlers run. Default: all.
 	KindsOf string
 	// Handlers is the maximum number of handlers that run at once, of all kinds
-	// together. Handlers and requests share no slots. Default: none.
+	// together, which share no slots with requests. Default: none.
 	Handlers int
 
 	// Holder names this process in the leases of tasks that have a kind.
@@ -54,17 +54,17 @@ type Config struct {
 	// quickly, because the renewer calls it. Default: no call.
 	Hangs func(t *task.Task, running time.Duration)
 
-	// LeaseFor is how long a claim holds without an extension. A claim is
-	// extended after each third of it. If several processes share the store, a
-	// short lease lets another process take over sooner after a crash. A long
+	// LeaseFor is how long a claim holds without an extension, and it is
+	// extended after each third. If several processes share the store, a short
+	// lease lets another process take over sooner after a crash, while a long
 	// lease survives a longer stall. Default: 15 s.
 	LeaseFor time.Duration
 
 	// Gather is the shortest interval between the starts of two claims, and of
 	// two settlements, while tasks come soon after each other. A task can be
-	// late by that much, and several tasks share a call. There is no interval
-	// while due tasks wait for slots. Set it for a store where a call costs more
-	// than its tasks. Default: no interval.
+	// late by that much, and several tasks share a call, but there is no
+	// interval while due tasks wait for slots. Set it for a store where a call
+	// costs more than its tasks. Default: no interval.
 	Gather time.Duration
 
 	// Grace is how long attempts can continue after the end of Run's context.
@@ -76,15 +76,15 @@ type Config struct {
 	Settings *settings.Settings
 
 	// BreakerFailures is the number of failures in a row that open the breaker
-	// of a destination (host:port, as one namespace uses it). A missing reply
-	// and a status of 500 or more are failures. An open breaker lets one
+	// of a destination (host:port, as one namespace uses it). Failures are a
+	// missing reply and a status of 500 or more. An open breaker lets one
 	// attempt at a time through, after waits that double from one second to
 	// BreakerMax. Defaults: 10, 30 s; negative failures: breakers never open.
 	BreakerFailures int
 	BreakerMax      time.Duration
 
-	// SweepEvery is how often records are removed whose retention has ended.
-	// Default: 10 s. OnSweep is called with the number of each batch.
+	// SweepEvery is how often records are removed after their retention has
+	// ended. Default: 10 s. OnSweep is called with the number of each batch.
 	SweepEvery time.Duration
 	OnSweep    func(int)
 
@@ -96,7 +96,7 @@ type Config struct {
 	OnReap    func(int)
 
 	// Observe is called with each attempt after its settlement. One goroutine
-	// calls it, without any lock. It must return quickly. Default: no call.
+	// calls it, without any lock, and it must return quickly. Default: no call.
 	Observe func(Event)
 
 	// Scrubber is audited step by step: one round in each ScrubEvery, or as
@@ -112,10 +112,10 @@ type Config struct {
 	Permits store.PermitStore
 
 	// Now reads the wall clock. Due times and all times passed to the store are
-	// times of this clock. Other users of the store must use the same clock. It
-	// may step. Durations, such as those of granted leases, are measured by a
-	// monotonic clock. Now is called under a lock: it must be quick and must
-	// not block. Default: time.Now.
+	// times of this clock, so other users of the store must use the same one. It
+	// may step, because durations, such as those of granted leases, are measured
+	// by a monotonic clock. Now is called under a lock, so it must be quick and
+	// must not block. Default: time.Now.
 	Now func() time.Time
 
 	// Trusted is the time by which tasks expire, records are removed and lost
@@ -126,7 +126,7 @@ type Config struct {
 	// Logger logs failures and breakers sparsely: see package sparselog. Default:
 	// none.
 	Logger *slog.Logger
-	plain  *slog.Logger // the same, for lines of which each is needed
+	plain  *slog.Logger // the same, for lines that are all needed
 }
 
 func (c Config) withDefaults() Config {

@@ -19,29 +19,32 @@ import (
 // goroutines, and must enforce the task's timeout itself. Soon after the end of
 // ctx it must return: Unsent if nothing was written, or Interrupted if the
 // receiver may have begun its work. Only a handler may take longer: see Run. A
-// panic in it ends the process. The task is then reclaimed, and after
+// panic in it ends the process, so the task is reclaimed, and after
 // task.MaxReclaims of these it is dead.
 type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // The errors of Delivery.Live, and the causes with which an attempt's context
 // ends.
 var (
-	// ErrStopped: the server is stopping, and its grace period is over.
+	// ErrStopped means that the server is stopping, and its grace period is
+	// over.
 	ErrStopped = errors.New("the server is stopping")
-	// ErrLeaseLost: the attempt's lease has ended, or is about to end and could
-	// not be extended.
+	// ErrLeaseLost means that the attempt's lease has ended, or is about to end
+	// and could not be extended.
 	ErrLeaseLost = errors.New("the attempt lost its lease")
-	// ErrPermitLost: this node's lease of a shared limit has ended and could
-	// not be renewed.
+	// ErrPermitLost means that this node's lease of a shared limit has ended
+	// and could not be renewed.
 	ErrPermitLost = errors.New("this node lost its share of the queue's limit")
-	// ErrHeld: the queue was paused or is being purged, or the namespace was
-	// suspended, after the task was claimed and before its attempt began.
+	// ErrHeld means that the queue was paused or is being purged, or the
+	// namespace was suspended, after the task was claimed and before its
+	// attempt began.
 	ErrHeld = errors.New("the queue or its namespace was stopped")
-	// ErrCancelled: the task of a kind was cancelled during the attempt. Attempts
-	// that send a request continue, because a request cannot be taken back.
+	// ErrCancelled means that the task of a kind was cancelled during the
+	// attempt. Attempts that send a request continue, because a request cannot
+	// be taken back.
 	ErrCancelled = errors.New("the task was cancelled")
-	// ErrQuarantineTurn: the task is in quarantine, and another one waits for
-	// its turn.
+	// ErrQuarantineTurn means that the task is in quarantine, and another one
+	// waits for its turn.
 	ErrQuarantineTurn = errors.New("another task in quarantine waits for its turn")
 )
 
@@ -55,8 +58,8 @@ type Dispatcher struct {
 
 	unwatchPermits func() // set by requestPermits, called by returnPermits
 
-	// Both wheels run their callbacks inline. A callback holds mu for a moment,
-	// or takes no lock.
+	// Both wheels run their callbacks inline, which hold mu for a moment or
+	// take no lock.
 	timers *wheel.Wheel[*planner.Wakeup] // the planner's wake-ups
 	leases *wheel.Wheel[*attempt]        // attempts, at the last moment of their lease
 
@@ -86,7 +89,7 @@ type Dispatcher struct {
 	stop    context.CancelFunc // ends all claims; set by Run
 }
 
-// New returns a Dispatcher. It does nothing before Run.
+// New returns a Dispatcher, which does nothing before Run.
 func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
 	d := &Dispatcher{
@@ -135,10 +138,9 @@ func (d *Dispatcher) Stats() Stats {
 // Slots returns how many attempts can be under way: requests and handlers.
 func (d *Dispatcher) Slots() int { return d.config.Slots + d.config.Handlers }
 
-// Configure applies settings at once. s can be nil. The settings come from a
-// store.SettingsStore. After Configure has returned, no attempt that s holds
-// begins, even if its task was claimed before. The cost is O(queues with
-// lanes).
+// Configure applies settings at once. s comes from a store.SettingsStore, or is
+// nil. After Configure has returned, no attempt that s holds begins, even if
+// its task was claimed before. The cost is O(queues with lanes).
 func (d *Dispatcher) Configure(s *settings.Settings) {
 	if s == nil {
 		s = settings.NewSettings()
@@ -174,10 +176,10 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	signalIf(effects.Permits, d.asks)
 }
 
-// armLocked sets the timers of the wake-ups whose moment has changed. The wait
-// for a moment of the wall clock is a difference of that clock's times. After a
-// step of the clock such a timer is wrong. timersFired or the poll notices that
-// and sets the timer again.
+// armLocked sets the timers of wake-ups after their moment has changed. The
+// wait for a moment of the wall clock is a difference of that clock's times.
+// After a step of the clock such a timer is wrong, until timersFired or the
+// poll notices that and sets it again.
 func (d *Dispatcher) armLocked(changed []*planner.Wakeup, clock time.Time, monotonic time.Duration) {
 	for _, w := range changed {
 		if !w.IsSet() {
@@ -219,8 +221,8 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 
 // renewNowLocked makes the renewer extend the lease of a handler at once, if
 // this process runs the task. If the store replies that the task was cancelled,
-// the renewer ends the handler's context. The notice alone does not end it: a
-// program of another store could have sent the notice. The cost is O(attempts
+// the renewer ends the handler's context. The notice alone does not end it,
+// because a program of another store could have sent it. The cost is O(attempts
 // under way). If the notice is lost, or comes before launch has recorded the
 // attempt, the next regular extension has the same effect. d.mu must be held.
 func (d *Dispatcher) renewNowLocked(k task.Key) {
@@ -232,7 +234,7 @@ func (d *Dispatcher) renewNowLocked(k task.Key) {
 	}
 }
 
-// now returns the time of the wall clock. Tasks due by then can be claimed.
+// now returns the time of the wall clock, and tasks due by then can be claimed.
 func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
 // trusted returns the time for steps that cannot be undone, such as expiry.

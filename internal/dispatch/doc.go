@@ -2,8 +2,8 @@
 // a store.DispatchStore, claims tasks at their due instant, passes each claim to a
 // Deliver, and settles the outcome.
 //
-// Package planner decides which task starts next. It is pure. Dispatcher adds
-// one mutex and one goroutine for each role. Only these goroutines read the
+// Package planner, which is pure, decides which task starts next. Dispatcher adds
+// one mutex and one goroutine for each role, and only these goroutines read the
 // clock and call the store:
 //
 //	poller    every Poll, and when a lane runs low: LanePages, Peek ──► planner

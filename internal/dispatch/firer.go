@@ -14,7 +14,7 @@ import (
 // during the call wait for the next one.
 const fireBatch = 128
 
-// firer fires schedules. It ends when stopping does, after the call that is
+// firer fires schedules, and ends when stopping does, after the call that is
 // under way.
 func (d *Dispatcher) firer(stopping, calls context.Context) {
 	for wait := firstWait; ; {
@@ -39,9 +39,9 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 }
 
 // fire fires a batch. It reports false if the store was full or unavailable for
-// the whole batch. A call that failed may have been applied: schedules that
+// the whole batch. A call that failed may have been applied, but schedules that
 // it fired are no longer due when the call is repeated. Refused schedules stay
-// due, and the poll finds them.
+// due, so the poll finds them.
 func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
 	var replies []store.Reply
 	_ = d.retry(stopping, calls, "fire schedules", func(bool) (err error) {
@@ -96,8 +96,8 @@ func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 // would take longer to count than to fire.
 const countMost = 10_000
 
-// Skipped counts instants of schedules that created no occurrence, by reason.
-// If very many were skipped at once, not all are counted.
+// Skipped counts instants of schedules that created no occurrence, by reason,
+// but not all of them if very many were skipped at once.
 type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 
 // stretch is a series of instants that a schedule skipped.

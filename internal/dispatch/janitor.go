@@ -10,12 +10,13 @@ import (
 const (
 	// janitorBatch is how many records one Sweep or Reap handles at most.
 	janitorBatch = 1000
-	// janitorPause is the pause between two batches. Records that ended within
-	// one minute must not hold the store's writer for long when they are swept.
+	// janitorPause is the pause between two batches, because records that ended
+	// within one minute must not hold the store's writer for long when they are
+	// swept.
 	janitorPause = 10 * time.Millisecond
 )
 
-// janitor removes records whose retention is over, and takes back lost leases.
+// janitor removes records after their retention, and takes back lost leases.
 func (d *Dispatcher) janitor(ctx context.Context) {
 	sweep := time.NewTicker(d.config.SweepEvery)
 	defer sweep.Stop()
@@ -37,8 +38,8 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 	}
 }
 
-// drain repeats work until it handles less than a full batch. It passes the number of
-// each batch to done, unless that is nil.
+// drain repeats work until it handles less than a full batch, and passes the number
+// of each batch to done, unless that is nil.
 func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error), done func(int)) {
 	for {
 		n, err := work(ctx, d.trusted(), janitorBatch)

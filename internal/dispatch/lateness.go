@@ -86,8 +86,8 @@ const (
 	windowSpan  = 10 * time.Second
 )
 
-// window counts the attempts of the last minute on the monotonic clock. It is a
-// ring of histograms, one for each span.
+// window counts the attempts of the last minute on the monotonic clock, in a ring
+// of histograms, one for each span.
 type window [windowSpans]struct {
 	number int64 // number of the span, from 1; if it differs, the counts are old
 	histogram

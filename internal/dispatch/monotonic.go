@@ -10,11 +10,11 @@ import (
 const sleepStep = time.Second
 
 // monotonicClock never goes back, and it continues while the machine sleeps.
-// Go's monotonic clock stops during a sleep. A lease would then seem to hold
+// Go's monotonic clock stops during a sleep, so a lease would seem to hold
 // although other nodes have seen it end, and a task that was cancelled during
 // the sleep would be sent. So if the wall clock jumps ahead, that counts as a
-// sleep. If the wall clock was merely set ahead, leases end here too early.
-// That costs an attempt its turn, and no more.
+// sleep. If it was merely set ahead, leases end here too early, which costs an
+// attempt its turn, and no more.
 type monotonicClock struct {
 	base time.Time
 

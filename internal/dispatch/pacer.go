@@ -20,8 +20,8 @@ type pacer struct {
 // left returns how long the next call has to wait.
 func (p *pacer) left(now time.Duration) time.Duration { return max(p.earliest-now, 0) }
 
-// begin records the beginning of a call. full means that the call had no room
-// for another task.
+// begin records the beginning of a call, where full means that the call had no
+// room for another task.
 func (p *pacer) begin(now time.Duration, full bool) {
 	p.earliest = now
 	if !full {
@@ -29,19 +29,19 @@ func (p *pacer) begin(now time.Duration, full bool) {
 	}
 }
 
-// backlog remembers whether tasks wait although they are due. They wait for slots
-// of a limit or of the process. A call that waits for others would hold such
-// slots longer, and the tasks behind them would be later still.
+// backlog remembers whether due tasks wait for slots of a limit or of the
+// process. A call that waits for others would hold such slots longer, so the
+// tasks behind them would be later still.
 type backlog struct{ until atomic.Int64 }
 
 // lateAfter is the lateness of a backlog, and holdFor is how long it counts after
-// its last task. Both are multiples of Config.Gather.
+// its last task, as multiples of Config.Gather.
 const (
 	lateAfter = 5
 	holdFor   = 10
 )
 
-// note records the picks that are claimed next. The claimer calls it.
+// note is called by the claimer with the picks that are claimed next.
 func (b *backlog) note(monotonic time.Duration, now task.Millis, picks []planner.Pick, gather time.Duration) {
 	for i := range picks {
 		if now.Sub(picks[i].Due) > lateAfter*gather {
@@ -54,7 +54,7 @@ func (b *backlog) note(monotonic time.Duration, now task.Millis, picks []planner
 // exists reports whether there is a backlog.
 func (b *backlog) exists(monotonic time.Duration) bool { return int64(monotonic) < b.until.Load() }
 
-// gather waits until the next call may begin, so that it has more tasks. It
+// gather waits until the next call may begin, so that it has more tasks, or
 // reports false if ctx ended first.
 func (d *Dispatcher) gather(ctx context.Context, p *pacer) bool {
 	now := d.monotonic()

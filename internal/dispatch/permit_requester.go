@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// permitRequesters is how many calls can be under way. A call that waits
+	// permitRequesters is how many calls can be under way, because one that waits
 	// for an unavailable server must not delay calls to the other servers.
 	permitRequesters = 4
 	// askBatch is how many requests one call carries.
@@ -21,8 +21,8 @@ const (
 	returnTimeout = time.Second
 )
 
-// requestPermits starts the permit requesters if limits are shared. They end
-// with calls.
+// requestPermits starts the permit requesters, which end with calls, if limits are
+// shared.
 func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) {
 	if d.config.Permits == nil {
 		return
@@ -78,8 +78,8 @@ func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease
 	}
 }
 
-// returnPermits waits briefly until all permits are returned. The remaining permits
-// end with their leases.
+// returnPermits waits briefly until all permits are returned; any that remain end
+// with their leases.
 func (d *Dispatcher) returnPermits() {
 	if d.config.Permits == nil {
 		return

@@ -10,8 +10,8 @@ import (
 )
 
 // poller keeps the planner filled and correct. Every Poll it begins to compare
-// the planner with the store, namespace by namespace. Between polls it reads
-// more tasks of lanes that run low.
+// the planner with the store, namespace by namespace, and between polls it
+// reads more tasks of lanes that run low.
 func (d *Dispatcher) poller(ctx context.Context) {
 	tick := time.NewTicker(d.config.Poll)
 	defer tick.Stop()
@@ -34,7 +34,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 	}
 }
 
-// survey begins the rounds of all namespaces whose pause is over.
+// survey begins the rounds of all namespaces after their pause.
 func (d *Dispatcher) survey(ctx context.Context) {
 	names, err := store.Namespaces(ctx, d.queue, d.until())
 	if err != nil {

@@ -43,8 +43,8 @@ func (d *Dispatcher) renew(calls context.Context) {
 
 // aged returns the attempts that need a longer lease, and those with renewNow,
 // which it clears. A request that outlives its task's timeout by a whole lease
-// is left out: its Deliver hangs, and its context ends with the lease. A
-// handler that hangs keeps its lease, so that no second attempt runs at the
+// is left out, because its Deliver hangs, and its context ends with the lease.
+// A handler that hangs keeps its lease, so that no second attempt runs at the
 // same time. hanging has the handlers that have begun to hang.
 func (d *Dispatcher) aged() (aged, hanging []*attempt) {
 	d.mu.Lock()

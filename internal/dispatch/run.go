@@ -15,7 +15,7 @@ const (
 	// settleLimit is how long Run tries to settle the last outcomes.
 	settleLimit = 10 * time.Second
 	// abortLimit is how long Run waits for attempts after it has ended their
-	// contexts. Only a handler that ignores its context takes so long.
+	// contexts, which only a handler that ignores its context uses up.
 	abortLimit = 5 * time.Second
 )
 
@@ -38,8 +38,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	attempts, abort := context.WithCancelCause(calls)
 	defer abort(nil)
 
-	// The early goroutines stop with ctx. The late ones stay until the attempts
-	// have ended.
+	// The early goroutines stop with ctx, while the late ones stay until the
+	// attempts have ended.
 	var early, late sync.WaitGroup
 	early.Go(func() { d.claimer(stopping, calls, attempts) })
 	early.Go(func() { d.firer(stopping, calls) })

@@ -10,12 +10,13 @@ import (
 const (
 	// scrubStep is how many records and index entries one step checks.
 	scrubStep = 500
-	// scrubShare is how many times longer a pause is than the step before it.
-	// So a scrub takes at most two percent of the store's time.
+	// scrubShare is how many times longer a pause is than the step before it,
+	// so that a scrub takes at most two percent of the store's time.
 	scrubShare = 50
 	// scrubPause is the shortest pause.
 	scrubPause = 10 * time.Millisecond
-	// scrubDelay is how long the first round waits: a start has other work.
+	// scrubDelay is how long the first round waits, because a start has other
+	// work.
 	scrubDelay = time.Minute
 )
 

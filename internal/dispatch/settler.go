@@ -38,8 +38,8 @@ func (d *Dispatcher) settler(calls context.Context) {
 	}
 }
 
-// settle settles a batch. A call that failed may have been applied, so it
-// is repeated until the store replies. The slots are held until then.
+// settle settles a batch. A call that failed may have been applied, so it is
+// repeated until the store replies, and the slots are held until then.
 // Settlements in a shard that is unavailable are repeated in a goroutine of
 // their own, while later batches continue.
 func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batch []*attempt, repeated bool) {
@@ -68,8 +68,8 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 	})
 }
 
-// splitAnswered splits a batch into settled attempts, with replies, and
-// attempts whose shard is unavailable.
+// splitAnswered splits a batch into settled attempts, with replies, and attempts
+// in an unavailable shard.
 func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, answers []store.Reply, away []*attempt) {
 	for i, a := range batch {
 		if errors.Is(replies[i].Err, task.ErrUnavailable) {
@@ -81,8 +81,8 @@ func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, an
 	return done, answers, away
 }
 
-// settled releases the slots. repeated means that an earlier call may have been
-// applied, so a stale token is no sign of a lost lease.
+// settled releases the slots, where repeated means that an earlier call may have
+// been applied, so a stale token is no sign of a lost lease.
 func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated bool) {
 	stale := 0
 	d.update(func(now task.Millis) {
@@ -113,8 +113,8 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 	}
 }
 
-// offerRetry offers a task that will be tried again to the planner. The store's
-// hint says the same, but a hint may be lost.
+// offerRetry offers a task that will be tried again to the planner, because the
+// store's hint, which says the same, may be lost.
 func (d *Dispatcher) offerRetry(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
 		d.planner.Offer(now, t.Entry())

@@ -23,7 +23,7 @@ func (d *Dispatcher) Destinations() []planner.Destination {
 }
 
 // Queues returns the state of every queue that has tasks in the window, or is
-// held, by namespace and name. For the cost see Destinations.
+// held, by namespace and name, at the cost of Destinations.
 func (d *Dispatcher) Queues() []planner.QueueState {
 	list := walked(d, d.planner.Queues)
 	slices.SortFunc(list, func(a, b planner.QueueState) int {
@@ -41,7 +41,7 @@ func (d *Dispatcher) WaitsFor(l task.Lane) (planner.Limit, time.Time) {
 }
 
 // Near returns the number of timers for the lanes, queues and destinations that
-// wait, and the time until which tasks are read ahead. It does not take mu.
+// wait, and the time until which tasks are read ahead, without mu.
 func (d *Dispatcher) Near() (timers int, until task.Millis) {
 	return d.timers.Len(), d.now().Add(d.config.Window)
 }

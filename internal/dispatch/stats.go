@@ -6,12 +6,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Stats is a snapshot of the counters. They count since New.
+// Stats is a snapshot of the counters since New.
 type Stats struct {
 	Claimed uint64 // leases obtained; each settled one is counted in one of the next eight
 	// How attempts ended. Delivered counts successes that ended the life of
-	// their task. The success of a task that was replaced during the attempt is
-	// Replaced.
+	// their task, and Replaced those of a task that was replaced during the
+	// attempt.
 	Delivered, Failed, Deferred, Refused, Interrupted, Unsent uint64
 	Replaced                                                  uint64 // successes of tasks that were replaced during the attempt
 	Stale                                                     uint64 // settlements that found the lease lost
@@ -59,7 +59,7 @@ func (c *counters) sent(monotonic time.Duration, o task.Outcome) {
 	}
 }
 
-// settled counts an outcome. t is the task after its settlement.
+// settled counts an outcome, where t is the task after its settlement.
 func (c *counters) settled(o task.Outcome, t *task.Task) {
 	if t.State == task.Dead {
 		c.Dead++

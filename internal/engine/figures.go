@@ -15,18 +15,16 @@ import (
 // Near implements api.Engine: see dispatch.Dispatcher.Near.
 func (n *Node) Near() (timers int, until task.Millis) { return n.dispatch.Near() }
 
-// Backup implements api.Engine.
 func (n *Node) Backup() func(context.Context, io.Writer) error { return n.Copy }
 
-// Examine implements api.Engine.
 func (n *Node) Examine() func(context.Context) []wire.Finding { return n.Inspect }
 
-// Egress implements api.Engine. The node does not know who sends requests, so
-// it explains no policy.
+// Egress implements api.Engine. It explains no policy, because the node does
+// not know the sender of requests.
 func (n *Node) Egress() func(ctx context.Context, url string) wire.Egress { return nil }
 
-// Live implements api.Engine. It omits idle queues, and idle destinations with
-// a closed breaker.
+// Live implements api.Engine, without idle queues, and idle destinations with a
+// closed breaker.
 func (n *Node) Live() wire.Live {
 	now := n.Now()
 	s := n.dispatch.Stats()
@@ -65,7 +63,7 @@ func (n *Node) Live() wire.Live {
 // msOf returns d in milliseconds.
 func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// lateness converts l for the API. It returns nil if l counts no attempts.
+// lateness converts l for the API, or returns nil if l counts no attempts.
 func lateness(l dispatch.Lateness) *wire.Lateness {
 	if l.Count == 0 {
 		return nil
@@ -92,7 +90,6 @@ func (n *Node) watchOverdue(ctx context.Context) {
 	}
 }
 
-// History implements api.Engine.
 func (n *Node) History(namespace string, from task.Millis) wire.History {
 	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
 	h := wire.History{
@@ -107,7 +104,6 @@ func (n *Node) History(namespace string, from task.Millis) wire.History {
 	return h
 }
 
-// RecentAttempts implements api.Engine.
 func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
 	kept, since := n.Attempts.Recent(f)
 	list := wire.AttemptList{Attempts: make([]wire.EndedAttempt, len(kept)), Since: wire.FormatTime(since.Time())}

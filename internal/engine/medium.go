@@ -14,8 +14,7 @@ import (
 // Medium is a place that keeps tasks: a directory, a Redis, or the memory of
 // the process.
 type Medium interface {
-	// Open opens the store. If the medium is not ready, Open waits for it until
-	// ctx ends.
+	// Open opens the store, and waits until ctx ends if the medium is not ready.
 	Open(ctx context.Context, c StoreConfig) (*Opened, error)
 }
 
@@ -24,8 +23,8 @@ type StoreConfig struct {
 	Keep      task.Policy   // how long ended tasks are kept
 	AuditKeep time.Duration // how long entries of the audit log, and records of ended tokens, are kept
 
-	// OnReap is called with tasks after their lost leases were removed. Open
-	// can call it too.
+	// OnReap is called, by Open too, with tasks after their lost leases were
+	// removed.
 	OnReap  func(left []*task.Task)
 	OnFatal func(error)                      // called at most once, if the medium has failed for good
 	OnSync  func(d time.Duration, steps int) // called after a sync of the disk that took d and wrote steps changes
@@ -36,7 +35,7 @@ type StoreConfig struct {
 type Opened struct {
 	Store store.Store
 
-	// Clock reads the clock that decides when tasks are due. Node.Now calls it.
+	// Clock reads the clock that decides when tasks are due, for Node.Now.
 	Clock func() time.Time
 	// Latest reads the same clock for times that count from a request, such as
 	// a delay. If the clocks of servers differ, or a clock is not known exactly,

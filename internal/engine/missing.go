@@ -14,8 +14,8 @@ const (
 	missingEvery = time.Minute     // the wait before each further call
 )
 
-// runs reports whether this node runs tasks of a namespace and a kind. The empty
-// kind stands for requests.
+// runs reports whether this node runs tasks of a namespace and a kind, where the
+// empty kind stands for requests.
 func (n *Node) runs(namespace, kind string) bool {
 	if kind == "" {
 		return n.dispatchConfig.Slots >= 0
@@ -31,13 +31,12 @@ func (n *Node) serves(namespace string) bool {
 	return of == "" || of == namespace
 }
 
-// Handles implements api.Engine.
 func (n *Node) Handles(namespace string) bool {
 	return n.dispatchConfig.Handlers > 0 && n.serves(namespace)
 }
 
 // Missing returns the kinds, in alphabetical order, that have due tasks in this
-// node, but no handler. The empty kind stands for requests. others has the
+// node, but no handler, where the empty kind stands for requests. others has the
 // namespaces with due tasks of a kind, if the handlers do not run their tasks.
 func (n *Node) Missing() (kinds, others []string) {
 	found, of := map[string]bool{}, map[string]bool{}

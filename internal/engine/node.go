@@ -18,14 +18,13 @@ import (
 	"github.com/foliot/foliot/internal/trustedclock"
 )
 
-// Of returns the Node of a *foliot.Node, for package foliot/admin. Package
-// foliot sets it, because the field of foliot.Node is not exported. Of panics
-// if embedded has another type.
+// Of returns the Node of a *foliot.Node, for package foliot/admin, and panics if
+// embedded has another type. Package foliot sets it, because the field of
+// foliot.Node is not exported.
 var Of func(embedded any) *Node
 
-// Node is a store with the parts that work on it. After Open, call Connect
-// once. Then call Deliver and Maintain, each in its own goroutine. Call Close
-// at the end.
+// Node is a store with the parts that work on it. After Open, call Connect once,
+// then Deliver and Maintain, each in its own goroutine, and Close at the end.
 type Node struct {
 	*Opened
 	Fatal    chan error         // receives at most one error, if the medium has failed for good
@@ -39,8 +38,8 @@ type Node struct {
 	maintenance    *maintenance.Worker
 }
 
-// Open opens the store. If the medium is not ready, Open waits for it until ctx
-// ends. Open replaces c.OnFatal.
+// Open opens the store, and waits until ctx ends if the medium is not ready. It
+// replaces c.OnFatal.
 func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 	n := &Node{config: c, Fatal: make(chan error, 1), sparse: sparselog.New(c.Logger)}
 	c.OnReap = func(left []*task.Task) {
@@ -66,7 +65,7 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 	return n, nil
 }
 
-// Connect builds the parts on top of the store and connects them. It sets the
+// Connect builds the parts on top of the store, connects them, and sets the
 // fields of c that depend on the store. c.Observe is called after the node has
 // recorded the attempt. deliver runs an attempt. pending returns edits of the
 // settings that the maintenance makes now and then, and may be nil; see
@@ -88,22 +87,22 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
 	n.Store.Watch(store.Watcher{Settings: n.configured})
-	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones meanwhile
+	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones by then
 		if n.configured(s); s == n.Store.Standing().Settings {
 			return
 		}
 	}
 }
 
-// Now reads the clock that decides when tasks are due. All callers of the store
-// must use this clock. It is the clock of the Redis servers if the store has
-// any, and otherwise the wall clock of this machine.
+// Now reads the clock that decides when tasks are due, which all callers of the
+// store must use. It is the clock of the Redis servers if the store has any, and
+// otherwise the wall clock of this machine.
 func (n *Node) Now() time.Time { return n.Clock() }
 
 // Log returns the logger of the node.
 func (n *Node) Log() *slog.Logger { return n.config.Logger }
 
-// OnChange sets a function. It is called with the keys of tasks that the
+// OnChange sets a function that is called with the keys of tasks that the
 // dispatcher has changed, after the change is durable.
 func (n *Node) OnChange(notify func(...task.Key)) { n.notify.Store(&notify) }
 
@@ -169,7 +168,7 @@ func (n *Node) configured(s *settings.Settings) {
 	n.maintenance.Wake()
 }
 
-// Deliver joins the store if several nodes share it. Then it runs the
+// Deliver joins the store if several nodes share it, and then runs the
 // dispatcher until ctx ends. Its error is the reason why the medium has failed,
 // if the medium has reported one, and otherwise the error of the dispatcher.
 func (n *Node) Deliver(ctx context.Context) error {
@@ -209,6 +208,6 @@ func (n *Node) Release() {
 	}
 }
 
-// Close closes the store. It must not be called before Deliver and Maintain
+// Close closes the store, and must not be called before Deliver and Maintain
 // have returned.
 func (n *Node) Close() error { return n.Store.Close() }

@@ -9,12 +9,12 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// limitNode means that another node owns the task. Only that node knows why the
-// task waits.
+// limitNode means that another node owns the task, and only that node knows why
+// it waits.
 const limitNode planner.Limit = "node"
 
-// details has the sentence about each limit. Its argument is the namespace, the
-// queue, the destination or the kind.
+// details has the sentence about each limit, with the namespace, the queue, the
+// destination or the kind as its argument.
 var details = map[planner.Limit]struct {
 	format string
 	of     func(*task.Task) string
@@ -41,7 +41,7 @@ func namespaceOf(t *task.Task) string   { return t.Namespace }
 func queueOf(t *task.Task) string       { return t.Queue }
 func destinationOf(t *task.Task) string { return t.Request.Destination }
 
-// WaitsFor implements api.Engine. It returns nil if the task is not scheduled,
+// WaitsFor implements api.Engine, and returns nil if the task is not scheduled,
 // or if it is not due and no setting holds it.
 func (n *Node) WaitsFor(t *task.Task) *wire.WaitsFor {
 	if t.State != task.Scheduled {

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// purgePage is the number of tasks that one call cancels. It is small, so that
+// purgePage is the number of tasks that one call cancels, small enough that
 // creates and claims of other callers run between the calls.
 const purgePage = 500
 
@@ -18,8 +18,8 @@ const purgePage = 500
 var actor = settings.Actor{By: "upkeep"}
 
 // purges performs all purges in the settings. It does one page of each purge in
-// round-robin order, because a queue starts no tasks until its purge is done. So a
-// purge of millions of tasks does not delay the purge of another queue.
+// round-robin order, because a queue starts no tasks until its purge is done. So
+// a purge of millions of tasks does not delay that of another queue.
 func (w *Worker) purges(ctx context.Context) {
 	ctx = settings.WithActor(ctx, actor)
 	begun := map[settings.SettingKey]*purge{}
@@ -54,7 +54,7 @@ type purge struct {
 	cancelled int
 }
 
-// step cancels one page of the tasks of p. After the last page it removes the
+// step cancels one page of the tasks of p, and after the last page it removes the
 // mark of the queue. Tasks that entered the queue before the request are in the
 // store when the mark is, so one pass finds all of them.
 func (w *Worker) step(ctx context.Context, p *purge) error {

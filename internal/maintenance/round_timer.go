@@ -3,11 +3,11 @@ package maintenance
 import "time"
 
 const (
-	// roundEvery is the interval at which all schedules are checked. Zone rules
-	// change with a new database, which package cron reads within an hour.
+	// roundEvery is the interval at which all schedules are checked, because zone
+	// rules change with a new database, which package cron reads within an hour.
 	roundEvery = time.Hour
-	// roundSpread is the random part of the period: nodes that share a store
-	// and started together must not check at the same time forever.
+	// roundSpread is the random part of the period, because nodes that share a
+	// store and started together must not check at the same time forever.
 	roundSpread = roundEvery / 4
 	// roundAgain is the delay before a failed round is repeated.
 	roundAgain = 10 * time.Second
@@ -30,8 +30,8 @@ func newRoundTimer(wall, monotonic time.Duration) *roundTimer {
 	return &roundTimer{ahead: wall - monotonic, next: monotonic}
 }
 
-// due reports whether a round must begin. step is the change of the wall clock if
-// the clock was set, and otherwise 0.
+// due reports whether a round must begin, and returns as step the change of the
+// wall clock if the clock was set, otherwise 0.
 func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due bool) {
 	if step = wall - monotonic - r.ahead; step.Abs() <= stepSeen {
 		step = 0
@@ -39,7 +39,7 @@ func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due
 	return step, step != 0 || monotonic >= r.next
 }
 
-// begin records the start of a round. chance is in [0, 1).
+// begin records the start of a round, with a random chance in [0, 1).
 func (r *roundTimer) begin(wall, monotonic time.Duration, chance float64) {
 	r.ahead = wall - monotonic
 	r.next = monotonic + roundEvery - time.Duration(chance*float64(roundSpread))

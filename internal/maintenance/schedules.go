@@ -17,7 +17,7 @@ const schedulePage = 500
 // checkSchedules checks all schedules whenever a round is due, until ctx ends. The
 // stored next instant of a schedule depends on the time and the zone rules at its
 // computation. After the clock was set back, the schedule would not fire until
-// that instant. With new zone rules, it would fire at a wrong time of day.
+// that instant, and with new zone rules, it would fire at a wrong time of day.
 func (w *Worker) checkSchedules(ctx context.Context) {
 	base, tick := time.Now(), time.NewTicker(every)
 	defer tick.Stop()
@@ -45,7 +45,6 @@ func (w *Worker) checkSchedules(ctx context.Context) {
 	}
 }
 
-// checkAll checks every schedule.
 func (w *Worker) checkAll(ctx context.Context) error {
 	counts, err := w.store.Counts(ctx)
 	if err != nil {

@@ -38,15 +38,15 @@ type Config struct {
 	// Pending returns edits that can wait, such as the last uses of tokens, and
 	// forgets them. Run makes them once a minute, and at its end. Default: none.
 	Pending func() []settings.Edit
-	// KeepTokens is the time for which the records of ended tokens are kept. It
-	// equals the time for which the audit log is kept, because the log has their
-	// ids. Default: store.DefaultAuditKeep.
+	// KeepTokens is the time for which the records of ended tokens are kept,
+	// equal to the time for the audit log, because the log has their ids.
+	// Default: store.DefaultAuditKeep.
 	KeepTokens time.Duration
-	// Now reads the wall clock. It must be the clock of the store's other
-	// callers. Default: time.Now.
+	// Now reads the wall clock, which must be that of the store's other callers.
+	// Default: time.Now.
 	Now func() time.Time
 	// Trusted returns the time for the removal of tokens. It equals Now, except
-	// while Now might be wrong: then it is behind Now. Default: Now.
+	// while Now might be wrong, when it is behind. Default: Now.
 	Trusted func() time.Time
 	// Logger logs completed work and failures. Default: none.
 	Logger *slog.Logger
@@ -76,13 +76,13 @@ type Worker struct {
 	wake   chan struct{} // receives a value if the settings might have changed; its buffer has room for one
 }
 
-// New returns a Worker. It does nothing before Run.
+// New returns a Worker, which does nothing before Run.
 func New(config Config, store Store) *Worker {
 	return &Worker{config: config.withDefaults(), store: store, wake: make(chan struct{}, 1)}
 }
 
-// Wake lets the Worker check the settings now instead of after every. It does
-// not block.
+// Wake lets the Worker check the settings now instead of after every, without
+// blocking.
 func (w *Worker) Wake() {
 	select {
 	case w.wake <- struct{}{}:
@@ -145,8 +145,8 @@ func (w *Worker) forgetTokens(ctx context.Context) {
 	}
 }
 
-// logFailure logs a failure, unless ctx has ended. An unreachable store logs
-// that by itself, so this line has level debug.
+// logFailure logs a failure, unless ctx has ended, at level debug, because an
+// unreachable store logs that by itself.
 func (w *Worker) logFailure(ctx context.Context, doing string, err error) {
 	level := slog.LevelError
 	if errors.Is(err, task.ErrUnavailable) {

@@ -21,8 +21,8 @@ const (
 	ownNameTimeout = 3 * time.Second  // the time limit of a resolution
 
 	// ownKeep is how long an address stays closed after the last list that
-	// contained it. A replaced master can come back. A lookup of a name with
-	// many addresses returns only a few of them.
+	// contained it. A replaced master can come back, and a lookup of a name
+	// with many addresses returns only a few.
 	ownKeep = 10 * time.Minute
 )
 

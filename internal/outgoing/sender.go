@@ -11,7 +11,7 @@ import (
 )
 
 // Sender makes the attempts of the tasks of a node that have a URL. Call Run in
-// a goroutine while it is in use. Call Close at the end.
+// a goroutine while it is in use, and Close at the end.
 type Sender struct {
 	*webhook.Sender
 	own *ownAddresses
@@ -37,7 +37,7 @@ func (s *Sender) Run(ctx context.Context) { s.own.run(ctx) }
 
 // signingKeys returns the keys that sign the callbacks of a queue now, the
 // newest key first. It is called for each attempt, and reads the settings each
-// time. So a new secret is used at once, and an ended secret is no longer used.
+// time, so a new secret is used at once, and an ended one no longer.
 func signingKeys(n *engine.Node, namespace, queue string) [][]byte {
 	secrets := n.Store.Standing().Settings.Secrets(namespace, queue, task.FloorMillis(n.Now()))
 	keys := make([][]byte, 0, len(secrets))

@@ -17,9 +17,9 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// policy is the content security policy of the page. Scripts come only from the
-// server, and requests go only there. No text can become code: names, URLs and
-// replies of receivers are the text of strangers.
+// policy is the content security policy of the page: scripts come only from the
+// server, and requests go only there. No text can become code, because names,
+// URLs and replies of receivers are the text of strangers.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -38,7 +38,7 @@ type file struct {
 	lasting        bool // its name changes with its content
 }
 
-// files returns the files by name. They are compressed at the first call.
+// files returns the files by name, compressed at the first call.
 var files = sync.OnceValue(func() map[string]*file {
 	all := map[string]*file{}
 	entries, err := fs.ReadDir(dist, "dist")
@@ -67,8 +67,8 @@ func compress(content []byte) []byte {
 	return out.Bytes()
 }
 
-// Handler serves the files of the page by the last element of the path. A path
-// that ends with a slash is the page itself.
+// Handler serves the files of the page by the last element of the path, or the
+// page itself if the path ends with a slash.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {

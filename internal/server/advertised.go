@@ -25,7 +25,7 @@ func advertised(at net.Addr) string {
 }
 
 // apisOf returns, as host:port, each address at which other machines reach a
-// listener on all addresses. It returns nil for a listener on one address.
+// listener on all addresses, or nil for a listener on one address.
 func apisOf(at net.Addr) []string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

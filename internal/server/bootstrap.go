@@ -14,7 +14,7 @@ import (
 
 const bootstrapFlag = "--bootstrap-token-file"
 
-// readBootstrap returns the token in a file. Without a file it returns "".
+// readBootstrap returns the token in a file, or "" without a file.
 func readBootstrap(path string) (token string, err error) {
 	if path == "" {
 		return "", nil
@@ -32,7 +32,7 @@ func readBootstrap(path string) (token string, err error) {
 
 // bootstrap adds token to the store, with scope admin for all namespaces, if the
 // store never had a token. Servers that share a Redis may call it at the same
-// time with the same token: only one of them adds the token.
+// time with the same token, because only one of them adds it.
 func (s *Server) bootstrap(ctx context.Context, token string) error {
 	hash, _ := settings.HashToken(token)
 	now := task.CeilMillis(s.Node.Now())

@@ -18,7 +18,7 @@ import (
 )
 
 // connect builds the parts on top of the store and connects them. To the Config
-// of each part it adds what no flag sets.
+// of each part it adds the fields that no flag sets.
 func (s *Server) connect(ctx context.Context) {
 	send := s.cfg.Sender
 	send.AllowLoopback, send.Trace = s.LoopbackOpen, s.tracer.Attempt
@@ -63,7 +63,7 @@ type apiEngine struct {
 	server *Server
 }
 
-// Examine implements api.Engine. It also examines the TLS files, if there are
+// Examine implements api.Engine, and also examines the TLS files, if there are
 // any.
 func (e apiEngine) Examine() func(context.Context) []wire.Finding {
 	inspect, certs := e.Inspect, e.server.certs

@@ -8,7 +8,7 @@ import (
 )
 
 // descriptors divides the file descriptors of the process. A store that gets
-// none fails for good, whichever part took the last one. So its share is
+// none fails for good, whichever part took the last one, so its share is
 // reserved, and clients and attempts divide the rest.
 type descriptors struct {
 	clients int // connections to the API; more close the idlest ones
@@ -32,8 +32,8 @@ const (
 )
 
 // shareDescriptors divides limit. A quarter of the unreserved descriptors is
-// for clients. The rest is divided into thirds: attempts, their second dials,
-// and kept connections. It grants at most slots attempts, and gives the
+// for clients, and the rest is divided into thirds: attempts, their second
+// dials, and kept connections. It grants at most slots attempts, and gives the
 // remainder to clients.
 func shareDescriptors(limit uint64, slots int) (descriptors, error) {
 	if limit < leastDescriptors {
@@ -46,7 +46,7 @@ func shareDescriptors(limit uint64, slots int) (descriptors, error) {
 	return descriptors{clients: min(free-2*slots-idle, maxClients), slots: slots, idle: idle}, nil
 }
 
-// budget divides the descriptors of this process. It logs a warning if slots
+// budget divides the descriptors of this process, and logs a warning if slots
 // attempts do not fit.
 func budget(slots int, log *slog.Logger) (descriptors, error) {
 	limit := fileLimit()

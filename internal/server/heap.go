@@ -14,7 +14,7 @@ const spareHeap = 32 << 20
 
 // newSpareHeap returns an array that the garbage collector counts, and that is
 // never read or written. The operating system gives no memory to it. It delays
-// each collection until as many more bytes were allocated. So the process needs
+// each collection until as many more bytes were allocated, so the process needs
 // at most that much more memory, with a heap of any size. A higher GOGC would
 // multiply the memory of a server with a large heap.
 //

@@ -28,7 +28,7 @@ import (
 )
 
 // Server is a node behind its listener, with the API, the sender of requests,
-// metrics and traces. Open builds the parts in the order of their start. Run
+// metrics and traces. Open builds the parts in the order of their start, and Run
 // starts its goroutines, stops them and waits for them.
 type Server struct {
 	Node *engine.Node
@@ -124,8 +124,8 @@ func Check(cfg config.Config, log *slog.Logger) (f Files, err error) {
 	return f, err
 }
 
-// openNode opens the store. An error names the flag of the store, or gives
-// advice about its servers.
+// openNode opens the store, or returns an error with the flag of the store, or
+// with advice about its servers.
 func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err error) {
 	s.metrics = s.newMetrics()
 	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
@@ -193,7 +193,7 @@ func (s *Server) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	s.log.Info("the server is stopping: no new attempts start", "grace", max(s.cfg.Dispatch.Grace, 0).String())
 	// First /readyz fails and each reply is its connection's last, so that
 	// balancers and clients use other servers. The API still answers until
-	// dispatch has ended: a receiver may create its next task.
+	// dispatch has ended, because a receiver may create its next task.
 	s.API.Stop()
 	s.http.Leave()
 	stopDispatch()
@@ -235,7 +235,8 @@ func (s *Server) keep(ctx context.Context, hangup <-chan os.Signal) (wait func()
 }
 
 // close closes the sender, the tracer and the store. If the last spans cannot be
-// exported, it only logs that: the exit must not fail because spans are lost.
+// exported, it only logs that, because the exit must not fail because spans are
+// lost.
 func (s *Server) close() error {
 	s.sender.Close()
 	if err := s.tracer.Close(context.Background()); err != nil {

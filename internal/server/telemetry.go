@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// newMetrics returns the metrics of a server. It can be called before the store
+// newMetrics returns the metrics of a server, and can be called before the store
 // is open.
 func (s *Server) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
@@ -37,8 +37,8 @@ func (s *Server) settled(e dispatch.Event) {
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
-// reaped counts the tasks whose lost leases the store removed, and the deaths
-// among them. A directory removes such leases only when it is opened.
+// reaped counts the tasks after the store removed their lost leases, and the
+// deaths among them. A directory removes such leases only when it is opened.
 func (s *Server) reaped(left []*task.Task) {
 	if s.cfg.Dir != "" {
 		s.metrics.Reclaimed(len(left))
@@ -47,7 +47,7 @@ func (s *Server) reaped(left []*task.Task) {
 }
 
 // sources returns the functions that provide values for the metrics of a server
-// whose node is connected.
+// with a connected node.
 func (s *Server) sources() metrics.Sources {
 	from := metrics.Sources{
 		Counts: s.Node.Store.Counts,

@@ -17,11 +17,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Scope is the set of operations that an access token allows. Each scope
-// includes the ones before it.
+// Scope is the set of operations that an access token allows, and includes those of the
+// scopes before it.
 type Scope uint8
 
-// The scopes. The numbers are part of the disk format.
+// The scopes, with numbers that are part of the disk format.
 const (
 	ScopeRead  Scope = 1 + iota // see tasks, queues and counts
 	ScopeWrite                  // change tasks
@@ -51,8 +51,7 @@ func ParseScope(word string) (Scope, bool) {
 	return 0, false
 }
 
-// AccessToken is the record of a token. It holds the token's hash, not the
-// token.
+// AccessToken is the record of a token, with the token's hash instead of the token.
 type AccessToken struct {
 	ID        string `json:"id"` // the beginning of the hash: it reveals nothing of the token
 	Namespace string `json:"namespace"`
@@ -60,10 +59,10 @@ type AccessToken struct {
 	Label     string `json:"label,omitempty"`
 	Hash      string `json:"hash"` // SHA-256 of the token, hexadecimal
 
-	// Parent is the ID of the token that made this token, or "". A token expires
-	// no later than its parent. Revoking the parent revokes this token only on
-	// request (Descendants), so that an operator can replace a token without
-	// ending the tokens that it made.
+	// Parent is the ID of the token that made this token, or "". A token expires no
+	// later than its parent. Revoking the parent revokes this token only on request
+	// (Descendants), so that an operator can replace a token without ending the tokens
+	// that it made.
 	Parent string `json:"parent,omitempty"`
 
 	CreatedAt  task.Millis `json:"created_at"`
@@ -72,7 +71,6 @@ type AccessToken struct {
 	LastUsedAt task.Millis `json:"last_used_at,omitempty"`
 }
 
-// Key implements Setting.
 func (t *AccessToken) Key() SettingKey { return SettingKey{TokenKind, t.Namespace, t.ID} }
 
 // Holds reports whether the token is accepted at now.
@@ -91,8 +89,8 @@ const (
 	tokenIDLen  = 16
 )
 
-// MintToken returns a new token and its hash. The token is TokenPrefix, 256
-// random bits and a checksum.
+// MintToken returns a new token and its hash. The token is TokenPrefix, 256 random bits
+// and a checksum.
 func MintToken() (token, hash string) {
 	var raw [tokenBytes + 4]byte
 	_, _ = rand.Read(raw[:tokenBytes]) // never fails
@@ -101,8 +99,8 @@ func MintToken() (token, hash string) {
 	return token, hashToken(token)
 }
 
-// HashToken returns the hash of a token that a client sent. It returns false if
-// the text cannot be a token, so that a typing error costs no lookup.
+// HashToken returns the hash of a token that a client sent, and false if the text cannot
+// be a token, so that a typing error costs no lookup.
 func HashToken(token string) (hash string, ok bool) {
 	text, ok := strings.CutPrefix(token, TokenPrefix)
 	if !ok || len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes+4) {
@@ -120,8 +118,8 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MaxTokens bounds the tokens of one namespace, including invalid ones. MaxLabel
-// bounds the bytes of their labels.
+// MaxTokens bounds the tokens of one namespace, including invalid ones, and MaxLabel the
+// bytes of their labels.
 const (
 	MaxTokens = 10_000
 	MaxLabel  = 256
@@ -141,8 +139,8 @@ type AddToken struct {
 	Parent    string      // the ID of the token that makes it; empty means none
 	Trusted   task.Millis // a full namespace forgets tokens that ended by then; zero means now
 
-	// First is set if the caller has no token. Such a caller is allowed to make
-	// only the first token. Of several such calls at the same time, one succeeds.
+	// First is set if the caller has no token, and is therefore allowed to make only the
+	// first token. Of several such calls at the same time, one succeeds.
 	First bool
 }
 
@@ -151,15 +149,13 @@ var (
 	// ErrSecured means that the caller has no token, and that another request
 	// created the first token after the caller was authenticated.
 	ErrSecured = errors.New("another request created the first token: from now on every request needs a token")
-	// ErrFirstToken means that the requested token cannot manage the server. The
-	// first token must be able to.
+	// ErrFirstToken means that the requested token cannot manage the server, which the
+	// first token must be able to do.
 	ErrFirstToken = errors.New("the first token must be an operator's with scope admin: otherwise no token could manage the server")
 )
 
-// Action implements Edit.
 func (e AddToken) Action() string { return "token.create" }
 
-// Target implements Edit.
 func (e AddToken) Target() SettingKey {
 	return SettingKey{TokenKind, e.Namespace, e.Hash[:tokenIDLen]}
 }
@@ -217,24 +213,22 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 // ErrLastToken reports that no token that manages the server would be left.
 var ErrLastToken = errors.New("this is the last valid operator's token with scope admin")
 
-// RevokeToken ends a token. Its record stays until ForgetTokens, so that ids in
-// the audit log can still be looked up.
+// RevokeToken ends a token, but its record stays until ForgetTokens, so that ids in the
+// audit log can still be looked up.
 type RevokeToken struct {
 	Namespace, ID string
 	Force         bool // revoke it even if it is the last one that can manage the server
-	// With is set if the caller revokes the descendants next. If it is set, the
-	// check for the last managing token treats the descendants as revoked.
+	// With is set if the caller revokes the descendants next, so the check for the last
+	// managing token treats the descendants as revoked.
 	With bool
 }
 
-// Action implements Edit.
 func (e RevokeToken) Action() string { return "token.revoke" }
 
-// Target implements Edit.
 func (e RevokeToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
-// Apply implements Edit. It changes nothing if the token was already revoked.
-// Errors: *MissingError, ErrLastToken.
+// Apply implements Edit, and changes nothing if the token was already revoked. Errors:
+// *MissingError, ErrLastToken.
 func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	if !ok {
@@ -255,8 +249,8 @@ func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error
 	return change(&t), nil
 }
 
-// Descendants returns the tokens that the token with the ID made, directly or
-// through other tokens. Each follows its parent.
+// Descendants returns the tokens that the token with the ID made, directly or through
+// other tokens, each after its parent.
 func (s *Settings) Descendants(id string) (all []*AccessToken) {
 	for next := 0; ; next++ {
 		s.children.walk(childKey(id, ""), func(key SettingKey, t *AccessToken) bool {
@@ -295,7 +289,7 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now task.Millis) bool {
 // token of scope admin.
 func (s *Settings) Managed(now task.Millis) bool { return s.managed(now, nil) }
 
-// managed is Managed without the tokens whose IDs are in gone.
+// managed is Managed without the tokens with IDs in gone.
 func (s *Settings) managed(now task.Millis, gone map[string]bool) (found bool) {
 	s.records.walk(SettingKey{Kind: TokenKind, Namespace: AllNamespaces}, func(key SettingKey, r Setting) bool {
 		t, ok := r.(*AccessToken)
@@ -315,13 +309,11 @@ type UseToken struct {
 	At            task.Millis
 }
 
-// Action implements Edit.
 func (e UseToken) Action() string { return "" }
 
-// Target implements Edit.
 func (e UseToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
-// Apply implements Edit. It never fails.
+// Apply implements Edit, and never fails.
 func (e UseToken) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	if !ok || old.LastUsedAt >= e.At {

@@ -2,34 +2,34 @@ package settings
 
 import "context"
 
-// Actor is the client or the part of the server that requested a change. The
-// contexts of store calls that make changes carry it.
+// Actor is the client or the part of the server that requested a change. Store
+// calls that make changes get it with their context.
 type Actor struct {
 	By    string // as the audit log shows it: Author of a token, "anonymous" on an open server, or a part of the server: "upkeep"
 	Token string // the id of the token, which records of tasks keep; "": none
 	Addr  string // the client's address, without its port; "" for a part of the server
 
 	// Client is the tool of a person: "page" or "command line". It is "" for a
-	// program. A client says so by itself, and it grants nothing.
+	// program. A client states its own tool, so this grants nothing.
 	Client string
 }
 
 type actorKey struct{}
 
-// WithActor returns a context whose changes are recorded with the actor a.
+// WithActor returns a context; changes made with it are recorded with the actor a.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// ActorOf returns the actor of the changes made with ctx. It returns the zero
-// Actor if ctx has none.
+// ActorOf returns the actor of the changes made with ctx, or the zero Actor if ctx
+// has none.
 func ActorOf(ctx context.Context) Actor {
 	a, _ := ctx.Value(actorKey{}).(Actor)
 	return a
 }
 
 // Author returns the token as people see it: token:ID, and after a space its label,
-// if it has one. Labels are not unique, so the id comes first.
+// if it has one. The id comes first, because labels are not unique.
 func (t *AccessToken) Author() string {
 	if t.Label == "" {
 		return tokenAuthor + t.ID
@@ -39,7 +39,7 @@ func (t *AccessToken) Author() string {
 
 const tokenAuthor = "token:"
 
-// Author returns the token with that id as people see it. It has no label if the
+// Author returns the token with that id as people see it, without a label if the
 // record of the token was removed. Author returns "" for "".
 func (s *Settings) Author(id string) string {
 	if id == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// AuditEntry records what a person did: an edit of the settings, a change of one
-// task, a change of many. An entry never holds a secret, a token or a body.
+// AuditEntry records an action of a person: an edit of the settings, a change of
+// one task, a change of many. An entry never holds a secret, a token or a body.
 type AuditEntry struct {
 	Seq       uint64      `json:"-"` // grows with each entry of the store; unique
 	At        task.Millis `json:"at"`
@@ -23,7 +23,7 @@ type AuditEntry struct {
 	Detail    string      `json:"detail,omitempty"`  // further information: "from the page"
 }
 
-// The actions of entries that belong to no edit and to no change of one task. See
+// The actions of entries that belong to no edit and to no change of one task: see
 // store.SettingsStore.
 const (
 	ActionBackup       = "backup.take"       // an operator began a backup
@@ -36,7 +36,7 @@ const (
 )
 
 // MaxAuditEntries is the largest number of entries in the audit log. When one more
-// is added, a store removes the oldest one, even if its retention has not ended.
+// is added, a store removes the oldest, even if its retention has not ended.
 const MaxAuditEntries = 100_000
 
 // EncodeAuditEntry returns e as a store keeps it, without Seq.
@@ -51,7 +51,7 @@ func DecodeAuditEntry(data []byte) (e AuditEntry, err error) {
 	return e, err
 }
 
-// AuditFilter selects entries. Zero fields select all.
+// AuditFilter selects entries, all of them if its fields are zero.
 type AuditFilter struct {
 	Namespace string
 	Action    string
@@ -76,15 +76,15 @@ type AuditPage struct {
 	Next    uint64 // the Seq below which the next page begins; zero means that this was the last page
 }
 
-// Entry returns an entry of a's action. The caller adds what else there is.
+// Entry returns an entry of a's action, to which the caller adds the other fields.
 func (a Actor) Entry(now task.Millis, namespace, action, target string) AuditEntry {
 	return AuditEntry{At: now, By: a.By, Addr: a.Addr, Namespace: namespace, Action: action, Target: target}
 }
 
 // AuditChange returns the entry of a change that a person made to an existing task
-// or schedule. It returns false for a program, for a change that makes a task, and
-// if nothing changed: the record of a task says by itself who made it and who
-// changed it last.
+// or schedule, and false for a program, for a change that makes a task, and if
+// nothing changed. The record of a task itself names its creator and the author of
+// its last change.
 func AuditChange(now task.Millis, who Actor, c task.Change, r task.Result) (AuditEntry, bool) {
 	switch c.(type) {
 	case task.Create, task.Replace, task.Repeat:

@@ -4,6 +4,6 @@
 // the actors of changes.
 //
 // The package is pure: it reads no clock and does no I/O. An Edit takes the
-// present Settings and returns the records that change. A store writes them,
-// together with the audit entry, and publishes new Settings.
+// present Settings and returns the records that change, which a store writes
+// together with the audit entry, before it publishes new Settings.
 package settings

@@ -7,13 +7,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Edit is one change of the settings, requested by an operator. Apply is pure:
-// it returns the records that change, or an error. It returns no records if
-// nothing changes. A store writes the records and the audit entry as one atomic
-// batch.
+// Edit is one change of the settings, requested by an operator. Apply is pure: it
+// returns an error, or the records that change, if any, which a store writes with the
+// audit entry as one atomic batch.
 type Edit interface {
-	// Action is the noun and the verb for the audit log. It is "" for an edit
-	// that is not recorded.
+	// Action is the noun and the verb for the audit log, or "" for an edit that is not
+	// recorded.
 	Action() string
 	Target() SettingKey
 	Apply(now task.Millis, s *Settings) ([]SettingChange, error)
@@ -34,7 +33,7 @@ type Owner struct {
 	Set  bool   // false keeps the present owner
 }
 
-// after returns the owner of a setting whose owner was had.
+// after returns the owner of a setting after an edit, if its owner was had before.
 func (o Owner) after(had string) string {
 	if o.Set {
 		return o.Name
@@ -50,7 +49,7 @@ type EditReply struct {
 }
 
 // Note appends entries to the audit log that belong to no other edit, such as a backup,
-// refused tokens, or changes of tasks. The store sets Seq. It changes no setting.
+// refused tokens, or changes of tasks. It changes no setting, and the store sets Seq.
 type Note []AuditEntry
 
 // Action returns "": the entries have actions of their own.
@@ -62,8 +61,7 @@ func (n Note) Target() SettingKey { return SettingKey{} }
 // Apply changes nothing.
 func (n Note) Apply(task.Millis, *Settings) ([]SettingChange, error) { return nil, nil }
 
-// AuditEdit returns the entry that records e. It returns false if nothing was
-// changed.
+// AuditEdit returns the entry that records e, or false if nothing was changed.
 func AuditEdit(now task.Millis, who Actor, e Edit, changes []SettingChange) (AuditEntry, bool) {
 	if e.Action() == "" || len(changes) == 0 {
 		return AuditEntry{}, false
@@ -92,7 +90,6 @@ type MissingError struct {
 	Name string
 }
 
-// Error returns a sentence.
 func (e *MissingError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
 // BusyError says that a setting cannot be changed in its present state.
@@ -102,7 +99,6 @@ type BusyError struct {
 	Why  string // the reason, and the remedy
 }
 
-// Error returns a sentence.
 func (e *BusyError) Error() string { return fmt.Sprintf("the %s %q: %s", e.What, e.Name, e.Why) }
 
 // RateError says that a namespace has exceeded a rate.
@@ -112,7 +108,6 @@ type RateError struct {
 	Limit     float64 // a second
 }
 
-// Error returns a sentence with the remedy.
 func (e *RateError) Error() string {
 	things := map[Rate]string{CreateRate: "creates of tasks", ChangeRate: "changes", ReadRate: "reads", EditRate: "edits of settings"}[e.Rate]
 	return fmt.Sprintf("the namespace %q has used up its rate of %s, %s a second: slow down, or ask the operator for a higher %s",

@@ -20,8 +20,8 @@ func (t *AccessToken) EndedAt(now task.Millis) task.Millis {
 }
 
 // ended returns the tokens of a namespace that can be forgotten at now, the
-// earliest end first. These tokens are invalid and have made no token that is
-// still kept. One token of the server always stays: see Secured.
+// earliest end first: invalid tokens that have made no token that is still kept.
+// One token of the server always stays: see Secured.
 func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); s.forgettable(t, now) {
@@ -48,7 +48,7 @@ func (s *Settings) forgettable(t *AccessToken, now task.Millis) bool {
 
 // OldTokens returns the tokens that ForgetTokens can forget: the tokens that ended
 // at or before until and, for a namespace with more than MaxTokens, the tokens
-// that ended first. It walks over all tokens.
+// that ended first. The cost is O(tokens).
 func (s *Settings) OldTokens(now, until task.Millis) (old []SettingKey) {
 	after := ""
 	for {
@@ -75,14 +75,12 @@ func (s *Settings) nextTokens(after string) (namespace string, more bool) {
 	return namespace, more
 }
 
-// ForgetTokens removes the records of ended tokens, a few at a time. It is not
-// audited: the tokens were revoked, or expired, long ago.
+// ForgetTokens removes the records of ended tokens, a few at a time, without an
+// audit entry, because the tokens were revoked or expired long ago.
 type ForgetTokens struct{ Keys []SettingKey } // from OldTokens
 
-// Action implements Edit.
 func (e ForgetTokens) Action() string { return "" }
 
-// Target implements Edit.
 func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 
 // Apply implements Edit. It never fails, and never forgets the last token: its
@@ -96,11 +94,11 @@ func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChan
 	return changes, nil
 }
 
-// forgetParents removes ended tokens of a namespace that have made tokens that
-// are still kept. Those then count as made by the parent of the removed token,
-// so Descendants still finds them. Without forgetParents a program that
-// replaces its own token, again and again, would fill its namespace with ended
-// tokens, each the parent of the next.
+// forgetParents removes ended tokens of a namespace that have made tokens that are
+// still kept. These then count as made by the parent of the removed token, so
+// Descendants still finds them. Without forgetParents a program that replaces its
+// own token, again and again, would fill its namespace with ended tokens, each the
+// parent of the next.
 func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
 	type parent struct {
 		key      SettingKey

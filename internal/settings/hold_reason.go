@@ -13,7 +13,7 @@ func (s *Settings) Suspended(namespace string) bool {
 // Hold is the reason that keeps the tasks of a lane from being claimed.
 type Hold string
 
-// The holds. If several apply, Settings.Hold returns the first one.
+// The holds; if several apply, Settings.Hold returns the first of them.
 const (
 	NotHeld     Hold = ""
 	Suspension  Hold = "suspended"
@@ -22,7 +22,7 @@ const (
 )
 
 // Hold returns the reason that keeps the tasks of a lane from being claimed at
-// now. A pause and a purge do not hold tasks that were run by hand.
+// now, but a pause and a purge do not hold tasks that were run by hand.
 func (s *Settings) Hold(l task.Lane, now task.Millis) Hold {
 	q := s.Queue(l.Namespace, l.Queue)
 	switch {

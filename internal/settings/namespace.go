@@ -15,7 +15,7 @@ const AllNamespaces = "*"
 // get a token for the whole server.
 const reservedNamespace = "operator"
 
-// NamespaceSettings is a namespace with its quotas. Absent fields set no limit.
+// NamespaceSettings is a namespace with its quotas, where absent fields set no limit.
 type NamespaceSettings struct {
 	Name      string      `json:"name"`
 	Version   uint64      `json:"version"`
@@ -24,7 +24,7 @@ type NamespaceSettings struct {
 	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running, and schedules
 	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of all records
 
-	// Rates are requests a second at each server. See Limit for the defaults.
+	// Rates are requests a second at each server: see Limit for the defaults.
 	CreateRate  float64 `json:"create_rate,omitempty"`
 	CreateBurst int     `json:"create_burst,omitempty"`
 	ChangeRate  float64 `json:"change_rate,omitempty"`
@@ -47,7 +47,6 @@ type NamespaceSettings struct {
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
 }
 
-// Key implements Setting.
 func (n *NamespaceSettings) Key() SettingKey { return SettingKey{Kind: NamespaceKind, Name: n.Name} }
 
 // ETag returns the entity tag of the record, without quotes.
@@ -82,8 +81,7 @@ func (n *NamespaceSettings) Validate() error {
 	return nil
 }
 
-// Quota returns the namespace's quotas with its present counts. A nil n has no
-// limits.
+// Quota returns the namespace's quotas with its present counts; a nil n has no limits.
 func (n *NamespaceSettings) Quota(have task.Counts) task.Quota {
 	if n == nil {
 		return task.Quota{}
@@ -98,10 +96,8 @@ type PutNamespace struct {
 	If       task.Precondition
 }
 
-// Action implements Edit.
 func (e PutNamespace) Action() string { return "namespace.put" }
 
-// Target implements Edit.
 func (e PutNamespace) Target() SettingKey { return e.Settings.Key() }
 
 // Apply implements Edit. Errors: *FieldError, ErrPrecondition.
@@ -132,20 +128,17 @@ type DropNamespace struct {
 	Name string
 	If   task.Precondition
 
-	// Tasks and Schedules are the numbers that the namespace has. The store
-	// sets them in the step that makes the edit, so that no task can be created
-	// in between.
+	// Tasks and Schedules are the numbers that the namespace has. The store sets them in
+	// the step that makes the edit, so no task can be created in between.
 	Tasks, Schedules int64
 
-	// Closing is the mark that CloseNamespace left. It is set only by a store
-	// that needs several steps.
+	// Closing is the mark that CloseNamespace left, set only by a store that needs several
+	// steps.
 	Closing string
 }
 
-// Action implements Edit.
 func (e DropNamespace) Action() string { return "namespace.delete" }
 
-// Target implements Edit.
 func (e DropNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
@@ -172,8 +165,8 @@ func (e DropNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, err
 	return changes, nil
 }
 
-// Count adds the counts of one queue of the namespace. It ignores removed
-// schedules, whose records stay until the next sweep.
+// Count adds the counts of one queue of the namespace, without removed schedules,
+// because their records stay until the next sweep.
 func (e *DropNamespace) Count(queue string, c task.Counts) {
 	if queue == task.ScheduleQueue {
 		e.Schedules += c.States[task.Scheduled]
@@ -182,9 +175,8 @@ func (e *DropNamespace) Count(queue string, c task.Counts) {
 	}
 }
 
-// droppable returns the record of a namespace without valid tokens. The default
-// namespace always exists, so it is never droppable. Errors: *MissingError,
-// *BusyError.
+// droppable returns the record of a namespace without valid tokens, unless it is the
+// default namespace, which always exists. Errors: *MissingError, *BusyError.
 func (s *Settings) droppable(now task.Millis, name string) (*NamespaceSettings, error) {
 	if name == task.DefaultNamespace {
 		return nil, &BusyError{"namespace", name, "it always exists: only its quotas can be changed"}
@@ -201,16 +193,13 @@ func (s *Settings) droppable(now task.Millis, name string) (*NamespaceSettings, 
 	return n, nil
 }
 
-// CloseNamespace marks a namespace that a store is about to remove in several
-// steps. The mark blocks nothing. A store that makes a task in a marked
-// namespace removes the mark first (ReopenNamespace), and then DropNamespace
-// fails.
+// CloseNamespace marks a namespace that a store is about to remove in several steps. The
+// mark blocks nothing, but a store that makes a task in a marked namespace removes the mark
+// first (ReopenNamespace), so DropNamespace fails.
 type CloseNamespace struct{ Name, Mark string }
 
-// Action implements Edit.
 func (e CloseNamespace) Action() string { return "" }
 
-// Target implements Edit.
 func (e CloseNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, *BusyError.
@@ -227,13 +216,11 @@ func (e CloseNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, er
 // ReopenNamespace removes the mark of CloseNamespace.
 type ReopenNamespace struct{ Name string }
 
-// Action implements Edit.
 func (e ReopenNamespace) Action() string { return "" }
 
-// Target implements Edit.
 func (e ReopenNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
-// Apply implements Edit. It never fails.
+// Apply implements Edit, and never fails.
 func (e ReopenNamespace) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*NamespaceSettings)
 	if !ok || old.Closing == "" {
@@ -250,9 +237,9 @@ func (s *Settings) Closing(namespace string) bool {
 	return ok && n.Closing != ""
 }
 
-// Takes returns an error if t must not replace old, because t would be a new task
-// in a namespace that does not exist. old is nil if there is no record. A store
-// calls Takes in the step that makes t. Errors: *MissingError.
+// Takes returns an error if t must not replace old, because t would be a new task in a
+// namespace that does not exist. old is nil if there is no record; a store calls Takes in
+// the step that makes t. Errors: *MissingError.
 func (s *Settings) Takes(old, t *task.Task) error {
 	if old != nil || t == nil || t.Namespace == task.DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
 		return nil

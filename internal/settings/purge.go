@@ -6,11 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// PurgeSkew is how far the clock of a caller may be ahead of the store's, or
-// behind it, without an effect on a purge. The mark of a purge is PurgeSkew later
-// than its request, and the reply comes another PurgeSkew later. So a purge cancels
-// all tasks that were in the queue at the request, and none that enters it after
-// the reply.
+// PurgeSkew is how far the clock of a caller may be ahead of the store's, or behind it,
+// without an effect on a purge. The mark of a purge is PurgeSkew later than its
+// request, and the reply comes another PurgeSkew later. So a purge cancels all tasks
+// that were in the queue at the request, and none that enters it after the reply.
 const PurgeSkew = time.Second
 
 // PurgeQueue begins a purge: it cancels, in the background, the tasks that
@@ -21,10 +20,8 @@ type PurgeQueue struct {
 	If              task.Precondition
 }
 
-// Action implements Edit.
 func (e PurgeQueue) Action() string { return "queue.purge" }
 
-// Target implements Edit.
 func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
@@ -44,13 +41,11 @@ type EndPurge struct {
 	Cancelled       int         // the number of tasks cancelled since the server's last start, for the audit log
 }
 
-// Action implements Edit.
 func (e EndPurge) Action() string { return "queue.purged" }
 
-// Target implements Edit.
 func (e EndPurge) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
-// Apply implements Edit. It never fails.
+// Apply implements Edit, and never fails.
 func (e EndPurge) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
 	old := s.Queue(e.Namespace, e.Name)
 	if old.Version == 0 || old.PurgeBefore != e.Before {

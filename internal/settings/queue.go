@@ -9,17 +9,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// QueueSettings holds the settings of a queue. Zero fields are not set.
+// QueueSettings holds the settings of a queue, where zero fields are not set.
 type QueueSettings struct {
 	Namespace string      `json:"namespace"`
 	Name      string      `json:"name"`
 	Version   uint64      `json:"version"`
 	CreatedAt task.Millis `json:"created_at"`
 
-	// Rate is the maximum number of attempts that start in a second. Burst is the
-	// maximum number that start at once after an idle time. They form a token bucket that is
-	// checked before a claim. With a Rate, a zero Burst means the attempts of one
-	// second, and at least one.
+	// Rate is the maximum number of attempts that start in a second, and Burst the maximum number
+	// that start at once after an idle time. They form a token bucket that is checked before a
+	// claim. With a Rate, a zero Burst means the attempts of one second, and at least one.
 	Rate  float64 `json:"rate,omitempty"`
 	Burst int     `json:"burst,omitempty"`
 	// Concurrency is the maximum number of attempts under way at once, and
@@ -27,8 +26,8 @@ type QueueSettings struct {
 	Concurrency    int `json:"concurrency,omitempty"`
 	PerDestination int `json:"per_destination,omitempty"`
 
-	// These are the defaults for tasks that leave the fields open. Nil and zero
-	// mean the server's defaults.
+	// These are the defaults for tasks that leave the fields open, where nil and zero mean the
+	// server's defaults.
 	Retry       RetryDefaults `json:"retry"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
 	ExpireAfter time.Duration `json:"expire_after,omitempty"`
@@ -46,9 +45,9 @@ type QueueSettings struct {
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
 
-	// PurgeBefore is the mark of the current purge, which cancels the tasks that
-	// entered the queue before this time. Until the purge is done, no task of the
-	// queue is claimed. Zero means that there is no purge.
+	// PurgeBefore is the mark of the current purge, which cancels the tasks that entered the queue
+	// before this time, or zero without a purge. Until the purge is done, no task of the queue is
+	// claimed.
 	PurgeBefore task.Millis `json:"purge_before,omitempty"`
 }
 
@@ -69,11 +68,10 @@ const (
 	MaxQueues = 10_000
 )
 
-// Key implements Setting.
 func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
 
-// Held reports whether the queue is on hold at now. From a queue on hold, only
-// tasks that were run by hand are claimed.
+// Held reports whether the queue is on hold at now, so that only tasks that were run by hand are
+// claimed.
 func (q *QueueSettings) Held(now task.Millis) bool {
 	return q.PurgeBefore != 0 || q.PausedAt(now)
 }
@@ -152,18 +150,16 @@ func (q *QueueSettings) validateDefaults() error {
 	return s.Retry.Validate()
 }
 
-// PutQueue sets all fields of a queue that a client can set. It changes neither
-// the pause nor the purge, which have edits of their own.
+// PutQueue sets all fields of a queue that a client can set, but not the pause and the purge, which
+// have edits of their own.
 type PutQueue struct {
 	Queue QueueSettings // its ManagedBy is ignored
 	Owner Owner
 	If    task.Precondition
 }
 
-// Action implements Edit.
 func (e PutQueue) Action() string { return "queue.put" }
 
-// Target implements Edit.
 func (e PutQueue) Target() SettingKey { return e.Queue.Key() }
 
 // Apply implements Edit. Errors: ErrPrecondition, *MissingError for the namespace, *FieldError, *BusyError.
@@ -192,17 +188,15 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 // ETag returns the entity tag of the record, without quotes.
 func (q *QueueSettings) ETag() string { return fmt.Sprintf("%d.%d", q.CreatedAt, q.Version) }
 
-// DropQueue removes the settings of a queue. Its tasks stay, with the defaults.
-// A queue with a purge under way keeps its record until the purge is done.
+// DropQueue removes the settings of a queue, but its tasks stay, with the defaults. A
+// queue with a purge under way keeps its record until the purge is done.
 type DropQueue struct {
 	Namespace, Name string
 	If              task.Precondition
 }
 
-// Action implements Edit.
 func (e DropQueue) Action() string { return "queue.delete" }
 
-// Target implements Edit.
 func (e DropQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
@@ -220,7 +214,7 @@ func (e DropQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 	return []SettingChange{{Key: e.Target()}}, nil
 }
 
-// PauseQueue pauses or resumes a queue. Attempts under way continue.
+// PauseQueue pauses or resumes a queue, while attempts under way continue.
 type PauseQueue struct {
 	Namespace, Name string
 	Paused          bool
@@ -228,7 +222,6 @@ type PauseQueue struct {
 	If              task.Precondition
 }
 
-// Action implements Edit.
 func (e PauseQueue) Action() string {
 	if e.Paused {
 		return "queue.pause"
@@ -236,12 +229,10 @@ func (e PauseQueue) Action() string {
 	return "queue.resume"
 }
 
-// Target implements Edit.
 func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
-// Apply implements Edit. A queue without settings can be paused too; resuming
-// it changes nothing. Errors: *MissingError for the namespace, *FieldError,
-// ErrPrecondition, *BusyError.
+// Apply implements Edit, also for a queue without settings, where resuming changes nothing. Errors:
+// *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
 func (e PauseQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {

@@ -18,26 +18,27 @@ const (
 	EditRate   Rate = "edit_rate"   // edits of settings by the namespace's own tokens
 )
 
-// RateLimit is a token bucket: PerSecond units flow in, up to Burst. The zero value sets no limit.
+// RateLimit is a token bucket: PerSecond units flow in, up to Burst, and the zero value sets no
+// limit.
 type RateLimit struct{ PerSecond, Burst float64 }
 
 // None reports whether l sets no limit.
 func (l RateLimit) None() bool { return l.PerSecond == 0 }
 
-// DefaultEdits bounds the edits of a namespace without an edit_rate: each edit is a write of its
-// own that other edits wait for, and it stays in the audit log.
+// DefaultEdits bounds the edits of a namespace without an edit_rate, because other edits wait
+// for each edit's write, and it stays in the audit log.
 var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
 
 // DefaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a
 // processor.
 var DefaultReads = RateLimit{PerSecond: 1000, Burst: 10_000}
 
-// minRate is the lowest rate: one a day. A lower one would be a stop in disguise.
+// minRate is the lowest rate, one a day, because a lower one would hardly differ from a stop.
 const minRate = 1.0 / (24 * 3600)
 
 // Limit returns the limit that applies to n at a rate. Without a change_rate, the limit of
-// creates applies to changes: both are as costly. The burst of a rate is one second's worth, at
-// least 1, unless create_burst says otherwise. A nil n has no limits.
+// creates applies to changes too, because they cost as much. The burst of a rate is one second's
+// worth, at least 1, unless create_burst says otherwise; a nil n has no limits.
 func (n *NamespaceSettings) Limit(r Rate) RateLimit {
 	if n == nil {
 		return RateLimit{}
@@ -65,7 +66,8 @@ func rateLimit(perSecond float64) RateLimit {
 	return RateLimit{PerSecond: perSecond, Burst: max(1, math.Ceil(perSecond))}
 }
 
-// validateRate checks a rate, 0 if it is absent. stop says how to stop the limited work.
+// validateRate checks a rate, 0 if it is absent, and names stop in its error as the way to stop
+// the limited work.
 func validateRate(field string, rate float64, stop string) error {
 	switch {
 	case math.IsNaN(rate) || rate < 0 || rate > MaxRate:

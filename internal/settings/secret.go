@@ -20,24 +20,22 @@ type SigningSecret struct {
 	CreatedAt task.Millis `json:"created_at"`           //
 	ExpiresAt task.Millis `json:"expires_at,omitempty"` // when the secret stops signing; zero means that it signs until it is removed
 
-	// BesideUntil is set on a queue's first secret only. Until then the
-	// namespace's secrets also sign the queue's callbacks. Zero means
-	// that they stopped at once.
+	// BesideUntil is set on a queue's first secret only: until then the namespace's
+	// secrets also sign the queue's callbacks, and zero means that they stopped at
+	// once.
 	BesideUntil task.Millis `json:"beside_until,omitempty"`
 }
 
-// Key implements Setting.
 func (s *SigningSecret) Key() SettingKey {
 	return SettingKey{SecretKind, secretScope(s.Namespace, s.Queue), s.ID}
 }
 
-// scopeMark separates namespace and queue in the scope of a queue's secret. No
-// name can contain it.
+// scopeMark separates namespace and queue in the scope of a queue's secret, because
+// no name can contain it.
 const scopeMark = "/"
 
-// secretScope returns the namespace under which a secret is stored. For a
-// queue's secret it is, for example, "acme/orders", which is the name of no
-// namespace.
+// secretScope returns the namespace under which a secret is stored: for a queue's
+// secret, for example, "acme/orders", which is the name of no namespace.
 func secretScope(namespace, queue string) string {
 	if queue == "" {
 		return namespace
@@ -105,25 +103,23 @@ type AddSecret struct {
 	Queue     string // empty means all queues of the namespace that have no secret of their own
 	ID        string // from NewID
 	Secret    string // from MintSecret, or a client's own
-	// Overlap is how long the present secrets still sign: a rotation in one
-	// step. If it is 0, they sign until they are removed. An exception is the
-	// first secret of a queue: the namespace's secrets stop signing for the
-	// queue at once, because all receivers of the namespace know them.
+	// Overlap is how long the present secrets still sign: a rotation in one step.
+	// If it is 0, they sign until they are removed, except at the first secret of a
+	// queue. Then the namespace's secrets stop signing for the queue at once,
+	// because all receivers of the namespace know them.
 	Overlap task.Millis
 }
 
-// Action implements Edit.
 func (e AddSecret) Action() string { return "secret.create" }
 
-// Target implements Edit.
 func (e AddSecret) Target() SettingKey {
 	return SettingKey{SecretKind, secretScope(e.Namespace, e.Queue), e.ID}
 }
 
-// Apply implements Edit. The new secret comes first in the changes. Secrets
+// Apply implements Edit. The new secret comes first in the changes, and secrets
 // that no longer sign are removed. Errors: *MissingError for the namespace,
-// *FieldError, *BusyError if there are too many secrets, or too many queues
-// with secrets.
+// *FieldError, *BusyError if there are too many secrets, or too many queues with
+// secrets.
 func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
@@ -184,10 +180,8 @@ type DropSecret struct {
 	ID        string
 }
 
-// Action implements Edit.
 func (e DropSecret) Action() string { return "secret.delete" }
 
-// Target implements Edit.
 func (e DropSecret) Target() SettingKey {
 	return SettingKey{SecretKind, secretScope(e.Namespace, e.Queue), e.ID}
 }

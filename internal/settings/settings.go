@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// SettingKind is the kind of a setting. The numbers are part of the disk
+// SettingKind is the kind of a setting, a number that is part of the disk
 // format.
 type SettingKind uint8
 
@@ -22,8 +22,8 @@ const (
 	SecretKind
 )
 
-// SettingKey names a setting. The namespace is "" for a NamespaceSettings, and
-// AllNamespaces for an operator's token.
+// SettingKey names a setting, with the namespace "" for a NamespaceSettings,
+// and AllNamespaces for an operator's token.
 type SettingKey struct {
 	Kind      SettingKind
 	Namespace string
@@ -37,8 +37,8 @@ type Setting interface {
 	Key() SettingKey
 }
 
-// Settings is a snapshot of all operators' settings. It never changes, so many
-// goroutines may read it and keep it as long as a snapshot of that time is good
+// Settings is a snapshot of all operators' settings, which never changes, so
+// any goroutine may read it, and keep it while a snapshot of that time is good
 // enough. The cost of an edit depends on the settings that it changes, not on
 // their total number.
 type Settings struct {
@@ -48,8 +48,8 @@ type Settings struct {
 	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
 }
 
-// hashKey returns the key of a token in Settings.hashes. A hash begins with the
-// token's ID.
+// hashKey returns the key in Settings.hashes of the token with this hash, which
+// begins with the token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
 // childKey returns the key in Settings.children of the token with that ID, made
@@ -90,7 +90,8 @@ func (s *Settings) With(changes ...SettingChange) *Settings {
 	return &n
 }
 
-// set replaces a record, or removes it if r is nil. s must not be shared yet.
+// set replaces a record, or removes it if r is nil, in an s that must not be
+// shared yet.
 func (s *Settings) set(key SettingKey, r Setting) {
 	old, _ := s.records.get(key)
 	if t, ok := old.(*AccessToken); ok {
@@ -115,7 +116,7 @@ func (s *Settings) set(key SettingKey, r Setting) {
 // secretsKey returns the key of a scope (secretScope) in Settings.secrets.
 func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
 
-// indexSecrets sorts the secrets of a scope again. There are few.
+// indexSecrets sorts all secrets of a scope again, because there are few.
 func (s *Settings) indexSecrets(scope string) {
 	var list []*SigningSecret
 	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
@@ -142,7 +143,7 @@ func (s *Settings) Get(key SettingKey) Setting {
 }
 
 // List returns the settings of a kind in the order of their namespaces and
-// names. With namespace "" it returns those of all namespaces.
+// names, those of all namespaces if namespace is "".
 func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
 	collect := func(first string, mine func(namespace string) bool) {
 		s.records.walk(SettingKey{Kind: kind, Namespace: first}, func(key SettingKey, r Setting) bool {
@@ -165,9 +166,9 @@ func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
 	return list
 }
 
-// count returns the number of settings of a kind in a namespace. Namespaces
-// themselves are in namespace "". No name has a zero byte, so all keys that
-// begin with namespace sort before namespace and that byte.
+// count returns the number of settings of a kind in a namespace, where
+// namespaces themselves are in namespace "". No name has a zero byte, so all
+// keys that begin with namespace sort before namespace and that byte.
 func (s *Settings) count(kind SettingKind, namespace string) int {
 	return s.records.rank(SettingKey{Kind: kind, Namespace: namespace + "\x00"}) - s.records.rank(SettingKey{Kind: kind, Namespace: namespace})
 }
@@ -175,8 +176,8 @@ func (s *Settings) count(kind SettingKind, namespace string) int {
 // unset is the value of a queue without settings.
 var unset = new(QueueSettings)
 
-// Queue returns the settings of a queue. For a queue without settings it
-// returns a value without name and limits. Never nil.
+// Queue returns the settings of a queue, never nil: for a queue without
+// settings it returns a value without name and limits.
 func (s *Settings) Queue(namespace, name string) *QueueSettings {
 	if q, ok := s.Get(SettingKey{QueueKind, namespace, name}).(*QueueSettings); ok {
 		return q
@@ -184,8 +185,8 @@ func (s *Settings) Queue(namespace, name string) *QueueSettings {
 	return unset
 }
 
-// Namespace returns the settings of a namespace, or nil if it does not exist.
-// The default namespace always exists.
+// Namespace returns the settings of a namespace, or nil if it does not exist;
+// the default namespace always exists.
 func (s *Settings) Namespace(name string) *NamespaceSettings {
 	if n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings); ok {
 		return n
@@ -196,8 +197,8 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 	return nil
 }
 
-// unlimited has the settings of the default namespace until they are set. Like
-// all settings it never changes.
+// unlimited has the settings of the default namespace until they are set, and
+// never changes, like all settings.
 var unlimited = NamespaceSettings{Name: task.DefaultNamespace}
 
 // Shared reports whether there is more than one namespace.
@@ -211,7 +212,7 @@ func (s *Settings) Shared() bool {
 
 // Secured reports whether requests need a token. It is true forever once a
 // token has been made, so that revoking the last token does not open the server
-// to every client. The mark is the record of any token, valid or not:
+// to every client. The mark is the record of any token, valid or not, so
 // ForgetTokens keeps the last one.
 func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
 
@@ -242,8 +243,8 @@ func (s *Settings) TokenByID(id string) (found *AccessToken) {
 }
 
 // Secrets returns the secrets that sign the callbacks of a queue at now, the
-// newest first: the queue's own if it has a live one, otherwise the
-// namespace's. With queue "" it returns the namespace's.
+// newest first: the queue's own if it has a live one, otherwise, and with queue
+// "", the namespace's.
 func (s *Settings) Secrets(namespace, queue string, now task.Millis) []*SigningSecret {
 	if queue == "" {
 		return s.liveSecrets(namespace, "", now)

@@ -11,7 +11,7 @@ const leafSize = 256
 
 // tree is a sorted map that never changes: put and remove return another tree,
 // which shares all leaves but one. An edit copies this leaf and the list of
-// leaves: 15 kB with 100,000 entries. The zero tree is empty.
+// leaves, 15 kB with 100,000 entries; the zero tree is empty.
 type tree[V any] struct {
 	leaves []*leaf[V] // none is empty
 	size   int
@@ -27,8 +27,8 @@ type treeEntry[V any] struct {
 	value V
 }
 
-// newTree returns the tree of all entries. If entries have the same key, the
-// last one counts.
+// newTree returns the tree of all entries; of those with the same key, the last
+// one counts.
 func newTree[V any](entries []treeEntry[V]) (t tree[V]) {
 	slices.SortStableFunc(entries, func(a, b treeEntry[V]) int { return a.key.compare(&b.key) })
 	for i, e := range entries {

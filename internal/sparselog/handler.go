@@ -18,21 +18,21 @@ const (
 )
 
 // Lines are of one kind if they have the same message and the same values of
-// these attributes. So one namespace or one lasting failure does not hide the
+// these attributes, so one namespace or one lasting failure does not hide the
 // others.
 var kindOf = []string{"namespace", "code", "why", "reason"}
 
-// maxKinds bounds the kinds that are remembered. Beyond it, all lines with one
-// message are of one kind.
+// maxKinds bounds the kinds that are remembered, and beyond it, all lines with
+// one message are of one kind.
 const maxKinds = 1000
 
 // LeftOut is the attribute with the number of lines that were left out since
 // the last line of the same kind.
 const LeftOut = "not_logged_before"
 
-// New returns a logger that writes to l sparsely. Lines of level debug are not
-// counted. Messages must be constants, because each is remembered. Attributes of
-// With make no kind.
+// New returns a logger that writes to l sparsely, without counting lines of
+// level debug. Messages must be constants, because each is remembered, and
+// attributes of With make no kind.
 func New(l *slog.Logger) *slog.Logger {
 	if _, sparse := l.Handler().(handler); sparse {
 		return l
@@ -98,7 +98,7 @@ func (c *counts) add(r slog.Record) (leftOut int, write bool) {
 	return leftOut, true
 }
 
-// windowLocked returns the window of a kind. It must be called with mu held.
+// windowLocked returns the window of a kind, and must be called with mu held.
 func (c *counts) windowLocked(r slog.Record, kind string) *window {
 	if w := c.kinds[kind]; w != nil {
 		return w

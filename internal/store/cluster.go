@@ -16,8 +16,8 @@ type Reaper interface {
 	Reap(ctx context.Context, now task.Millis, limit int) (int, error)
 }
 
-// Cluster is the part of a store that describes the nodes sharing it. A store
-// for a single process does not implement Cluster.
+// Cluster is the part of a store that describes the nodes sharing it, so a store
+// for a single process does not implement it.
 type Cluster interface {
 	Reaper
 
@@ -27,13 +27,13 @@ type Cluster interface {
 	// while, with Live false. Nodes reads the owner of each shard.
 	Nodes(ctx context.Context) ([]Node, error)
 
-	// Shards returns all shards, in the order of their numbers. It costs a few
-	// reads for each.
+	// Shards returns all shards, in the order of their numbers, at the cost of a
+	// few reads for each.
 	Shards(ctx context.Context) ([]Shard, error)
 
 	// Drain applies d, and then writes its audit entry, with the actor
 	// ActorOf(ctx). Drain returns when both are durable; the node obeys within a
-	// heartbeat. If d changes nothing, Drain writes nothing. Errors:
+	// heartbeat. Drain writes nothing if d changes nothing. Errors:
 	// *MissingError, ErrLastNode.
 	Drain(ctx context.Context, now task.Millis, d Drain) error
 }
@@ -53,7 +53,7 @@ type Node struct {
 	NameTaken bool        // another process had its name before: it must own no shards
 }
 
-// Shard is a part of the tasks. One node at a time claims from it.
+// Shard is a part of the tasks, from which one node at a time claims.
 type Shard struct {
 	Number  int
 	Owner   string      // the name of the node; empty means no owner
@@ -66,7 +66,7 @@ type Shard struct {
 // Drain makes a node release its shards and take no other shards, until the
 // drain is undone or the node's process ends. The node still serves the API and
 // finishes the tasks it has claimed. If no other node lives, a drained node
-// keeps its shards, unless the drain was forced. In that case no node delivers.
+// keeps its shards, unless the drain was forced, so that no node delivers.
 type Drain struct {
 	Node  string
 	Undo  bool
@@ -84,8 +84,8 @@ func (d Drain) Action() string {
 	return "node.drain"
 }
 
-// AuditDrain returns the entry that records d. It belongs to the server, and to
-// no namespace.
+// AuditDrain returns the entry that records d, which belongs to the server, and
+// to no namespace.
 func AuditDrain(now task.Millis, who settings.Actor, d Drain) settings.AuditEntry {
 	e := who.Entry(now, "", d.Action(), d.Node)
 	if d.Force && !d.Undo {

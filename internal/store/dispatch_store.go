@@ -12,7 +12,7 @@ import (
 const ClaimFor = 15 * time.Second
 
 // DispatchStore is the part of a store that dispatch uses. Its now is the clock
-// rounded down (FloorMillis): no claim is early.
+// rounded down (FloorMillis), so no claim is early.
 type DispatchStore interface {
 	Steps
 
@@ -30,13 +30,13 @@ type DispatchStore interface {
 	Peek(ctx context.Context, reads []LaneRead) ([][]task.Entry, error)
 
 	// Sweep removes at most limit records of tasks and of the audit log whose
-	// retention ended at or before now, and returns their number. The audit log
-	// is removed from its oldest entry on: an entry that must stay keeps those
+	// retention ended at or before now, and returns their number. The audit log is
+	// removed from its oldest entry on, so an entry that must stay keeps those
 	// after it.
 	Sweep(ctx context.Context, now task.Millis, limit int) (int, error)
 
-	// Watch sets the functions of w, which replace those of earlier calls. stop
-	// removes them.
+	// Watch sets the functions of w, which replace those of earlier calls, until
+	// stop removes them.
 	Watch(w Watcher) (stop func())
 }
 
@@ -54,8 +54,8 @@ type LanePage struct {
 	Last  bool       // there is no further page
 }
 
-// LaneCursor is a position among the lanes of a namespace. Only the store that
-// made it can read it.
+// LaneCursor is a position among the lanes of a namespace, which only the store
+// that made it can read.
 type LaneCursor struct{ Shard, Left int }
 
 // LaneRead requests a part of a lane.

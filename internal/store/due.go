@@ -7,8 +7,8 @@ import (
 )
 
 // DueRead selects scheduled tasks, and the intervals in which their due times are
-// counted. Interval 0 ends before Bounds[0]. Interval i begins at Bounds[i-1] and
-// ends before Bounds[i]. Tasks that are due at the last bound or later are not
+// counted. Interval 0 ends before Bounds[0], and interval i begins at Bounds[i-1]
+// and ends before Bounds[i]. Tasks that are due at the last bound or later are not
 // counted.
 type DueRead struct {
 	Namespace, Queue string        // empty means any
@@ -16,7 +16,8 @@ type DueRead struct {
 	Budget           int           // about the largest number of index entries that the read examines
 }
 
-// Selects reports whether the tasks of a lane are counted. Schedules are no tasks.
+// Selects reports whether the tasks of a lane are counted, where schedules are no
+// tasks.
 func (r *DueRead) Selects(l task.Lane) bool {
 	return l.Queue != task.ScheduleQueue && (r.Namespace == "" || r.Namespace == l.Namespace) && (r.Queue == "" || r.Queue == l.Queue)
 }

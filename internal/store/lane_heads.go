@@ -37,7 +37,7 @@ func NamespacePage(names []string) LanePage {
 }
 
 // LaneHeads returns the lanes of all namespaces that have, or may have, a scheduled
-// task due at or before until, the earliest first. It costs O(lanes).
+// task due at or before until, the earliest first, in O(lanes).
 func LaneHeads(ctx context.Context, s Lanes, until task.Millis) ([]task.LaneHead, error) {
 	namespaces, err := Namespaces(ctx, s, until)
 	if err != nil {

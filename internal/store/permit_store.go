@@ -12,12 +12,12 @@ import (
 //
 // At any moment the permits held are at most the limit, and the tokens given
 // are at most burst + rate·time. The exception is a share that was held when
-// the limit was lowered. A share ends with its lease. Attempts under way then
-// continue, and other dispatchers can get the share.
+// the limit was lowered. A share ends with its lease: attempts under way
+// continue, and other dispatchers can get it.
 type PermitStore interface {
-	// Permit applies asks, each by itself. Their scopes differ, and each
-	// scope has at most one ask under way. A failed ask may have been applied:
-	// the next ask of its scope corrects that.
+	// Permit applies asks, each by itself. Their scopes differ, and each scope
+	// has at most one ask under way, so the next ask corrects a failed one that
+	// was applied.
 	Permit(ctx context.Context, asks []PermitAsk) []PermitReply
 }
 

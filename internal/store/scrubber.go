@@ -18,8 +18,9 @@ type Scrubber interface {
 	// without another in between.
 	//
 	// Scrub takes back a lease that has ended if another scrub, at least
-	// AbandonedAfter later, finds it unchanged. One scrub is not enough: if the
-	// clock was set ahead, every lease looks ended until it is extended.
+	// AbandonedAfter later, finds it unchanged. One scrub is not enough,
+	// because every lease looks ended after the clock was set ahead, until it
+	// is extended.
 	Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (Scrubbed, error)
 }
 

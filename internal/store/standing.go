@@ -5,7 +5,7 @@ import "github.com/foliot/foliot/internal/settings"
 // Standing is a process's view of a store.
 type Standing struct {
 	// Durability is the level that a nil error of a mutation means: "memory",
-	// "synced", .... A Reply reports if a change reached a lower level.
+	// "synced",.... A Reply reports if a change reached a lower level.
 	Durability string
 
 	// Err is nil while the store works, and otherwise the reason why it does not:

@@ -13,7 +13,7 @@ type Step struct {
 	Kind       Kind
 }
 
-// Kind is what the rules distinguish in steps.
+// Kind is the distinction that the rules make between steps.
 type Kind uint8
 
 // The kinds.
@@ -71,7 +71,7 @@ func (k Kind) Begins() bool { return k == Claim || k == Fire || k == Reaping || 
 type Steps interface {
 	// Transit makes steps in their order, each atomic by itself, and returns one
 	// Reply for each. The batch is not atomic: a crash in the middle leaves a
-	// prefix of it. All steps of a call are Changes, or none is. The error of a
+	// prefix of it. Either all steps of a call are Changes, or none. The error of a
 	// reply is that of the transition or of another check of kernel.Decide. A step
 	// whose kind is not Change can also get ErrUnavailable, if only some shards are
 	// unavailable, and then may or may not have been made.
@@ -79,10 +79,10 @@ type Steps interface {
 	// now is the clock, rounded up (CeilMillis) for changes, since delays count
 	// from it, and down (FloorMillis) for all others, so that none is early.
 	//
-	// The returned records have their bodies only if the change set them, or in
-	// the reply to a claim. A task that a step spawns is created in the same step,
+	// The returned records have their bodies only if the change set them, or in the
+	// reply to a claim. A task that a step spawns is created in the same step,
 	// unless its name is taken. The record of each Change is signed with the token
-	// of ActorOf(ctx) (task.Sign). No step has an entry in the audit log.
+	// of ActorOf(ctx) (task.Sign), and no step has an entry in the audit log.
 	//
 	// A claim or an extension alone need not be durable: after a crash each lease
 	// that was not settled has been taken back, or is as if never made.

@@ -4,8 +4,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Store keeps tasks. Each consumer takes only the parts it needs. All methods
-// can be called by many goroutines; time is always an argument.
+// Store keeps tasks, and each consumer takes only the parts it needs. All
+// methods can be called by many goroutines; time is always an argument.
 //
 // A nil error means that the change or the state returned is durable at the
 // level that Standing names, or at the level in the Reply if that is lower. A
@@ -21,8 +21,8 @@ type Store interface {
 	// Standing returns this process's view of the store, without I/O.
 	Standing() Standing
 
-	// Close waits for calls under way and releases the medium. It may be called
-	// twice.
+	// Close waits for calls under way and releases the medium, and may be
+	// called twice.
 	Close() error
 }
 
@@ -32,6 +32,6 @@ type Reply struct {
 	Err error
 
 	// Durability is the level that the change reached, if that is lower than
-	// the level that Standing names. Otherwise it is "".
+	// the level that Standing names, and otherwise "".
 	Durability string
 }

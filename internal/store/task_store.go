@@ -26,8 +26,8 @@ type TaskStore interface {
 	// the read may be missing or counted twice.
 	Due(ctx context.Context, r DueRead, found DueFound) (exact task.Millis, err error)
 
-	// Upcoming returns waiting records in the order of their due times. It claims
-	// nothing. In a shared store it reads the shards of all nodes.
+	// Upcoming returns waiting records in the order of their due times, without
+	// claiming any. In a shared store it reads the shards of all nodes.
 	Upcoming(ctx context.Context, read UpcomingRead) (task.Upcoming, error)
 }
 

@@ -7,15 +7,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Watcher has the functions that a store calls by itself. They must not block. A
-// nil function watches nothing.
+// Watcher has the functions that a store calls by itself, and which must not
+// block. A nil function watches nothing.
 type Watcher struct {
 	// Tasks is called with tasks that were created, moved or returned, after
 	// they became durable, and with the notices of task.Notice. Some calls can
 	// be missing: they are hints, and LanePages and Peek return the truth.
 	Tasks func([]task.Entry)
 
-	// Settings is called with each new Settings after it is durable. It must not
+	// Settings is called with each new Settings after it is durable, and must not
 	// call Configure.
 	Settings func(*settings.Settings)
 
@@ -32,7 +32,7 @@ type Watchers struct {
 	permits  atomic.Pointer[func([]PermitScope)]
 }
 
-// Watch sets the functions that w has. stop removes them.
+// Watch sets the functions that w has, until stop removes them.
 func (ws *Watchers) Watch(w Watcher) (stop func()) {
 	if w.Tasks != nil {
 		ws.tasks.Store(&w.Tasks)

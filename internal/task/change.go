@@ -15,9 +15,9 @@ import (
 // implement Change are the rows of the transition table; their Apply methods
 // are its cells.
 //
-// Apply is pure: it returns an error, or the record that replaces old, and
-// never writes to old. old is nil if there is no record. A store calls Apply
-// inside its atomic batch and writes the difference.
+// Apply is pure: it returns an error, or the record that replaces old, and never
+// writes to old, which is nil if there is no record. A store calls Apply inside
+// its atomic batch and writes the difference.
 type Change interface {
 	Target() Key
 	Action() string // the noun and the verb: "task.cancel"
@@ -30,8 +30,8 @@ type Transition interface {
 	Apply(now Millis, old *Task, f Facts) (Result, error)
 }
 
-// Facts holds the facts that a transition needs and that its record does not
-// have. The store gathers them.
+// Facts holds the facts that a transition needs and that its record does not have,
+// so the store gathers them.
 type Facts struct {
 	Policy
 
@@ -78,14 +78,15 @@ const (
 	Accepted                   // the change was recorded and takes effect at the end of the attempt that might be under way
 )
 
-// Precondition holds If-Match and If-None-Match. The zero value always matches.
+// Precondition holds If-Match and If-None-Match, and its zero value always
+// matches.
 type Precondition struct {
 	IfMatch     []string // entity tags, without quotes; "*" matches any record
 	IfNoneMatch bool     // requires that there is no record
 }
 
-// Check returns ErrPrecondition if old does not match c. old is nil if there is
-// no record.
+// Check returns ErrPrecondition if old, which is nil if there is no record, does
+// not match c.
 func (c Precondition) Check(old *Task) error {
 	tag := ""
 	if old != nil && len(c.IfMatch) > 0 {
@@ -109,8 +110,8 @@ func (c Precondition) CheckTag(exists bool, tag string) error {
 func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version, 10) }
 
 // Sign writes into the result of c, which was applied to old, when it was made and
-// by which token: "" means none. Maintenance makes a CheckSchedule, which only
-// repeats what the author of the schedule asked for.
+// by which token, "" for none. It ignores a CheckSchedule, which maintenance makes
+// and which only repeats the author's request.
 func Sign(now Millis, token string, c Change, old *Task, r Result) {
 	t := r.Task
 	switch _, checked := c.(CheckSchedule); {
@@ -128,10 +129,8 @@ type Create struct {
 	Idempotency *Idempotency // nil means that a repeat is an error
 }
 
-// Target returns the key of the task to create.
 func (c Create) Target() Key { return c.Spec.Key }
 
-// Action implements Change.
 func (c Create) Action() string { return "task.create" }
 
 // Apply creates the task, or recognises the repeat of the create that made it.
@@ -159,16 +158,13 @@ type Replace struct {
 	Idempotency *Idempotency // nil means that a repeat replaces again
 }
 
-// Target returns the key of the task to replace.
 func (c Replace) Target() Key { return c.Spec.Key }
 
-// Action implements Change.
 func (c Replace) Action() string { return "task.replace" }
 
-// Apply begins a new incarnation. If an attempt of the old incarnation is under
-// way, the new incarnation starts after that attempt has settled, with any
-// outcome. Until that settlement the record is the new task with the old task's
-// lease.
+// Apply begins a new incarnation. If an attempt of the old one is under way, the
+// new one starts when that attempt has settled, with any outcome. Until then the
+// record is the new task with the old task's lease.
 //
 // A repeated replace with the same idempotency key changes nothing, even if
 // another replace came in between or the task has finished. The repeat is
@@ -198,7 +194,8 @@ func (c Replace) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	return Result{Task: t, Effect: Updated, UnderWay: t.UnderWay(now)}, nil
 }
 
-// Patch changes some fields of a live or dead task. Nil fields stay as they are.
+// Patch changes some fields of a live or dead task, but not those that are nil
+// here.
 type Patch struct {
 	Key  Key
 	If   Precondition
@@ -229,16 +226,13 @@ type Body struct {
 	Bytes []byte
 }
 
-// Target returns the key of the task to patch.
 func (c Patch) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c Patch) Action() string { return "task.patch" }
 
-// Apply merges the patch. A running task keeps its due time, and the other
-// fields apply from its next attempt. A dead task stays dead. Errors:
-// ErrNotFound, ErrPrecondition, *StateError, and *FieldError if the merged task
-// is not valid.
+// Apply merges the patch. A running task keeps its due time, and the other fields
+// apply from its next attempt, while a dead task stays dead. Errors: ErrNotFound,
+// ErrPrecondition, *StateError, and *FieldError if the merged task is not valid.
 func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -328,17 +322,15 @@ func mergeMap(m map[string]string, edits map[string]*string, same func(a, b stri
 	return m
 }
 
-// Touch sets a waiting task's due time to now plus the task's delay. The
-// heartbeat of a watchdog is such a change.
+// Touch sets a waiting task's due time to now plus the task's delay, as the
+// heartbeat of a watchdog does.
 type Touch struct {
 	Key Key
 	If  Precondition
 }
 
-// Target returns the key of the task to touch.
 func (c Touch) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c Touch) Action() string { return "task.touch" }
 
 // Apply restarts the delay and forgets the failed attempts. Errors:
@@ -370,15 +362,13 @@ type Run struct {
 	If  Precondition
 }
 
-// Target returns the key of the task to run.
 func (c Run) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c Run) Action() string { return "task.run" }
 
-// Apply makes the task due and urgent: the task ignores pause and rate, but not
-// concurrency. A quarantined task stays in quarantine and ignores nothing.
-// Errors: ErrNotFound, ErrPrecondition, *StateError.
+// Apply makes the task due and urgent, so that it ignores pause and rate, but not
+// concurrency. A quarantined task stays in quarantine and ignores nothing. Errors:
+// ErrNotFound, ErrPrecondition, *StateError.
 func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -398,22 +388,20 @@ func (c Run) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Revive restarts a task that has ended. The API calls this "retry".
+// Revive restarts a task that has ended, which the API calls "retry".
 type Revive struct {
 	Key  Key
 	If   Precondition
 	Only *Filter // a second condition, which the task must match; nil means none
 }
 
-// Target returns the key of the task to revive.
 func (c Revive) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c Revive) Action() string { return "task.retry" }
 
-// Apply makes the task due now, with the same id and no attempts used. The task
-// must be dead, or finished with its body kept. Errors: ErrNotFound,
-// ErrPrecondition, *StateError.
+// Apply makes the task due now, with the same id and no attempts used, if it is
+// dead, or finished with its body kept. Errors: ErrNotFound, ErrPrecondition,
+// *StateError.
 func (c Revive) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -445,10 +433,8 @@ type Cancel struct {
 	Reason string // why; "": ReasonCancelled
 }
 
-// Target returns the key of the task to cancel.
 func (c Cancel) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c Cancel) Action() string {
 	if c.Reason == ReasonPurged {
 		return "task.purge"
@@ -456,11 +442,10 @@ func (c Cancel) Action() string {
 	return "task.cancel"
 }
 
-// Apply cancels. Updated means that no further attempt starts. Accepted means
-// that an attempt is or may be under way, and that no retry follows it. A
-// cancelled task stays as it is (Result.Already), even if the precondition
-// names the version before the cancel. Errors: ErrNotFound, ErrPrecondition,
-// *StateError.
+// Apply cancels. Updated means that no further attempt starts, and Accepted that
+// an attempt is or may be under way, and that no retry follows it. A cancelled
+// task stays as it is (Result.Already), even if the precondition names the version
+// before the cancel. Errors: ErrNotFound, ErrPrecondition, *StateError.
 func (c Cancel) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	err := find(old, c.If)
 	if errors.Is(err, ErrPrecondition) && old.State == Cancelled { // the cancel itself made this version
@@ -511,7 +496,7 @@ func finished(op string, t *Task) error {
 	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "a finished task cannot change: create a new one in its place"}
 }
 
-// reschedule moves t to a due time that a client requested. The rest of a wait
+// reschedule moves t to a due time that a client requested, so the rest of a wait
 // after a failure no longer counts against the task's age.
 func (t *Task) reschedule(now, due Millis) {
 	if t.Due != t.OriginalDue {
@@ -520,6 +505,6 @@ func (t *Task) reschedule(now, due Millis) {
 	t.OriginalDue, t.Due, t.RunNow = due, due, false
 }
 
-// forgetAttempts resets t's used attempts and age. Its history and the numbers
+// forgetAttempts resets t's used attempts and age, but its history and the numbers
 // of its attempts stay.
 func (t *Task) forgetAttempts() { t.AttemptsUsed, t.Reclaims, t.FirstAttemptAt, t.Aged = 0, 0, 0, 0 }

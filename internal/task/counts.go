@@ -11,7 +11,7 @@ type Counts struct {
 // QueueKey names a queue.
 type QueueKey struct{ Namespace, Queue string }
 
-// Move updates c for the change from old to t. Either may be nil, for no
+// Move updates c for the change from old to t, either of them nil for no
 // record.
 func (c *Counts) Move(old, t *Task) {
 	if old != nil {
@@ -43,14 +43,14 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// recordBytes is the approximate size of a record without its texts. It covers
-// the keys, an index entry and the numbers.
+// recordBytes is the approximate size of a record without its texts: of the
+// keys, an index entry and the numbers.
 const recordBytes = 256
 
 // Stored returns the approximate number of bytes that t takes in a store, at
 // most MaxBody. The result must be the same for a record that was read back,
-// with or without its body: the number added to the counts for a new record is
-// subtracted when the record is removed.
+// with or without its body, because it is subtracted from the counts when the
+// record is removed.
 func (t *Task) Stored() int64 {
 	return int64(min(recordBytes+len(t.Name)+t.Request.BodySize+t.Weight()-len(t.Request.Body), MaxBody))
 }

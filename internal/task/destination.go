@@ -12,15 +12,15 @@ import (
 )
 
 // Address returns host:port in the form that a connection to u's host needs. A
-// name in another alphabet is encoded in ASCII. If u has no port, the port is
-// the scheme's. u must be a valid URL of a task.
+// name in another alphabet is encoded in ASCII, and if u has no port, the port
+// is the scheme's. u must be a valid URL of a task.
 func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
 
 // RequestURI returns the path and the query of u as a request contains them. It
 // percent-encodes each byte that RFC 3986 does not allow there, such as letters
 // of other alphabets, because servers answer 400 to such a byte. It decodes
-// nothing, so an encoded slash stays one. url.URL.RequestURI keeps a query as it
-// is.
+// nothing, so an encoded slash stays one; url.URL.RequestURI would keep a query
+// as it is.
 func RequestURI(u *url.URL) string {
 	raw := cmp.Or(u.RawPath, u.EscapedPath(), "/")
 	if u.ForceQuery || u.RawQuery != "" {
@@ -56,7 +56,8 @@ func destination(u *url.URL) string {
 	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
 }
 
-// kindPrefix begins the destination of a kind. No host contains a slash.
+// kindPrefix begins the destination of a kind, and cannot begin a host, because
+// no host contains a slash.
 const kindPrefix = "kind/"
 
 // KindDestination returns the destination of the tasks of a kind.
@@ -84,8 +85,8 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// asciiHost returns the host as net/http passes it to a resolver. A name that
-// has no form in ASCII stays as it is.
+// asciiHost returns the host as net/http passes it to a resolver, or the name
+// as it is if it has no form in ASCII.
 func asciiHost(host string) string {
 	if isASCII(host) {
 		return host
@@ -105,8 +106,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// canonicalHost returns the canonical spelling of a host. A name is in lower
-// case, without the dot at the end. An address is in its usual form.
+// canonicalHost returns the canonical spelling of a host: a name in lower case,
+// without the dot at the end, and an address in its usual form.
 func canonicalHost(host string) string {
 	host = strings.ToLower(host)
 	if short := strings.TrimSuffix(host, "."); short != "" && !strings.HasSuffix(short, ".") {
@@ -121,8 +122,9 @@ func canonicalHost(host string) string {
 	return host
 }
 
-// parseAddr reads an address in its usual form. Most hosts are names, for which
-// netip.ParseAddr would allocate an error.
+// parseAddr reads an address in its usual form. It refuses names without a call
+// of netip.ParseAddr, which would allocate an error, because most hosts are
+// names.
 func parseAddr(host string) (netip.Addr, bool) {
 	if !startsWithDigit(host) && !strings.Contains(host, ":") {
 		return netip.Addr{}, false

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// The errors of the contract. Stores return them, wrapped or bare, and
-// translate their own errors into them. One table in internal/api maps them to
-// HTTP.
+// The errors of the contract, which stores return, wrapped or bare, and into which
+// they translate their own. One table in internal/api maps them to HTTP.
 var (
 	// ErrNotFound means that no record has that name.
 	ErrNotFound = errors.New("no such task")
@@ -26,47 +25,47 @@ var (
 	ErrNotDue = errors.New("the task is not due yet")
 	// ErrLaneChanged means that the task is not in the lane that the claim names.
 	ErrLaneChanged = errors.New("the task is in another lane")
-	// ErrExpired means that the claim found the task expired and finished it. No
-	// attempt starts.
+	// ErrExpired means that the claim found the task expired and finished it, so
+	// no attempt starts.
 	ErrExpired = errors.New("the task expired before an attempt could start")
 	// ErrCancelRequested means that the lease was extended, and that the task was
 	// cancelled while its attempt was under way.
 	ErrCancelRequested = errors.New("the task was cancelled during its attempt")
 	// ErrFull means that the store accepts no new records.
 	ErrFull = errors.New("the store is full")
-	// ErrSuspended means that the namespace is suspended. It accepts no new
+	// ErrSuspended means that the namespace is suspended, so it accepts no new
 	// tasks, and its own tokens can only read.
 	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it (foliot namespace set NAME --no-suspended)")
 	// ErrNotDurable means that the change was made, but is less durable than the
-	// store promises, because too few servers confirmed it. *ShortError has the
+	// store promises, because too few servers confirmed it; *ShortError has the
 	// details. Repeating the change is safe if it names its task.
 	ErrNotDurable = errors.New("the change is not durable yet")
 	// ErrUnavailable means that the servers that keep the tasks were unreachable,
 	// or busy moving, loading or replacing data, for longer than the store waits.
-	// The change might have been made. Repeating it is safe.
+	// The change might have been made, and repeating it is safe.
 	ErrUnavailable = errors.New("the store cannot be reached, or refuses writes")
 	// ErrStoreReplaced means that all or some of the store's servers were emptied
-	// or replaced after this process opened the store. The process makes no more
-	// changes there. The error is an ErrUnavailable, because the data can come
-	// back.
+	// or replaced after this process opened the store, so it makes no more changes
+	// there. The error is an ErrUnavailable, because the data can come back.
 	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the Redis was emptied or replaced, or a part of it was, so this server refuses all requests. Restore the data of the Redis, " +
 		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
 	// ErrSettingsLost means that the store has lost the settings, including the
-	// access tokens. It is an ErrUnavailable, like ErrStoreReplaced.
+	// access tokens, and is an ErrUnavailable, like ErrStoreReplaced.
 	ErrSettingsLost error = &remedyError{ErrUnavailable, "the Redis has lost the settings and the access tokens, so this server refuses all requests. Restore the data of the Redis, " +
 		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
 	// ErrStoreUnfit means that a server that keeps the tasks has a setting with
-	// which tasks can be lost. The setting changed after this process opened the
-	// store, or after a failover. Existing tasks continue. The error is an
-	// ErrFull: the store accepts no new tasks.
+	// which tasks can be lost, since a change or a failover after this process
+	// opened the store. The error is an ErrFull, because the store accepts no new
+	// tasks, while existing tasks continue.
 	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of Redis may lose tasks, so this server accepts no new tasks. Existing tasks continue. " +
 		"The log of the server and `foliot doctor` name the setting and the remedy"}
 	// ErrClosed means that the store was closed, or stopped after a disk error.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Applied reports whether a transition that returned err has a result to write.
-// ErrExpired and ErrCancelRequested only report what the transition has found.
+// Applied reports whether a transition that returned err has a result to write,
+// because ErrExpired and ErrCancelRequested only report a fact that the transition
+// has found.
 func Applied(err error) bool {
 	return err == nil || errors.Is(err, ErrExpired) || errors.Is(err, ErrCancelRequested)
 }
@@ -77,10 +76,8 @@ type remedyError struct {
 	text string
 }
 
-// Error returns the failure and the remedies.
 func (e *remedyError) Error() string { return e.text }
 
-// Unwrap returns the kind.
 func (e *remedyError) Unwrap() error { return e.kind }
 
 // ExistsError is an ErrExists that names the existing task.
@@ -89,7 +86,6 @@ type ExistsError struct {
 	State State
 }
 
-// Error returns a sentence.
 func (e *ExistsError) Error() string { return fmt.Sprintf("%v: it is %s", ErrExists, e.State) }
 
 // Unwrap makes e an ErrExists.
@@ -148,7 +144,6 @@ type FieldError struct {
 	Detail string // a sentence that states the allowed values
 }
 
-// Error returns path and detail.
 func (e *FieldError) Error() string {
 	if e.Path == "" {
 		return e.Detail

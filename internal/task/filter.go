@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Filter selects tasks. Zero fields select all; a nil Filter matches every
-// task.
+// Filter selects tasks: zero fields select all, and a nil Filter matches every task.
 type Filter struct {
 	Namespace  string
 	Queue      string
@@ -94,14 +93,14 @@ type Page struct {
 	Limit  int    // the maximum number of tasks
 	Bodies bool   // load the bodies of the tasks
 
-	// ByEnd lists tasks that have ended, in the order of EndedPlace: After, Before and
-	// Next are such places. Tasks whose retention has ended by then are left out.
+	// ByEnd lists tasks that have ended, with a retention that ends after it, in the
+	// order of EndedPlace: After, Before and Next are such places.
 	ByEnd Millis
 }
 
 // The bounds of the records that are examined for one page, and of the sum of its
-// tasks' weights. The last task can exceed that sum. A page can be shorter than
-// its limit, and it can be empty and have a Next.
+// tasks' weights. The last task can exceed that sum, so a page can be shorter than its
+// limit, or empty and have a Next.
 const (
 	MaxPageExamined = 10_000
 	MaxPageBytes    = 2 << 20

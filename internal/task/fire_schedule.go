@@ -10,16 +10,16 @@ import (
 )
 
 // Fire creates the occurrence of a due instant and moves the schedule to its
-// next instant. One Fire creates at most one occurrence, so a schedule with
-// more missed instants is due again at once. The policy for missed instants is
-// recurrence.Misfire. Dispatch applies Fire, as it applies Claim.
+// next instant. One Fire creates at most one occurrence, so a schedule with more
+// missed instants is due again at once; recurrence.Misfire is the policy for
+// these. Dispatch applies Fire, as it applies Claim.
 type Fire struct{ Key Key }
 
 const (
 	// While an occurrence waits for the one before it (BufferOne), the schedule
 	// is checked at intervals equal to the time it has waited so far, within
-	// these bounds. These checks are needed because the hint that the earlier
-	// occurrence has ended (Task.NotifySchedule) can be lost.
+	// these bounds. It is checked because the hint that the earlier occurrence
+	// has ended (Task.NotifySchedule) can be lost.
 	minCheck, maxCheck Millis = 1000, 30_000
 	// problemWait is the interval at which a rule with a problem, such as
 	// an unknown zone, is checked again.
@@ -60,8 +60,8 @@ func (Fire) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	return r, nil
 }
 
-// allow returns o, the occurrence of an instant. If the quota does not allow o,
-// allow returns nil and adds the instant to skipped.
+// allow returns o, the occurrence of an instant, unless the quota does not allow
+// it: then it returns nil and adds the instant to skipped.
 func (q *Quota) allow(o *Task, at Millis, skipped *[]recurrence.Skip) *Task {
 	if err := q.Admit(nil, o); err != nil {
 		*skipped = append(*skipped, recurrence.NewSkip(at, recurrence.SkippedQuota))
@@ -70,9 +70,9 @@ func (q *Quota) allow(o *Task, at Millis, skipped *[]recurrence.Skip) *Task {
 	return o
 }
 
-// calendar returns the calendar of t's rule. If the rule yields no
-// instants, because its zone is no longer known, calendar returns false. It also
-// sets t's Problem and the time of the next check.
+// calendar returns the calendar of t's rule. If the rule yields no instants,
+// because its zone is no longer known, calendar returns false, and sets t's
+// Problem and the time of the next check.
 func (t *Task) calendar(now Millis) (recurrence.Calendar, bool) {
 	c, err := t.Recur.Calendar()
 	if err == nil {
@@ -86,8 +86,8 @@ func (t *Task) calendar(now Millis) (recurrence.Calendar, bool) {
 	return c, false
 }
 
-// fireInstant handles a due instant. It returns the instant's occurrence, or nil
-// if the occurrence waits or is skipped.
+// fireInstant handles a due instant, and returns its occurrence, or nil if that
+// waits or is skipped.
 func (t *Task) fireInstant(c *recurrence.Calendar, at, now Millis, f *Facts, skipped *[]recurrence.Skip) *Task {
 	r := t.Recur
 	if r.Overlap != recurrence.AllowOverlap && f.Unfinished > 0 {
@@ -123,10 +123,10 @@ func (t *Task) setNextCheck(c *recurrence.Calendar, now Millis) {
 	}
 }
 
-// occurrence returns the task of an instant. The task's name and id follow from
-// the schedule and the instant, so a repeated Fire makes the same task. If the
-// clock was set back, the task's due time counts from now instead of at: an
-// instant that has already waited does not wait again.
+// occurrence returns the task of an instant, with a name and an id that follow
+// from the schedule and the instant, so a repeated Fire makes the same task. If
+// the clock was set back, the task's due time counts from now instead of at,
+// because an instant that has already waited does not wait again.
 func (t *Task) occurrence(at, now Millis) *Task {
 	id := deriveID("occurrence", t, strconv.FormatInt(int64(at), 10))
 	s := t.Template(OccurrenceName(t.ScheduleName(), at), id, min(at, now).Add(t.jitter(at)))
@@ -134,9 +134,9 @@ func (t *Task) occurrence(at, now Millis) *Task {
 	return &n // shares t's maps, which are never modified
 }
 
-// Template returns the spec of a task of the schedule, with the given name, id
-// and due time. The task is an occurrence, a triggered task, or a task of a
-// backfill. t's body must be loaded.
+// Template returns the spec of a task of the schedule (an occurrence, a
+// triggered task, or a task of a backfill), with the given name, id and due
+// time. t's body must be loaded.
 func (t *Task) Template(name, id string, due Millis) Spec {
 	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,
@@ -152,8 +152,8 @@ func (t *Task) Template(name, id string, due Millis) Spec {
 	return s
 }
 
-// jitter returns the delay of an occurrence after its instant. An instant always
-// has the same delay, and the delays are evenly distributed below Jitter.
+// jitter returns the delay of an occurrence after its instant, which is always
+// the same for an instant. The delays are evenly distributed below Jitter.
 func (t *Task) jitter(at Millis) time.Duration {
 	most := uint64(t.Recur.Jitter / time.Millisecond)
 	if most == 0 {

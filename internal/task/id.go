@@ -19,23 +19,23 @@ func NewID(now Millis) string {
 	return formatUUID(b, 7)
 }
 
-// DeriveName returns the name of a task that is created with an
-// Idempotency-Key and without a name. The name is a UUID of version 8 from the
-// digest of namespace and key, so every node derives the same name for a repeat.
-// The name is not the task's identifier: the key can be used again after the
-// record was removed, or by another installation.
+// DeriveName returns the name of a task that is created with an Idempotency-Key
+// and without a name. The name is a UUID of version 8 from the digest of
+// namespace and key, so every node derives the same name for a repeat. It is not
+// the task's identifier, because the key can be used again after the record was
+// removed, or by another installation.
 func DeriveName(namespace, key string) string {
 	sum := sha256.Sum256([]byte(namespace + "\x00" + key))
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 
 // deriveID returns the identifier of a task that another record, the maker,
-// makes. The identifier is a UUID of version 8: a digest of the kind, the
-// maker's identifier and creation time, and the purpose.
+// makes. It is a UUID of version 8, from a digest of the kind, the maker's
+// identifier and creation time, and the purpose.
 //
 // The identifier is unique because NewID never repeats a maker's identifier in
 // any installation. A maker that was restored from a backup, or reverted by a
-// failover, makes the same identifier again. So receivers can recognise requests
+// failover, makes the same identifier again, so receivers can recognise requests
 // that they have already handled.
 func deriveID(kind string, maker *Task, purpose string) string {
 	created := strconv.FormatInt(int64(maker.CreatedAt), 10)
@@ -43,8 +43,8 @@ func deriveID(kind string, maker *Task, purpose string) string {
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 
-// Digest returns the stored digest of an Idempotency-Key or of its request. It
-// is enough to recognise a repeat, and it reveals nothing of the content.
+// Digest returns the stored digest of an Idempotency-Key or of its request,
+// which is enough to recognise a repeat, and reveals nothing of the content.
 func Digest(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -6,12 +6,12 @@ type Idempotency struct {
 	Fingerprint string // digest of the request; the same key with another digest is an error
 }
 
-// maxReplaced is the number of replaced incarnations that a record remembers. A
-// client repeats a replace within seconds, and few other replaces of the same
+// maxReplaced is the number of replaced incarnations that a record remembers,
+// because a client repeats a replace within seconds, and few others of the same
 // name come in between.
 const maxReplaced = 4
 
-// repeats reports whether i and made mark the same request. A nil i marks none.
+// repeats reports whether i and made mark the same request; a nil i marks none.
 // Errors: ErrIdempotencyReuse.
 func (i *Idempotency) repeats(made Idempotency) (bool, error) {
 	switch {
@@ -24,7 +24,7 @@ func (i *Idempotency) repeats(made Idempotency) (bool, error) {
 }
 
 // Repeats reports whether the request that i marks made t, or an incarnation that
-// t replaced. It returns false if t or i is nil. Errors: ErrIdempotencyReuse.
+// t replaced, and false if t or i is nil. Errors: ErrIdempotencyReuse.
 func (t *Task) Repeats(i *Idempotency) (bool, error) {
 	if t == nil || i == nil {
 		return false, nil
@@ -65,17 +65,16 @@ func KeyOf(change any) string {
 	return i.Key
 }
 
-// Repeat determines whether a request repeats one that made a task. It changes
-// nothing, but a store replies to it as durably as to a change.
+// Repeat determines whether a request repeats one that made a task. Although it
+// changes nothing, a store replies to it as durably as to a change.
 type Repeat struct {
 	Key         Key
 	Idempotency *Idempotency
 }
 
-// Target returns the key of the task that the request would make.
 func (c Repeat) Target() Key { return c.Key }
 
-// Action implements Change. No log has it, because a Repeat changes nothing.
+// Action implements Change, but no log has it, because a Repeat changes nothing.
 func (c Repeat) Action() string { return "task.create" }
 
 // Apply returns the present state of the task that the request made. Errors:

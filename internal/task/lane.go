@@ -1,6 +1,7 @@
 package task
 
-// Key names a task. It is unique in its namespace for as long as the record is kept.
+// Key names a task, with a name that is unique in its namespace for as long as
+// the record is kept.
 type Key struct {
 	Namespace string
 	Name      string
@@ -14,7 +15,7 @@ const DefaultQueue = "default"
 
 // Lane identifies tasks that are limited, paused or blocked together, and are
 // therefore indexed and read together. The tasks of a destination that does not
-// reply fill only the lanes of that destination.
+// reply fill only its own lanes.
 type Lane struct {
 	Namespace   string
 	Queue       string
@@ -28,8 +29,8 @@ type LaneHead struct {
 	Due  Millis
 }
 
-// Entry is a scheduled task as its lane's index shows it. It is a hint: the
-// record decides, at the claim.
+// Entry is a scheduled task as its lane's index shows it: only a hint, because
+// the record decides, at the claim.
 type Entry struct {
 	Name string
 	Lane Lane
@@ -50,8 +51,8 @@ const (
 // Key returns the key of the entry's task.
 func (e Entry) Key() Key { return Key{Namespace: e.Lane.Namespace, Name: e.Name} }
 
-// Position is a place in a lane's order, which is by due time, then by name.
-// The zero Position is before all entries.
+// Position is a place in a lane's order, by due time, then by name; the zero
+// Position is before all entries.
 type Position struct {
 	Due  Millis
 	Name string

@@ -10,19 +10,19 @@ const (
 	// the task has ended.
 	MaxHistory = 20
 	// MaxReclaims is the number of consecutive claims without a settlement after
-	// which the task is dead: a task that kills the process must not do so for
-	// ever.
+	// which the task is dead, because a task that kills the process must not do so
+	// for ever.
 	MaxReclaims = 10
 	// QuarantineAfter is the number of reclaims that put a task into
 	// quarantine. When the process dies, all attempts under way are reclaimed,
 	// although one task alone may have caused the death. Quarantined tasks run
 	// one at a time, so the next death counts against the task that caused it.
 	//
-	// A limit below three would delay many harmless tasks: two restarts by
-	// chance would quarantine them. With a limit above three, a slow and
-	// harmless task could die because of two tasks that crash the process while
-	// it runs. Each of the two adds reclaims to it until that task is itself in
-	// quarantine, and 3 times 3 is below MaxReclaims.
+	// A limit below three would delay many harmless tasks, because two restarts by
+	// chance would quarantine them. With a limit above three, a slow and harmless
+	// task could die because of two tasks that crash the process while it runs.
+	// Each of the two adds reclaims to it until that task is itself in quarantine,
+	// and 3 times 3 is below MaxReclaims.
 	QuarantineAfter = 3
 	// MaxReplyKept is the maximum number of bytes of a reply that the record keeps.
 	MaxReplyKept = 512
@@ -36,17 +36,17 @@ type Claim struct {
 	Until  Millis
 	Holder string // see Lease
 
-	// Trusted is the time with which Apply decides whether the task has expired.
-	// It is at most now, so a clock that was just set ahead expires no task.
-	// Zero means now.
+	// Trusted is the time with which Apply decides whether the task has expired;
+	// zero means now. It is at most now, so a clock that was just set ahead expires
+	// no task.
 	Trusted Millis
 }
 
 // Apply gives the lease to the claim's token. If Apply returns ErrExpired, the
-// result is the finished record, which must be written. With any other error
-// there is nothing to write. A repeated claim with the same token gets the same
-// record, unless the record is now another incarnation, which might not be due
-// yet. Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
+// result is the finished record, which must be written; with any other error there
+// is nothing to write. A repeated claim with the same token gets the same record,
+// unless the record is now another incarnation, which might not be due yet. Errors:
+// ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	switch {
 	case old == nil, old.IsSchedule(): // a schedule is fired
@@ -89,8 +89,8 @@ type Extension struct {
 	Until Millis
 }
 
-// Apply moves the lease's end. If the task was cancelled, Apply returns
-// ErrCancelRequested with a result, which must be written. Errors: ErrStale,
+// Apply moves the lease's end, and returns ErrCancelRequested if the task was
+// cancelled, with a result that must be written. Errors: ErrStale,
 // ErrCancelRequested.
 func (e Extension) Apply(_ Millis, old *Task, _ Facts) (Result, error) {
 	if !old.holds(e.Token) {
@@ -140,8 +140,8 @@ func (s Settlement) Apply(now Millis, old *Task, f Facts) (Result, error) {
 	return t.ended(now), nil
 }
 
-// ended returns the result of a transition of t. If t is dead now, the result has
-// the task that reports the death.
+// ended returns the result of a transition of t, with the task that reports the
+// death if t is dead now.
 func (t *Task) ended(now Millis) Result {
 	r := Result{Task: t, Effect: Updated}
 	if t.State == Dead {
@@ -198,10 +198,10 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 // the receiver delayed the task, by an open breaker or by its Retry-After.
 // settleWith adds the wait that a failure causes.
 //
-// Time does not count while the server is down, the store is unavailable, or
-// the queue is paused or purged. Time at the limits of the queue does not count
-// either, except while a breaker is open, because then the two cannot be
-// separated. Each part is measured with a monotonic clock.
+// Time does not count while the server is down, the store is unavailable, or the
+// queue is paused or purged. Time at the limits of the queue does not count either,
+// except while a breaker is open, because then the two cannot be separated; a
+// monotonic clock measures each part.
 func (t *Task) age(lease *Lease, o *Outcome) {
 	if o.Verdict != Failure && (o.Verdict != Deferral || o.Exact) {
 		return

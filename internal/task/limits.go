@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// The limits of client requests, all in one place. The docs and OpenAPI repeat
+// The limits of client requests, all in one place; the docs and OpenAPI repeat
 // them.
 const (
 	MaxNameLen        = 256

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// DeadQueue is the queue of on_dead tasks, in the namespace of the dead task.
-// It is a queue of its own because a pause, a rate or a purge of the task's
-// queue must not delay the notice of the death. Nor must a flood of notices delay
-// the tasks of that queue: dispatch alternates between queues. (The lane of tasks
-// that were run by hand also ignores pause and rate. But it does so for one
-// attempt only, and precedes all other tasks of the queue.)
+// DeadQueue is the queue of on_dead tasks, in the namespace of the dead task. It
+// is a queue of its own because a pause, a rate or a purge of the task's queue
+// must not delay the notice of the death. Nor must a flood of notices delay the
+// tasks of that queue: dispatch alternates between queues. (The lane of tasks
+// that were run by hand also ignores pause and rate, but for one attempt only,
+// and it precedes all other tasks of the queue.)
 const DeadQueue = "on_dead"
 
 // deadNoticeBody is the body of an on_dead task, in the shape that Standard
@@ -39,8 +39,8 @@ type deadTask struct {
 }
 
 // deadNotice returns the task that reports t's death at now to its OnDead URL,
-// or nil if t has none. The task's name is t's name, an @ and a unique suffix,
-// so both tasks are in the same shard. The task has no OnDead of its own.
+// or nil if t has none. Its name is t's name, an @ and a unique suffix, so both
+// tasks are in the same shard, and it has no OnDead of its own.
 func (t *Task) deadNotice(now Millis) *Task {
 	if t.OnDead == "" {
 		return nil

@@ -11,24 +11,24 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Success means that the reply was a 2xx. The task is delivered.
+	// Success means that the reply was a 2xx, so the task is delivered.
 	Success Verdict = 1 + iota
 	// Failure means that the task is retried after a backoff, unless its attempts
 	// or its age are exhausted.
 	Failure
 	// Deferral means that the receiver set the time of the next attempt (429 or
 	// 503 with Retry-After). The task waits as requested, at least MinBackoff and
-	// at most MaxBackoff. The attempt does not count against MaxAttempts. If the
-	// outcome is Exact, the handler has moved its task.
+	// at most MaxBackoff, and the attempt does not count against MaxAttempts. If
+	// the outcome is Exact, the handler has moved its task.
 	Deferral
-	// Refusal means that the task must not be retried (410, Foliot-No-Retry,
-	// egress denied). The task dies.
+	// Refusal means that the task dies, because it must not be retried (410,
+	// Foliot-No-Retry, egress denied).
 	Refusal
 	// Interrupted means that this server stopped the attempt while it was under
-	// way. The task is due again at once, and the attempt does not count.
+	// way, so the task is due again at once, and the attempt does not count.
 	Interrupted
-	// Unsent means that the attempt wrote nothing to the network. The task is due
-	// again at once, as if it had never been claimed.
+	// Unsent means that the attempt wrote nothing to the network, so the task is
+	// due again at once, as if it had never been claimed.
 	Unsent
 )
 
@@ -94,8 +94,8 @@ const (
 	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow (in a Go program, foliot.URLs), except those that are always closed"
 )
 
-// UnreadableReply begins the error of an attempt whose reply was no valid HTTP.
-// The rest can quote the reply.
+// UnreadableReply begins the error of an attempt with a reply that was no valid
+// HTTP; the rest can quote the reply.
 const UnreadableReply = "no readable reply"
 
 // attempt returns o as an entry of the task's history.
@@ -113,8 +113,8 @@ func (o Outcome) attempt(number int) Attempt {
 	}
 }
 
-// MaxErrorKept is the maximum number of bytes of an error that a record keeps:
-// parts of it can come from a receiver or a handler.
+// MaxErrorKept is the maximum number of bytes of an error that a record keeps,
+// because parts of it can come from a receiver or a handler.
 const MaxErrorKept = 512
 
 // Clip returns at most limit bytes of s, as valid UTF-8, without a partial

@@ -2,7 +2,7 @@ package task
 
 import "fmt"
 
-// Quota holds the limits of a namespace and its present counts. The zero value
+// Quota holds the limits of a namespace and its present counts; the zero value
 // sets no limit.
 type Quota struct {
 	Suspended  bool  // the namespace is stopped: it gets no new tasks
@@ -11,8 +11,8 @@ type Quota struct {
 	Have       Counts
 }
 
-// Admit checks the change from old to t against the limits. old is nil for a new
-// record. Admit refuses only changes that increase a count. Errors: *QuotaError,
+// Admit checks the change from old, nil for a new record, to t against the
+// limits. It refuses only changes that increase a count. Errors: *QuotaError,
 // ErrSuspended.
 func (q *Quota) Admit(old, t *Task) error {
 	if !q.Suspended && q.MaxPending == 0 && q.MaxBytes == 0 {
@@ -44,7 +44,6 @@ const (
 	QuotaBytes   = "max_bytes"
 )
 
-// Error returns a sentence with the remedy.
 func (e *QuotaError) Error() string {
 	if e.Quota == QuotaPending {
 		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, the maximum: cancel some, wait for deliveries, or ask the operator for a higher max_pending", e.Namespace, e.Limit)

@@ -14,11 +14,11 @@ type Retry struct {
 	MaxAge      time.Duration // the limit of the time of attempts and waits, without downtime (Task.Aged); zero means no limit
 }
 
-// Backoff returns the wait before attempt n+1 of the task with the given id,
-// after n ≥ 1 failures. The wait is b·(½ + u/2), but never below MinBackoff. b
-// doubles from MinBackoff to MaxBackoff, and u in [0, 1) comes from a hash of
-// id and n. Backoff is a pure function: every store computes the same instant,
-// and the tasks that failed in one minute still spread.
+// Backoff returns the wait before attempt n+1 of the task with the given id, after n ≥
+// 1 failures. The wait is b·(½ + u/2), but never below MinBackoff. b doubles from
+// MinBackoff to MaxBackoff, and u in [0, 1) comes from a hash of id and n. Backoff is a
+// pure function, so every store computes the same instant, and the tasks that failed in
+// one minute still spread.
 func (r Retry) Backoff(id string, n int) time.Duration {
 	b := r.MinBackoff
 	for i := 1; i < n && b < r.MaxBackoff; i++ {

@@ -27,13 +27,13 @@ import (
 //     time. After a crash the store has both changes or neither.
 //
 // Its State is Scheduled while the schedule exists, and Cancelled after it was
-// removed. A removed schedule counts as missing. A schedule that is paused or
-// has ended is due Never.
+// removed, when it counts as missing. A schedule that is paused or has ended is
+// due Never.
 
 // ScheduleQueue is the queue of all schedules.
 const ScheduleQueue = "@"
 
-// Never is a due time that never comes. It is exact as a floating-point number.
+// Never is a due time that never comes, and is exact as a floating-point number.
 const Never Millis = 1 << 52
 
 // MaxScheduleName is the maximum length of a schedule's name. It is less than
@@ -47,9 +47,9 @@ const FirstTaskName = "A"
 // ScheduleKey returns the key of the record of a schedule.
 func ScheduleKey(namespace, name string) Key { return Key{Namespace: namespace, Name: "@" + name} }
 
-// Recurrence holds the fields of a schedule that its occurrences do not
-// inherit. They inherit the record's own labels, request, timeout,
-// expire_after, retries and on_dead.
+// Recurrence holds the fields of a schedule that its occurrences do not inherit,
+// while they inherit the record's own labels, request, timeout, expire_after,
+// retries and on_dead.
 type Recurrence struct {
 	recurrence.Progress
 
@@ -74,8 +74,8 @@ func fieldError(err error) error {
 	return err
 }
 
-// IsSchedule reports whether t is a schedule. A schedule has a Recurrence, and a
-// task has none. A separate field for the kind could contradict that.
+// IsSchedule reports whether t is a schedule: it has a Recurrence then, and a task
+// has none. A separate field for the kind could contradict that.
 func (t *Task) IsSchedule() bool { return t.Recur != nil }
 
 // ScheduleName returns the name of t if t is a schedule, and "" for a task.
@@ -134,8 +134,8 @@ func ScheduleLane(namespace string) Lane {
 // Unfinished returns the change of the number of a schedule's unfinished
 // occurrences when old becomes t, and the key of that counter. old or t can be
 // nil, for no record. A store keeps the number as the Scheduled count of a queue
-// that has the schedule's name. Fire needs the number, so each change updates it
-// in its batch, as it updates all counts.
+// that has the schedule's name. Fire needs it, so each change updates it in its
+// batch, like all counts.
 func Unfinished(old, t *Task) (counter QueueKey, change int64) {
 	before, after := old != nil && old.State.Live(), t != nil && t.State.Live()
 	if before == after {
@@ -154,10 +154,10 @@ func Unfinished(old, t *Task) (counter QueueKey, change int64) {
 	return ScheduleKey(r.Namespace, schedule).UnfinishedCounter(), change
 }
 
-// UnfinishedCounter returns the key of the counter of unfinished occurrences. k is
-// the key of the schedule's record.
+// UnfinishedCounter returns the key of the counter of unfinished occurrences, if k
+// is the key of the schedule's record.
 func (k Key) UnfinishedCounter() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
 
 // OfOccurrences reports whether k is the key of a counter of unfinished
-// occurrences. Any other key names a queue.
+// occurrences, while any other key names a queue.
 func (k QueueKey) OfOccurrences() bool { return len(k.Queue) > 1 && k.Queue[0] == '@' }

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// ScheduleSpec is a schedule as a client requests it. Its Spec is the template
-// for occurrences: its name is the schedule's, and its When is ignored.
+// ScheduleSpec is a schedule as a client requests it, with the template for
+// occurrences as its Spec: its name is the schedule's, and its When is ignored.
 type ScheduleSpec struct {
 	Spec
 	Rule   recurrence.Rule
@@ -20,8 +20,8 @@ type ScheduleSpec struct {
 	ManagedBy *string // nil means that the owner does not change; "" removes it
 }
 
-// Validate checks all fields that can be checked without a store. It returns a
-// *FieldError for the first invalid field.
+// Validate checks all fields that can be checked without a store, and returns a
+// *FieldError for the first invalid one.
 func (s *ScheduleSpec) Validate(now Millis) error {
 	if err := ValidateName("name", s.Name); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	return within("task", t.validate())
 }
 
-// within prefixes the path of a *FieldError with a field. It returns nil if err
+// within prefixes the path of a *FieldError with a field, and returns nil if err
 // is nil.
 func within(field string, err error) error {
 	var inner *FieldError
@@ -54,7 +54,7 @@ func within(field string, err error) error {
 	return err
 }
 
-// ValidateRule checks the rule of a schedule. It returns a *FieldError for the
+// ValidateRule checks the rule of a schedule, and returns a *FieldError for the
 // first invalid field.
 func ValidateRule(r *recurrence.Rule, now Millis) error {
 	switch {
@@ -95,10 +95,8 @@ type PutSchedule struct {
 	If   Precondition
 }
 
-// Target returns the key of the schedule's record.
 func (c PutSchedule) Target() Key { return ScheduleKey(c.Spec.Namespace, c.Spec.Name) }
 
-// Action implements Change.
 func (c PutSchedule) Action() string { return "schedule.put" }
 
 // Apply creates a schedule that begins with the first instant after now, or
@@ -108,12 +106,12 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 //
 // If the new rule has different instants, the schedule counts from now and fires
 // no earlier instant. The anchor and the runs in the spec apply only to a new
-// schedule. An existing schedule keeps its anchor and runs, so a client can put
-// a spec that it read before the latest instant.
+// schedule. An existing one keeps its own, so a client can put a spec that it
+// read before the latest instant.
 //
 // Errors: ErrPrecondition, and a *FieldError if no instant is left. It is no
-// error if the existing schedule has the same rule: a repeated deployment may
-// find the schedule ended, and leaves it ended.
+// error if the existing schedule has the same rule, because a repeated
+// deployment may find the schedule ended, and leaves it ended.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {
@@ -153,7 +151,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 }
 
 // resolved sets the due time of t, which the caller owns, and returns t as a
-// result. If the rule yields no instants, resolved sets t's Problem.
+// result, with a Problem if the rule yields no instants.
 func (t *Task) resolved(now Millis, e Effect) Result {
 	if c, ok := t.calendar(now); ok {
 		t.Recur.Rewind(now)
@@ -169,10 +167,8 @@ type PauseSchedule struct {
 	Resume bool
 }
 
-// Target returns the key of the schedule's record.
 func (c PauseSchedule) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c PauseSchedule) Action() string {
 	if c.Resume {
 		return "schedule.resume"
@@ -180,7 +176,7 @@ func (c PauseSchedule) Action() string {
 	return "schedule.pause"
 }
 
-// Apply pauses or resumes. Occurrences that have begun continue. Instants
+// Apply pauses or resumes, while occurrences that have begun continue. Instants
 // during a pause create no occurrence and are not made up for. A schedule
 // already in the requested state does not change. Errors: ErrNotFound,
 // ErrPrecondition.
@@ -198,19 +194,17 @@ func (c PauseSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	return t.resolved(now, Updated), nil
 }
 
-// RemoveSchedule ends a schedule. Its occurrences stay.
+// RemoveSchedule ends a schedule, but its occurrences stay.
 type RemoveSchedule struct {
 	Key Key // of the record
 	If  Precondition
 }
 
-// Target returns the key of the schedule's record.
 func (c RemoveSchedule) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c RemoveSchedule) Action() string { return "schedule.delete" }
 
-// Apply marks the record as removed. It may be swept at once, and counts as
+// Apply marks the record as removed, so it may be swept at once, and counts as
 // missing. Errors: ErrNotFound, ErrPrecondition.
 func (c RemoveSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)
@@ -224,17 +218,14 @@ func (c RemoveSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 }
 
 // CheckSchedule computes a schedule's next instant again, after a clock step or
-// a change of its zone's rules. Maintenance applies it.
+// a change of its zone's rules; maintenance applies it.
 type CheckSchedule struct{ Key Key }
 
-// Target returns the key of the schedule's record.
 func (c CheckSchedule) Target() Key { return c.Key }
 
-// Action implements Change.
 func (c CheckSchedule) Action() string { return "schedule.check" }
 
-// Apply recomputes the due time. The effect is Repeated if the due time was
-// right.
+// Apply recomputes the due time, and has the effect Repeated if it was right.
 // Errors: ErrNotFound.
 func (c CheckSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	old = presentSchedule(old)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// State is the state of a task. The numbers are part of the disk format.
+// State is the state of a task, a number that is part of the disk format.
 type State uint8
 
 // The states. The zero State is no state: a record that lacks one is damaged.
@@ -50,9 +50,9 @@ func ParseState(word string) (State, bool) {
 	return 0, false
 }
 
-// finish ends t for good. It keeps the record and the last attempts, which
-// explain a delay, but only the last attempt's reply. It keeps the body only if
-// the queue keeps bodies.
+// finish ends t for good. It keeps the record and the last attempts, which explain a
+// delay, but only the last attempt's reply, and the body only if the queue keeps
+// bodies.
 func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 	t.end(now, s, reason)
 	t.KeepUntil = now.Add(p.KeepFinished)
@@ -77,7 +77,8 @@ func (t *Task) EndReason() string {
 	return t.Reason
 }
 
-// endDead makes t dead. The record keeps everything, so that it can be retried.
+// endDead makes t dead, with a record that keeps everything, so that it can be
+// retried.
 func (t *Task) endDead(now Millis, reason string, p Policy) {
 	t.end(now, Dead, reason)
 	t.KeepUntil = now.Add(p.KeepDead)
@@ -100,9 +101,9 @@ const (
 	Normal
 	Low
 
-	// RunNow is the priority of lanes whose tasks were run by hand. Quarantine
-	// is the priority of lanes whose tasks may crash the process: see
-	// Task.Lane. No task has these priorities, and no client can request them.
+	// RunNow is the priority of lanes of tasks that were run by hand, and Quarantine
+	// that of lanes of tasks that may crash the process: see Task.Lane. No task has
+	// these priorities, and no client can request them.
 	RunNow
 	Quarantine
 )

@@ -10,8 +10,8 @@ import (
 // Task is the record of durable work and the time to do it: an HTTP request, or
 // a call of a handler.
 //
-// A *Task that was passed to a store, or returned by one, is never modified:
-// transitions copy it first. Therefore several goroutines can read it.
+// A *Task that was passed to a store, or returned by one, is never modified,
+// because transitions copy it first, so several goroutines can read it.
 type Task struct {
 	Namespace string
 	Name      string
@@ -45,9 +45,9 @@ type Task struct {
 	AttemptsUsed   int    // attempts that count against Retry.MaxAttempts
 	Reclaims       int    // consecutive claims that ended without a settlement, because the process died or the lease ended
 	FirstAttemptAt Millis // the start of the first attempt that counts; zero means none yet
-	// Aged is the time that counts against Retry.MaxAge: the failed attempts
-	// and the waits after them. It is measured with monotonic clocks and
-	// excludes downtime: see age.
+	// Aged is the time that counts against Retry.MaxAge: the failed attempts and
+	// the waits after them, measured with monotonic clocks and without downtime:
+	// see age.
 	Aged    time.Duration
 	History []Attempt // the last MaxHistory attempts, oldest first; a finished task keeps only the reply of the last attempt
 	Reason  string    // the reason why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
@@ -55,9 +55,9 @@ type Task struct {
 	Lease           *Lease // not nil exactly while the state is Running
 	CancelRequested bool   // set if the task was cancelled while running, so no retry follows
 
-	// MaybeSendingUntil is set when a lease was lost and not settled. Until that
-	// time the attempt that lost the lease might still be sending, and a cancel
-	// reports that.
+	// MaybeSendingUntil is set when a lease was lost and not settled, because
+	// until that time its attempt might still be sending, and a cancel reports
+	// that.
 	MaybeSendingUntil Millis
 
 	// The last change of this incarnation by a client: see Sign.
@@ -76,8 +76,8 @@ type Task struct {
 	NotifySchedule bool        // set if the store must notify the schedule of this occurrence's end, for which it can wait
 }
 
-// Spec is a task as a client requests it, without the fields that its life
-// adds. DefaultSpec returns the defaults.
+// Spec is a task as a client requests it, without the fields that its life adds;
+// DefaultSpec has the defaults.
 type Spec struct {
 	Key
 	ID string // identifies the incarnation that the spec begins; see NewID and deriveID
@@ -104,9 +104,9 @@ type When struct {
 	Next     Millis        // the earliest start of the first attempt, if not Relative; zero means the due time
 }
 
-// due returns the due time that w names at now. The caller of Apply rounds now up
-// (CeilMillis), so that no delay is shortened. The due time is computed only
-// once, here.
+// due returns the due time that w names at now, and is the only place that
+// computes it. The caller of Apply rounds now up (CeilMillis), so that no delay
+// is shortened.
 func (w When) due(now Millis) Millis {
 	if w.Relative {
 		return now.Add(w.Delay)
@@ -120,8 +120,7 @@ func (s *Spec) begin(now Millis) *Task {
 	return t.Clone() // the caller owns the maps of s
 }
 
-// beginOnce is begin for a request with the idempotency key i. A nil i means that
-// the request has none.
+// beginOnce is begin for a request with the idempotency key i, nil for none.
 func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	t := s.begin(now)
 	if i != nil {
@@ -131,8 +130,8 @@ func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
 	return t
 }
 
-// record is begin, but the record shares the maps of s. It returns no pointer,
-// so that a record that is only validated or cloned stays on the stack.
+// record is begin, but the record shares the maps of s, and the result is no
+// pointer, so that a record that is only validated or cloned stays on the stack.
 func (s *Spec) record(now Millis) Task {
 	due := s.When.due(now)
 	t := Task{
@@ -148,7 +147,7 @@ func (s *Spec) record(now Millis) Task {
 }
 
 // Request is the work of a task: an HTTP request, or, if Kind is set, a call of a
-// handler. Then URL, Method and Headers are empty, and Body has the arguments.
+// handler, where URL, Method and Headers are empty, and Body has the arguments.
 type Request struct {
 	URL         string
 	Method      string
@@ -158,15 +157,16 @@ type Request struct {
 
 	BodyKind BodyKind
 	BodySize int // derived from a Spec's Body
-	// Body is stored apart from the record, so that a claim does not rewrite
-	// it. A body that is not loaded is nil, although BodySize is not 0. A loaded
-	// body has BodySize bytes. A finished task keeps no body, unless it is Whole.
+	// Body is stored apart from the record, so that a claim does not rewrite it.
+	// A body that is not loaded is nil, although BodySize is not 0, while a
+	// loaded one has BodySize bytes. A finished task keeps no body, unless it is
+	// Whole.
 	Body []byte
 }
 
-// BodyKind is the form in which a body was given. A reply shows the body in the
-// same form, and delivery chooses a content type by it. The numbers are part of
-// the disk format.
+// BodyKind is the form in which a body was given, a number that is part of the
+// disk format. A reply shows the body in the same form, and delivery chooses a
+// content type by it.
 type BodyKind uint8
 
 // The kinds of body.
@@ -210,8 +210,9 @@ func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 // Entered returns the time at which the task entered its queue.
 func (t *Task) Entered() Millis { return cmp.Or(t.QueuedAt, t.CreatedAt) }
 
-// Lane returns the lane in which the task waits. Quarantine precedes RunNow: a
-// task that may crash the process gets no precedence when it is run by hand.
+// Lane returns the lane in which the task waits. Quarantine precedes RunNow,
+// because a task that may crash the process gets no precedence when it is run by
+// hand.
 func (t *Task) Lane() Lane {
 	l := Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
 	switch {
@@ -226,9 +227,9 @@ func (t *Task) Lane() Lane {
 // Entry returns the task as its lane's index shows it.
 func (t *Task) Entry() Entry { return Entry{Name: t.Name, Lane: t.Lane(), Due: t.Due} }
 
-// NextAttempt returns the start of the next attempt. It returns 0 if the task has
-// ended, or if an attempt of this incarnation is under way, because that attempt
-// can be the last one.
+// NextAttempt returns the start of the next attempt, or 0 if the task has ended,
+// or if an attempt of this incarnation is under way, because that one can be the
+// last.
 func (t *Task) NextAttempt() Millis {
 	if t.State == Scheduled || t.Superseded() {
 		return t.Due
@@ -275,8 +276,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// WithoutBody returns t itself if no body is loaded. Otherwise it returns a
-// copy without the body's bytes.
+// WithoutBody returns t itself if no body is loaded, and otherwise a copy without
+// the body's bytes.
 func (t *Task) WithoutBody() *Task {
 	if t.Request.Body == nil {
 		return t

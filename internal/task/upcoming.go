@@ -1,7 +1,7 @@
 package task
 
-// Upcoming is a page of waiting records in the order of their due times. Records
-// of the same due time are in no particular order.
+// Upcoming is a page of waiting records in the order of their due times, and in
+// no particular order if these are the same.
 type Upcoming struct {
 	Tasks []*Task // without their bodies
 	Until Millis  // the page has all records that are due before Until
@@ -13,8 +13,8 @@ type Upcoming struct {
 // NewUpcoming returns an empty page of the records due at or before until.
 func NewUpcoming(until Millis) Upcoming { return Upcoming{Until: until + 1} }
 
-// Add adds the next record. It returns false if the page was full: of limit
-// records, or of MaxPageBytes. Then the page ends.
+// Add adds the next record, or returns false if the page was full, of limit
+// records or of MaxPageBytes, and ends it then.
 func (u *Upcoming) Add(t *Task, limit int) bool {
 	if len(u.Tasks) >= limit || u.weight >= MaxPageBytes {
 		u.End(t.Due)

@@ -12,8 +12,8 @@ import (
 )
 
 // Validate checks all fields that can be checked without a store, and sets the
-// destination. now bounds an absolute due time. Validate returns a *FieldError
-// for the first invalid field.
+// destination; now bounds an absolute due time. It returns a *FieldError for the
+// first invalid field.
 func (s *Spec) Validate(now Millis) error {
 	if err := ValidateName("name", s.Name); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (s *Spec) Validate(now Millis) error {
 	return nil
 }
 
-// Validate checks the fields of a patch that can be checked without the task.
-// Apply checks the merged task again.
+// Validate checks the fields of a patch that can be checked without the task,
+// because Apply checks the merged task.
 func (c *Patch) Validate(now Millis) error {
 	if c.isEmpty() {
 		return &FieldError{"", "required", "missing: a patch must change at least one field"}
@@ -159,8 +159,7 @@ func ValidateKind(path, name string) error {
 	return ValidateName(path, name)
 }
 
-// ValidateOwner checks the name of an owner. The empty name means that there is
-// none.
+// ValidateOwner checks the name of an owner, which is empty if there is none.
 func ValidateOwner(name string) error {
 	if name == "" {
 		return nil
@@ -211,8 +210,8 @@ func PlainText(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// methods lists the methods that a task may use. CONNECT and TRACE are not for
-// callbacks.
+// methods lists the methods that a task may use, without CONNECT and TRACE, which
+// are not for callbacks.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 func (r *Request) validate() error {
@@ -281,8 +280,8 @@ func validPort(u *url.URL) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
-// validHost accepts addresses and any name that a resolver could look up. The
-// resolved address is checked at dial time.
+// validHost accepts addresses and any name that a resolver could look up, because
+// the resolved address is checked at dial time.
 func validHost(host string) bool {
 	if addr, ok := parseAddr(host); ok {
 		return addr.Zone() == "" // a zone may hold any byte, and is valid on one machine only
@@ -333,9 +332,9 @@ func validateHeaders(headers map[string]string) error {
 }
 
 // ForbiddenHeader reports whether a task must not set the header name. It
-// includes names that a receiver can read as a forbidden one: CGI, WSGI and PHP
-// read _ as -, and some servers read every character except letters and digits
-// as -.
+// includes names that a receiver can read as a forbidden one, because CGI, WSGI
+// and PHP read _ as -, and some servers every character except letters and
+// digits.
 func ForbiddenHeader(name string) bool {
 	lower := strings.Map(plainHeaderRune, name)
 	return slices.Contains(forbiddenHeaders, lower) ||

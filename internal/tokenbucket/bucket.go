@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Bucket is a token bucket: rate units a second flow in, up to burst, and
-// callers take units out. Rate and burst may change between calls. The zero
-// Bucket is full. It is not safe for concurrent use.
+// Bucket is a token bucket: rate units a second flow in, up to burst, and callers
+// take units out. Rate and burst may change between calls, and the zero Bucket is
+// full. It is not safe for concurrent use.
 type Bucket struct {
 	missing float64 // units that were missing at time at until the bucket is full
 	at      time.Time
@@ -39,7 +39,7 @@ func (b *Bucket) Take(now time.Time, n int, rate, burst float64) (taken int, wai
 	return taken, wait
 }
 
-// Wait returns the time until a unit is available. It takes none.
+// Wait returns the time until a unit is available, without taking one.
 func (b *Bucket) Wait(now time.Time, rate, burst float64) time.Duration {
 	probe := *b
 	if taken, wait := probe.Take(now, 1, rate, burst); taken == 0 {
@@ -50,7 +50,7 @@ func (b *Bucket) Wait(now time.Time, rate, burst float64) time.Duration {
 
 // Overdraw takes n units even if they are not available. After the call at most
 // limit units are missing, unless more were missing before. Overdraw returns the
-// number of missing units. Later calls wait until these have flowed in.
+// number of missing units, and later calls wait until these have flowed in.
 func (b *Bucket) Overdraw(now time.Time, n int, rate, limit float64) (missing float64) {
 	before := b.Missing(now, rate)
 	b.missing = max(before, min(before+float64(n), limit))

@@ -13,14 +13,14 @@ const (
 
 	// A wall clock was set if it moves away from a monotonic clock by more than
 	// stepSeen between two reads. A smaller difference is a correction. drift
-	// adds a tolerance: two good clocks may move apart by 1/drift of the time
-	// between the reads.
+	// adds a tolerance, because two good clocks may move apart by 1/drift of
+	// the time between the reads.
 	stepSeen = time.Second
 	drift    = 1000
 )
 
 // Clock follows a wall clock, which may be set. It ignores a step ahead until
-// the step has lasted for Lasts. It follows a step back at once, because then
+// the step has lasted for Lasts, but follows one back at once, because then
 // things end later, not earlier. A suspend of the machine looks like a step
 // ahead.
 //
@@ -34,8 +34,8 @@ type Clock struct {
 	doubt doubt
 }
 
-// New returns a Clock that follows wall from now on. noticed is called after
-// each step ahead, without a lock held. It may be nil.
+// New returns a Clock that follows wall from now on. noticed, which may be nil,
+// is called after each step ahead, without a lock held.
 func New(wall func() time.Time, noticed func(ahead time.Duration)) *Clock {
 	return NewWithin(func() (earliest, latest time.Time) {
 		now := wall()
@@ -43,9 +43,9 @@ func New(wall func() time.Time, noticed func(ahead time.Duration)) *Clock {
 	}, noticed)
 }
 
-// NewWithin is like New for a wall clock that is known only within bounds. An
-// example is the clock of another machine some time after its last reply. The
-// Clock follows the earliest time. A change of the bounds counts as a step only
+// NewWithin is like New for a wall clock that is known only within bounds, such
+// as the clock of another machine some time after its last reply. The Clock
+// follows the earliest time, and a change of the bounds counts as a step only
 // if no time fits both the old and the new bounds.
 func NewWithin(wall func() (earliest, latest time.Time), noticed func(ahead time.Duration)) *Clock {
 	c := &Clock{wall: wall, noticed: noticed, base: time.Now()}
@@ -68,9 +68,9 @@ func (c *Clock) read() reading {
 	return reading{monotonic: monotonic, low: earliest.Sub(base) - monotonic, high: latest.Sub(base) - monotonic}
 }
 
-// look reads both clocks. It returns the trusted time, and how far that is
+// look reads both clocks, and returns the trusted time, and how far that is
 // behind the wall clock. Both results use one reading, because the wall clock
-// may step between two readings.
+// may step between two.
 func (c *Clock) look() (now time.Time, lag time.Duration) {
 	c.mu.Lock()
 	r := c.read()
@@ -89,7 +89,7 @@ func (c *Clock) Lag() time.Duration {
 	return lag
 }
 
-// Now returns the trusted time. It is never later than the wall clock.
+// Now returns the trusted time, which is never later than the wall clock.
 func (c *Clock) Now() time.Time {
 	now, _ := c.look()
 	return now
@@ -121,8 +121,8 @@ const maxSteps = 16
 
 func newDoubt(r reading) doubt { return doubt{believed: r.low, last: r} }
 
-// look processes a reading. It returns the size of the step ahead that the
-// reading shows, or 0. Each step is believed by itself, even if others follow.
+// look processes a reading, and returns the size of the step ahead that it
+// shows, or 0. Each step is believed by itself, even if others follow.
 func (d *doubt) look(r reading) (ahead time.Duration) {
 	r.high = max(r.low, r.high)
 	if tolerance := stepSeen + (r.monotonic-d.last.monotonic)/drift; r.low-d.last.high > tolerance {

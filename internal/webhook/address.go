@@ -32,12 +32,12 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:100::100:200/128"), // Alibaba over IPv6
 }
 
-// isMetadata reports whether a, which must be plain, is a metadata address. It
-// also reports true for an IPv6 address that contains one at any position where
-// a translator reads it. Operators choose their own translation prefixes, so
-// the prefix is not checked. An unrelated address has these bytes there by
-// chance once in a hundred million. (The wider prefixes of the list would match
-// more often, so they count only in well-known translations.)
+// isMetadata reports whether a, which must be plain, is a metadata address, or
+// an IPv6 address that contains one at any position where a translator reads
+// it. Operators choose their own translation prefixes, so the prefix is not
+// checked. An unrelated address has these bytes there by chance once in a
+// hundred million. (The wider prefixes of the list would match more often, so
+// they count only in well-known translations.)
 func isMetadata(a netip.Addr) bool {
 	if within(metadata, a) {
 		return true
@@ -54,8 +54,8 @@ func isMetadata(a netip.Addr) bool {
 }
 
 // embeddings are the positions of the bytes of an IPv4 address in a
-// translator's IPv6 address. They are for prefixes of 32, 40, 48, 56, 64 and 96
-// bits (RFC 6052, section 2.2). Byte 8 is skipped.
+// translator's IPv6 address, for prefixes of 32, 40, 48, 56, 64 and 96 bits
+// (RFC 6052, section 2.2). Byte 8 is skipped.
 var embeddings = [][4]int{
 	{4, 5, 6, 7}, {5, 6, 7, 9}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}, {12, 13, 14, 15},
 }
@@ -93,8 +93,8 @@ func carried(a netip.Addr) []netip.Addr {
 	case teredo.Contains(a): // the client's address, with all bits inverted
 		inner = append(inner, netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}))
 	case localNAT64.Contains(a):
-		// The operator chose the position of the bytes. A result that begins
-		// with zero is the padding of another position.
+		// The operator chose the position of the bytes, and a result that
+		// begins with zero is the padding of another one.
 		for _, at := range embeddings[2:] {
 			if v4 := embedded(a, at); !thisNetwork.Contains(v4) {
 				inner = append(inner, v4)

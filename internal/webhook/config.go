@@ -17,8 +17,8 @@ type Config struct {
 	// stay closed.
 	Allow []netip.Prefix
 
-	// Deny closes prefixes, even if Allow or AllowLoopback opens them. It also
-	// closes IPv6 addresses that carry an IPv4 address of such a prefix.
+	// Deny closes prefixes, even if Allow or AllowLoopback opens them, and IPv6
+	// addresses that carry an IPv4 address of such a prefix.
 	Deny []netip.Prefix
 
 	// Opener names the way to add to Allow in error messages. Default: Flag.
@@ -31,38 +31,38 @@ type Config struct {
 	// AllowLoopback opens this machine's own addresses while it returns true:
 	// 127.0.0.0/8, ::1 and those of its interfaces. This is right only as long
 	// as every client that can create tasks also has a shell on the machine:
-	// until a token exists. It is called for each connection and each attempt,
-	// by many goroutines, and must not block. Default: closed.
+	// until a token exists. Many goroutines call it, for each connection and
+	// each attempt, so it must not block. Default: closed.
 	AllowLoopback func() bool
 
 	// Own returns addresses that are always closed: those of this server's API,
 	// of the other nodes' APIs, of the store and of the trace collector. A task
-	// that reached one would act from the server's place in the network. Own is
-	// called for each connection and each attempt, by many goroutines, and must
-	// not block. Default: none.
+	// that reached one would act from the server's place in the network. Many
+	// goroutines call Own, for each connection and each attempt, so it must not
+	// block. Default: none.
 	Own func() *Own
 
-	// MaxIdle is how many connections are kept open between attempts. Each uses
-	// a descriptor. Default: 4096.
+	// MaxIdle is how many connections are kept open between attempts, where
+	// each uses a descriptor. Default: 4096.
 	MaxIdle int
 
 	// Secrets returns the keys that sign a queue's callbacks, newest first.
-	// Each key makes a signature. So during a rotation, receivers with the old
+	// Each key makes a signature, so during a rotation, receivers with the old
 	// key and receivers with the new key both accept the callback. Without
-	// keys, callbacks are unsigned. Secrets is called for each attempt, by many
-	// goroutines, and must not block. Its result is not modified. Default: no
-	// keys.
+	// keys, callbacks are unsigned. Many goroutines call Secrets, for each
+	// attempt, so it must not block, and its result is not modified. Default:
+	// no keys.
 	Secrets func(namespace, queue string) [][]byte
 
-	// Now reads the wall clock that decides when tasks are due. It provides the
-	// start and the lateness of attempts. It is called for each attempt, by
-	// many goroutines, and must not block. Default: time.Now.
+	// Now reads the wall clock that decides when tasks are due, for the start
+	// and the lateness of attempts. Many goroutines call it, for each attempt,
+	// so it must not block. Default: time.Now.
 	Now func() time.Time
 
 	// Trace is called for each attempt before anything is sent. The request
-	// uses the returned context, and the returned traceparent if it is not "".
-	// end is called once with the outcome. A traceparent among the task's own
-	// headers takes precedence. Default: the trace in which the task was
+	// uses the returned context, and the returned traceparent if it is not "",
+	// and end is called once with the outcome. A traceparent among the task's
+	// own headers takes precedence. Default: the trace in which the task was
 	// created, or else a trace of the task's own.
 	Trace func(ctx context.Context, d task.Delivery) (_ context.Context, traceparent string, end func(task.Outcome))
 }

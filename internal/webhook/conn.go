@@ -15,13 +15,13 @@ import (
 )
 
 // conn is a connection to a receiver. Either one attempt uses it, on its own
-// goroutine, or the pool keeps it. Only interrupt may be called by another
+// goroutine, or the pool keeps it, so only interrupt may be called by another
 // goroutine.
 //
-// An attempt writes its request and reads the reply itself. net/http has two
-// more goroutines for each connection, and wakes them in turn. That took half of
-// the processor time of a delivery. It also repeats requests on a new connection
-// if it considers them harmless. An attempt must be one request.
+// An attempt writes its request and reads the reply itself. net/http has two more
+// goroutines for each connection, and wakes them in turn, which took half of the
+// processor time of a delivery. It also repeats requests on a new connection if
+// it considers them harmless, but an attempt must be one request.
 type conn struct {
 	net.Conn                 // a *tls.Conn, or raw
 	raw      net.Conn        // the connection below TLS
@@ -51,8 +51,8 @@ var freeBuffers = sync.Pool{New: func() any {
 	return &buffers{reader: bufio.NewReaderSize(nil, replyBuffer)}
 }}
 
-// newConn returns a conn for a new connection. raw is the connection below TLS,
-// or c itself.
+// newConn returns a conn for a new connection, where raw is the connection below
+// TLS, or c itself.
 func newConn(c, raw net.Conn, key poolKey) *conn {
 	made := &conn{Conn: c, raw: raw, key: key, keep: idleTimeout}
 	if s, ok := raw.(syscall.Conn); ok {
@@ -97,13 +97,12 @@ func (c *conn) release() {
 	c.buffers = nil
 }
 
-// interrupt ends the reads and writes of the attempt under way. Any goroutine may
-// call it.
+// interrupt ends the reads and writes of the attempt under way, from any
+// goroutine.
 func (c *conn) interrupt() { _ = c.raw.SetDeadline(time.Unix(1, 0)) }
 
-// close closes the connection. It does not wait for the receiver: the last alert
-// of TLS is written by another goroutine, and a receiver that reads nothing would
-// delay it.
+// close closes the connection without waiting for the receiver: another goroutine
+// writes the last alert of TLS, which a receiver that reads nothing would delay.
 func (c *conn) close() {
 	if c.Conn == c.raw {
 		_ = c.raw.Close()
@@ -142,8 +141,8 @@ func (c *conn) send(body []byte) {
 	}
 }
 
-// write writes b. After an error a reply must come soon: the receiver has perhaps
-// sent it before it closed the connection.
+// write writes b. After an error a reply must come soon, because the receiver has
+// perhaps sent it before it closed the connection.
 func (c *conn) write(b []byte) {
 	if _, c.writeErr = c.Write(b); c.writeErr != nil {
 		_ = c.SetReadDeadline(time.Now().Add(writeWait))
@@ -172,7 +171,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// headRequest tells http.ReadResponse that the reply has no body.
+// headRequest makes http.ReadResponse expect no body in the reply.
 var headRequest = &http.Request{Method: http.MethodHead}
 
 // readHeader reads the status and the header of the reply, after the replies with
@@ -197,7 +196,7 @@ func (c *conn) readHeader(method string) (*http.Response, error) {
 	}
 }
 
-// silent reports whether a kept connection is open and has no unread bytes. It
+// silent reports whether a kept connection is open and has no unread bytes, and
 // changes the deadlines.
 func (c *conn) silent() bool {
 	found := peek(c.system)
@@ -214,8 +213,8 @@ func (c *conn) silent() bool {
 	case someToRead:
 		until = time.Now().Add(time.Millisecond)
 	}
-	// TLS may have to write as well. If that failed, the connection could not be
-	// used any more.
+	// TLS may have to write as well, and if that failed, the connection could not
+	// be used any more.
 	if c.SetReadDeadline(until) != nil || c.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Deliver makes one attempt. It returns when the reply has been read, the
+// Deliver makes one attempt, and returns when the reply has been read, the
 // task's timeout has passed, or ctx has ended, whichever comes first.
 //
 // d.Live is called when the connection is ready, right before the request is

@@ -26,8 +26,8 @@ func newDialer(guard *Guard) *dialer {
 	return &dialer{Dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, guard: guard}
 }
 
-// errPartlyDenied is not an EgressDenied: another attempt may succeed at the
-// open addresses of the name.
+// errPartlyDenied is not an EgressDenied, because another attempt may succeed at
+// the open addresses of the name.
 var errPartlyDenied = errors.New("the egress guard denies some of its addresses, and the others do not answer")
 
 // DialContext connects to one of the addresses of a host. Its error is an
@@ -62,8 +62,8 @@ var errHandshake = errors.New("TLS handshake timeout")
 // errClosed is the error of a connection that ended before the request was sent.
 var errClosed = errors.New("the connection was closed")
 
-// dial connects to key's address. If key is secure, it does a TLS handshake of
-// config.
+// dial connects to key's address, with a TLS handshake of config if key is
+// secure.
 func (d *dialer) dial(ctx context.Context, key poolKey, config *tls.Config) (*conn, error) {
 	raw, err := d.DialContext(ctx, "tcp", key.address)
 	if err != nil || !key.secure {

@@ -2,8 +2,9 @@
 // through the egress guard, reads a bounded part of the reply, and judges the
 // reply.
 //
-// An attempt is a function from a delivery to an outcome. The dispatcher decides
-// when an attempt starts, whether another one follows, and what is stored of it.
+// An attempt is a function from a delivery to an outcome. The dispatcher
+// decides when an attempt starts, whether another one follows, and which parts
+// of it are stored.
 //
 // Only this package keeps three promises:
 //

@@ -77,7 +77,7 @@ func (s *Sender) connect(x *exchange, t target) (*conn, error) {
 	return c, nil
 }
 
-// exchange writes the request and reads the reply. kept reports whether the
+// exchange writes the request and reads the reply, and kept reports whether the
 // connection can be used again.
 func (s *Sender) exchange(x *exchange, c *conn, t target) (o task.Outcome, kept bool) {
 	request, err := s.appendRequest(c.request[:0], x, t, time.Now())
@@ -113,11 +113,11 @@ func (s *Sender) exchange(x *exchange, c *conn, t target) (o task.Outcome, kept 
 	return o, c.finish(writeWait) == nil
 }
 
-// permitted returns the reason why the request must not be written, or nil.
-// It is called right before the write.
+// permitted returns the reason why the request must not be written, or nil,
+// right before the write.
 func (s *Sender) permitted(x *exchange, c *conn) error {
-	// A kept connection was checked when it was dialled. Loopback may be closed
-	// since.
+	// A kept connection was checked when it was dialled, but loopback may be
+	// closed since.
 	if err := s.dialer.guard.Verdict(c.remote()); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Explanation is the guard's report about a URL: the result that an attempt
-// would get. To make it, nothing is connected to.
+// would get, without a connection.
 type Explanation struct {
 	Scheme, Host string
 	Port         uint16
@@ -27,8 +27,8 @@ type Explanation struct {
 	Problem string
 }
 
-// Open reports whether a request can be sent. One open address is enough: an
-// attempt does not try further addresses.
+// Open reports whether a request can be sent. One open address is enough,
+// because an attempt does not try further addresses.
 func (e Explanation) Open() bool {
 	for _, j := range e.Addresses {
 		if j.Open() {

@@ -17,8 +17,8 @@ import (
 )
 
 // failed returns the outcome of an attempt without a reply. Reasons on our side
-// are checked first: if we ended the connection, the error of the connection does
-// not describe the receiver.
+// are checked first, because if we ended the connection, its error does not
+// describe the receiver.
 func (x *exchange) failed(err error) task.Outcome {
 	cause := context.Cause(x.ctx)
 	var denied *EgressDenied
@@ -84,7 +84,7 @@ func sentence(err error, destination string) string {
 }
 
 // unquoted returns the text of an error without the bytes of the reply that
-// net/http quotes. The error is logged, and the bytes can be a secret.
+// net/http quotes, because the error is logged, and the bytes can be a secret.
 func unquoted(err error) string {
 	text, _, _ := strings.Cut(err.Error(), `"`)
 	text = strings.TrimRight(text, " [")
@@ -94,8 +94,8 @@ func unquoted(err error) string {
 	return text
 }
 
-// unresolved explains why name has no address. It does not name the resolver,
-// whose address must stay private.
+// unresolved explains why name has no address, without the resolver's address,
+// which must stay private.
 func unresolved(err error, name string) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {

@@ -22,14 +22,14 @@ const ownKind = "an address of this server, of another node, of the store or of 
 
 // Guard decides which addresses a task's request may reach.
 //
-// Addresses of the public internet are open. Private and other special ones
-// need a prefix in Config.Allow. So do this machine's own addresses, loopback
-// and those of its interfaces, unless Config.AllowLoopback returns true.
-// Config.Deny closes addresses that would be open. Cloud metadata, Config.Own
-// and addresses that are not valid destinations are always closed.
+// Addresses of the public internet are open, while private and other special
+// ones need a prefix in Config.Allow. So do this machine's own addresses,
+// loopback and those of its interfaces, unless Config.AllowLoopback returns
+// true. Config.Deny closes addresses that would be open. Cloud metadata,
+// Config.Own and addresses that are not valid destinations are always closed.
 //
-// Many goroutines may use a Guard. Only three things change: the results of
-// Config.AllowLoopback and Config.Own, and the list of interfaces.
+// Many goroutines may use a Guard, because only three things change: the
+// results of Config.AllowLoopback and Config.Own, and the list of interfaces.
 type Guard struct {
 	own      func() *Own
 	deny     []netip.Prefix
@@ -68,7 +68,7 @@ type EgressDenied struct {
 	Is     string       // the kind of the address: "a private address"
 	Opener netip.Prefix // the value of Flag that opens the address; not valid: Flag does not open it
 	Closer netip.Prefix // the value of DenyFlag that closes it; not valid: DenyFlag does not close it
-	By     string       // what takes Opener: Flag, or the name of a function
+	By     string       // takes Opener: Flag, or the name of a function
 }
 
 // Error returns a sentence with the address and the flag. Only operators may
@@ -91,8 +91,8 @@ func (e *EgressDenied) remedy() string {
 }
 
 // Verdict returns nil if a request may be sent to addr, and otherwise an
-// *EgressDenied. It sends nothing. It takes well under a microsecond. Once a
-// second it also reads the machine's interfaces.
+// *EgressDenied. It sends nothing and takes well under a microsecond, but once
+// a second it also reads the machine's interfaces.
 func (g *Guard) Verdict(addr netip.AddrPort) error {
 	a := plain(addr.Addr())
 	switch {
@@ -109,8 +109,8 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	if !g.isOpen(a) {
 		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen()), By: g.opener}
 	}
-	// An operator who opens a translator's prefix opens a way to the addresses
-	// behind it. Those addresses must be open by themselves.
+	// A translator's prefix that an operator opens is a way to the addresses
+	// behind it, so those must be open by themselves.
 	for _, inner := range carried(a) {
 		if err := g.Verdict(netip.AddrPortFrom(inner, addr.Port())); err != nil {
 			return err
@@ -127,8 +127,9 @@ func (g *Guard) isOpen(a netip.Addr) bool {
 	return g.guardian.SafeAddr(a) == nil
 }
 
-// isLocal reports whether the plain address a leads to this machine. Services
-// that listen on all interfaces trust such an address as much as loopback.
+// isLocal reports whether the plain address a leads to this machine, because
+// services that listen on all interfaces trust such an address as much as
+// loopback.
 func (g *Guard) isLocal(a netip.Addr) bool { return a.IsLoopback() || g.machine.has(a) }
 
 // kind describes the plain address a, open or not.

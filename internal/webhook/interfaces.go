@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// interfacesAge is how old the list of this machine's addresses may be. To read
-// the list takes some ten microseconds, which is too much for each attempt.
+// interfacesAge is how old the list of this machine's addresses may be, because
+// to read it takes some ten microseconds, which is too much for each attempt.
 const interfacesAge = time.Second
 
-// machine holds the addresses of this machine's interfaces. They change while a
-// process runs: an address may move to another machine and back.
+// machine holds the addresses of this machine's interfaces, which change while
+// a process runs: an address may move to another machine and back.
 type machine struct {
 	read func() ([]netip.Addr, error)
 	now  func() time.Time
@@ -22,7 +22,7 @@ type machine struct {
 	reading sync.Mutex                 // held while the list is read
 }
 
-// interfaces is the list at one time. It never changes.
+// interfaces is the list at one time, and never changes.
 type interfaces struct {
 	addrs map[netip.Addr]struct{}
 	at    time.Time
@@ -45,7 +45,7 @@ func (m *machine) has(a netip.Addr) bool {
 	return found
 }
 
-// refresh reads the list. It returns at once if another goroutine is reading.
+// refresh reads the list, or returns at once if another goroutine is reading.
 // If the list cannot be read, the previous one stays.
 func (m *machine) refresh(now time.Time) {
 	if !m.reading.TryLock() {

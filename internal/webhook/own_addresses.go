@@ -9,7 +9,7 @@ import (
 // and of the other nodes, the store, and the trace collector. An unspecified
 // address (0.0.0.0, ::) stands for every address of this machine.
 //
-// An Own never changes. A nil Own is empty.
+// An Own never changes, and a nil Own is empty.
 type Own struct {
 	ports map[uint16]onPort
 }
@@ -63,7 +63,8 @@ func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 }
 
 // has reports whether a itself is one of the addresses. An unspecified address
-// never is: most IPv6 addresses have four zero bytes at one of the positions.
+// never is, because most IPv6 addresses have four zero bytes at one of the
+// positions.
 func (p onPort) has(a netip.Addr) bool {
 	_, found := p.addrs[a]
 	return found

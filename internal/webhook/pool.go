@@ -7,17 +7,17 @@ import (
 )
 
 // poolKey identifies the connections that one request can use instead of
-// another. Requests of two namespaces must not share a connection: if a receiver
-// misreads where a request ends, the rest becomes the beginning of the other
-// namespace's request.
+// another. Requests of two namespaces must not share a connection, because if a
+// receiver misreads where a request ends, the rest becomes the beginning of the
+// other namespace's request.
 type poolKey struct {
 	namespace string
 	address   string // host:port
 	secure    bool   // TLS
 }
 
-// pool keeps connections between attempts. It closes each after idleTimeout, and
-// the oldest ones if there are too many.
+// pool keeps connections between attempts, and closes each after idleTimeout,
+// and the oldest ones if there are too many.
 type pool struct {
 	most int // how many connections it keeps
 
@@ -78,8 +78,8 @@ func (p *pool) addLocked(c *conn) {
 	p.count++
 }
 
-// removeLocked removes the connection at index i of its key. The oldest one of
-// all connections is the first one of its key.
+// removeLocked removes the connection at index i of its key; the oldest of all
+// connections is the first of its key.
 func (p *pool) removeLocked(key poolKey, i int) *conn {
 	c := p.idle[key][i]
 	if p.idle[key] = slices.Delete(p.idle[key], i, i+1); len(p.idle[key]) == 0 {

@@ -20,12 +20,13 @@ const (
 	ReasonEgressDenied = task.ReasonEgressDenied // the guard denies every address of the host
 )
 
-// maxReplyRead is how much of a reply's body is read so that the connection can
-// be kept. A longer body closes the connection.
+// maxReplyRead is how much of a reply's body is read so that the connection can be
+// kept; a longer body closes it.
 const maxReplyRead = 64 << 10
 
 // judge returns the outcome that a reply means for its task. It reads only the
-// status and the header: the status line is the answer, even if the rest fails.
+// status and the header, because the status line is the answer, even if the rest
+// fails.
 func judge(r *http.Response, now time.Time) task.Outcome {
 	code := r.StatusCode
 	switch {
@@ -63,7 +64,7 @@ func redirected(r *http.Response) string {
 
 // retryAfter parses Retry-After of RFC 9110: seconds, or a date. A date counts
 // relative to the reply's own Date, so that a receiver with a wrong clock still
-// gets the delay that it asks for. Without Date, it counts relative to now.
+// gets the delay that it asks for, or else relative to now.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if allDigits(value) {
@@ -103,11 +104,11 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// readReply returns the beginning of a body. It also reads to the end if that
-// is near, and reports whether it has reached the end. An error ends the body as
-// well, because the status has already been judged. length is the length in the
-// reply's header, -1 if there is none. Two limits apply: room bounds the bytes,
-// and bounded bounds the text, which can be longer.
+// readReply returns the beginning of a body, reads to the end if that is near, and
+// reports whether it has reached the end. An error ends the body as well, because
+// the status has already been judged. length is the length in the reply's header,
+// or -1 if there is none. Two limits apply: room bounds the bytes, and bounded
+// bounds the text, which can be longer.
 func readReply(body io.Reader, length int64) (text string, complete bool) {
 	room := task.MaxReplyKept
 	if length >= 0 && length < task.MaxReplyKept {

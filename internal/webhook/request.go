@@ -74,9 +74,10 @@ func hostHeader(u *url.URL) (string, error) {
 	return host, err
 }
 
-// bodiless are the methods for which some receivers do not read the body. Such
-// a receiver takes the body for the next request on the connection, and its
-// reply for the reply to that request. So these connections are not used again.
+// bodiless are the methods for which some receivers do not read the body. Such a
+// receiver takes the body for the next request on the connection, and its reply
+// to the body would be read as the reply to that request. So these connections
+// are not used again.
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}
 
 // lines are the lines of a request before its body.
@@ -85,7 +86,7 @@ type lines struct {
 	err  error // a header must not be sent
 }
 
-// add appends a header. Headers were checked when the task was created. They are
+// add appends a header. Headers were checked when the task was created, but are
 // checked again, because a line break in one would begin another request.
 func (l *lines) add(name, value string) {
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
@@ -168,10 +169,9 @@ func parentOf(d task.Delivery) string {
 	return traceparent(d.Task.ID, d.Number)
 }
 
-// traceparent returns a W3C trace context: one trace for all attempts of a
-// task, and a span for each. It is marked as sampled, because the usual sampler
-// follows its parent: without the mark the receiver's own spans would be
-// dropped.
+// traceparent returns a W3C trace context: one trace for all attempts of a task,
+// and a span for each. It is marked as sampled, because the usual sampler follows
+// its parent, and would otherwise drop the receiver's own spans.
 func traceparent(id string, number int) string {
 	var room [128]byte
 	seed := append(room[:0], id...)

@@ -16,22 +16,21 @@ const (
 	// handshake every few seconds is the smaller harm.
 	idleTimeout = 4 * time.Second
 
-	// maxIdle suffices for bursts at the default concurrency. The dispatcher
-	// limits the connections in use.
+	// maxIdle suffices for bursts at the default concurrency, while the
+	// dispatcher limits the connections in use.
 	maxIdle = 4096
 
 	tlsTimeout     = 10 * time.Second
 	maxReplyHeader = 64 << 10 // of a reply, including its 1xx replies
 )
 
-// Sender makes attempts. Many goroutines may use it. It keeps connections
-// between attempts. idleTimeout and Close end the idle ones.
+// Sender makes attempts, for many goroutines at once. It keeps connections
+// between attempts, until idleTimeout or Close ends the idle ones.
 //
-// Only HTTP/1.1 is used. Each attempt has a connection of its own: to give one up
-// affects no other attempt, and it is known whether the request was written. On a
-// shared HTTP/2 connection, one stalled connection would delay all attempts to
-// its host. A proxy of the environment is not used, because it would bypass the
-// guard.
+// Only HTTP/1.1 is used. Each attempt has a connection of its own, so to give one
+// up affects no other attempt, and it is known whether the request was written. A
+// shared HTTP/2 connection that stalls would delay all attempts to its host. A
+// proxy of the environment is not used, because it would bypass the guard.
 type Sender struct {
 	secrets func(namespace, queue string) [][]byte
 	now     func() time.Time
@@ -43,7 +42,7 @@ type Sender struct {
 	close   context.CancelFunc
 }
 
-// New returns a Sender. The guard of cfg checks its requests.
+// New returns a Sender with requests that the guard of cfg checks.
 func New(cfg Config) *Sender {
 	closing, cancel := context.WithCancel(context.Background())
 	s := &Sender{
@@ -62,7 +61,7 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// Close ends dials under way and closes idle connections. Attempts under way
+// Close ends dials under way and closes idle connections, but attempts under way
 // keep theirs: cancel their contexts first.
 func (s *Sender) Close() {
 	s.close()

@@ -20,7 +20,7 @@ const (
 )
 
 // Tolerance is how far a callback's timestamp may differ from the receiver's
-// clock, in either direction. An older callback may be a replay.
+// clock, in either direction, because an older callback may be a replay.
 const Tolerance = 5 * time.Minute
 
 // The reasons for which Verify refuses a callback.
@@ -60,10 +60,10 @@ func FormatSecret(key []byte) string {
 }
 
 // Sign returns the value of HeaderSignature for a message that is sent at at: a
-// signature with each key, in the order of keys. Without a key it returns "".
+// signature with each key, in the order of keys, or "" without a key.
 //
 // Dots join the parts, so the first two must not contain a dot. id is the ID of
-// a task, which this server creates. A client never chooses it.
+// a task, which this server creates, and a client never chooses.
 func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 	if len(keys) == 0 {
 		return ""
@@ -84,11 +84,11 @@ func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 // Verify returns nil if one of keys made one of the signatures in h. The
 // signature must cover this body and the id and time in h, and that time must
 // be within Tolerance of now. Verify skips signatures of other versions.
-// Otherwise it returns one of the errors above, perhaps wrapped. The errors are
-// for people: the reply to each is 401.
+// Otherwise it returns one of the errors above, perhaps wrapped, which are for
+// people: the reply to each is 401.
 //
-// body must be the bytes as they were received. The caller must find out, by
-// the id, whether the callback is new.
+// body must be the bytes as they were received, and the caller must find out,
+// by the id, whether the callback is new.
 func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 	id, stamp, signatures, err := signed(h)
 	if err != nil {
@@ -116,7 +116,7 @@ func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 }
 
 // signed returns the headers that form a signature or that it covers. Each must
-// occur once: of two headers, another program may read the other one.
+// occur once, because of two headers, another program may read the other one.
 func signed(h http.Header) (id, stamp, signatures string, err error) {
 	var values [3]string
 	for i, name := range []string{HeaderID, HeaderTimestamp, HeaderSignature} {

@@ -33,7 +33,7 @@ func TestTheTypeScriptPackageWorksAsInstalled(t *testing.T) {
 	npmIn := func(dir string, args ...string) { command(t, dir, nil, npm, append(args, quiet...)...) }
 
 	source := sources(t, "typescript")
-	npmIn(source, "install")
+	command(t, source, nil, npm, "ci", "--silent", "--no-audit", "--no-fund") // the versions of package-lock.json, as a release
 	t.Log(command(t, source, []string{"FOLIOT_BINARY=" + binary}, npm, "test"))
 	npmIn(source, "pack")
 

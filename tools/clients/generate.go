@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,13 +14,15 @@ const (
 	typescriptTypes   = "clients/typescript/src/types.gen.ts"
 	typescriptVersion = "clients/typescript/src/version.gen.ts"
 	typescriptPackage = "clients/typescript/package.json"
+	typescriptLock    = "clients/typescript/package-lock.json"
 	pythonTypes       = "clients/python/src/foliot/types.py"
 	pythonVersion     = "clients/python/src/foliot/_version.py"
 	chart             = "deploy/helm/foliot/Chart.yaml"
 )
 
 // generate returns the contents of the generated files by their paths. In
-// package.json and the Helm chart it changes only the version.
+// package.json, package-lock.json and the Helm chart it changes only the
+// version.
 func generate(root string) (map[string][]byte, error) {
 	document, err := os.ReadFile(filepath.Join(root, openapi.File))
 	if err != nil {
@@ -46,6 +49,14 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", typescriptPackage, err)
 	}
+	lock, err := os.ReadFile(filepath.Join(root, typescriptLock))
+	if err != nil {
+		return nil, err
+	}
+	own, others, _ := bytes.Cut(lock, []byte(`"node_modules/`)) // the packages that it locks follow
+	if own, err = withVersion(own, lockVersion, 2, version); err != nil {
+		return nil, fmt.Errorf("%s: %w", typescriptLock, err)
+	}
 	metadata, err := os.ReadFile(filepath.Join(root, chart))
 	if err != nil {
 		return nil, err
@@ -63,6 +74,7 @@ func generate(root string) (map[string][]byte, error) {
 		typescriptTypes:   typescript(types),
 		typescriptVersion: []byte(head("//") + "\nexport const version = '" + version + "'\n"),
 		typescriptPackage: manifest,
+		typescriptLock:    bytes.Join([][]byte{own, others}, []byte(`"node_modules/`)),
 		chart:             metadata,
 		pythonTypes:       python(types),
 		pythonVersion:     []byte(head("#") + "\n__version__ = \"" + version + "\"\n"),

@@ -17,8 +17,10 @@ func release(changelog []byte) string {
 	return "0.0.0"
 }
 
-// The lines with the version: one in package.json, two in the chart.
+// The lines with the version: one in package.json, two in its lock file, two in
+// the chart.
 var (
+	lockVersion    = regexp.MustCompile(`(?m)^( +"version": ")[^"]*`)
 	packageVersion = regexp.MustCompile(`(?m)^(  "version": ")[^"]*`)
 	chartVersion   = regexp.MustCompile(`(?m)^((?:version|appVersion): ).*`)
 )

@@ -35,9 +35,9 @@ func main() {
 	}
 }
 
-// run writes the image as an OCI layout, and for each architecture as an archive
-// that docker load and podman load read. Unless repository is empty, it pushes the
-// image there.
+// run writes the image as an OCI layout, and for each architecture as an
+// archive that docker load and podman load read. Unless repository is empty, it
+// pushes the image there.
 func run(root, out, version, repository string) error {
 	commit, made, err := head(root)
 	if err != nil {
@@ -74,7 +74,11 @@ func run(root, out, version, repository string) error {
 		}
 		fmt.Println("written:", archive)
 	}
-	if _, err := layout.Write(dir, list); err != nil {
+	path, err := layout.Write(dir, empty.Index)
+	if err == nil {
+		err = path.AppendIndex(list) // one entry, which skopeo copies
+	}
+	if err != nil {
 		return err
 	}
 	digest, err := list.Digest()
@@ -122,8 +126,8 @@ func build(root, arch string) ([]byte, error) {
 	file := filepath.Join(dir, "foliot")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/foliot")
 	cmd.Dir = root
-	// The settings of the person who builds must not change the bytes. GOENV=off
-	// ignores the file of go env -w.
+	// The settings of the person who builds must not change the bytes.
+	// GOENV=off ignores the file of go env -w.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
 		"GOENV=off", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off")
 	cmd.Stderr = os.Stderr

@@ -1,23 +1,20 @@
-// Package contender gives all compared libraries the same interface. Each library
-// keeps timers durably for a Go program and calls a handler in that program.
+// Package contender gives all compared libraries the same interface. Each
+// library keeps timers durably for a Go program and calls a handler in that
+// program.
 package contender
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/foliot/foliot/bench/record"
 )
 
-// workers is the maximum number of handlers of a library that run at once. It is
-// the default of Foliot.
+// workers is the maximum number of handlers of a library that run at once. It
+// is the default of Foliot.
 const workers = 128
-
-// ErrExists means that the name of a new task is taken.
-var ErrExists = errors.New("the name is taken")
 
 // Task is one timer. Its arguments are stored with it.
 type Task struct {
@@ -30,7 +27,7 @@ func Name(i int) string { return "order-" + strconv.Itoa(i) }
 
 // args are the stored arguments of a task, the same for all libraries.
 type args struct {
-	Name string `json:"name" river:"unique"`
+	Name string `json:"name"`
 	I    int    `json:"i"`
 	Due  int64  `json:"due"` // in milliseconds since 1970
 }
@@ -57,32 +54,23 @@ type Stores struct {
 
 // Running is an open library.
 type Running struct {
-	// Create creates one task. It returns ErrExists if the name is taken.
+	// Create creates one task.
 	Create func(ctx context.Context, t Task) error
 	// Batch creates tasks in one call. It is nil if the library has no such
 	// call.
 	Batch func(ctx context.Context, list []Task) error
-	// Move changes the due time of a waiting task. It is nil if the library has
-	// no such call.
-	Move func(ctx context.Context, t Task) error
-	// Cancel cancels a task that waits. It reports whether the library promises
-	// that the handler will not run.
-	Cancel func(ctx context.Context, i int) (bool, error)
 	// Start starts the handlers. Stop stops them and waits.
 	Start func(ctx context.Context) error
 	Stop  func() error
 	// Close closes the library, after Stop.
 	Close func() error
-	// Clues lists the calls of the library that could move a task. For asynq and
-	// River, timed finds these calls in the types of the library.
-	Clues []string
 }
 
 // Info describes a contender.
 type Info struct {
-	record.Contender
-	Many  string // the call for many tasks, or empty
+	Name  string
 	Store string // Directory, Redis or Postgres
+	Many  bool   // it has a call for many tasks
 	// Tuned is false if another contender is the same library with better
 	// settings. Then only the timing of this one is measured.
 	Tuned bool
@@ -97,6 +85,9 @@ const (
 	Postgres  = "postgres"
 )
 
+// Ours reports whether it is Foliot.
+func (i *Info) Ours() bool { return strings.HasPrefix(i.Name, "foliot") }
+
 // Open opens the library on its empty store.
 func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 	r, err := i.open(ctx, s, h)
@@ -106,13 +97,22 @@ func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 	return r, nil
 }
 
-// All lists the contenders in the order of the tables.
+// All lists the contenders.
 var All = []Info{
-	{Contender: record.Contender{Name: "foliot-dir", Title: "Foliot, directory", Ours: true}, Store: Directory, Tuned: true, open: openFoliotDir},
-	{Contender: record.Contender{Name: "foliot-redis", Title: "Foliot, Redis", Ours: true}, Store: Redis, Tuned: true, open: openFoliotRedis},
-	{Contender: record.Contender{Name: "asynq-fast", Title: "asynq, tuned"}, Store: Redis, Tuned: true, open: openAsynqFast},
-	{Contender: record.Contender{Name: "asynq", Title: "asynq, defaults"}, Store: Redis, open: openAsynq},
-	{Contender: record.Contender{Name: "river-pg-fast", Title: "River, PostgreSQL, tuned"}, Store: Postgres, Tuned: true, open: openRiverPostgresFast, Many: "InsertManyFast"},
-	{Contender: record.Contender{Name: "river-pg", Title: "River, PostgreSQL, defaults"}, Store: Postgres, open: openRiverPostgres, Many: "InsertManyFast"},
-	{Contender: record.Contender{Name: "river-sqlite-fast", Title: "River, SQLite, tuned"}, Store: Directory, Tuned: true, open: openRiverSQLiteFast, Many: "InsertManyFast"},
+	{Name: "foliot-dir", Store: Directory, Tuned: true, open: openFoliotDir},
+	{Name: "foliot-redis", Store: Redis, Tuned: true, open: openFoliotRedis},
+	{Name: "asynq-fast", Store: Redis, Tuned: true, open: openAsynqFast},
+	{Name: "asynq", Store: Redis, open: openAsynq},
+	{Name: "river-pg-fast", Store: Postgres, Many: true, Tuned: true, open: openRiverPostgresFast},
+	{Name: "river-pg", Store: Postgres, Many: true, open: openRiverPostgres},
+	{Name: "river-sqlite-fast", Store: Directory, Many: true, Tuned: true, open: openRiverSQLiteFast},
+}
+
+// Find returns the description of a contender.
+func Find(name string) (*Info, error) {
+	i := slices.IndexFunc(All, func(x Info) bool { return x.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no contender %q", name)
+	}
+	return &All[i], nil
 }

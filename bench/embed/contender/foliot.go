@@ -2,7 +2,6 @@ package contender
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -32,24 +31,10 @@ func openFoliot(ctx context.Context, st foliot.Store, h Handle) (*Running, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{Close: node.Close, Clues: []string{"Node.Move", "Node.Touch", "Kind.Put"}}
+	r := &Running{Close: node.Close}
 	r.Create = func(ctx context.Context, t Task) error {
 		_, err := kind.At(ctx, node, Name(t.I), t.Due, t.args())
-		if errors.Is(err, foliot.ErrExists) {
-			return ErrExists
-		}
 		return err
-	}
-	r.Move = func(ctx context.Context, t Task) error {
-		_, err := node.Move(ctx, Name(t.I), foliot.At(t.Due))
-		return err
-	}
-	r.Cancel = func(ctx context.Context, i int) (bool, error) {
-		pending, err := node.Cancel(ctx, Name(i))
-		if errors.Is(err, foliot.ErrEnded) {
-			return false, nil
-		}
-		return pending, err
 	}
 	r.Start, r.Stop = running(node.Run)
 	return r, nil

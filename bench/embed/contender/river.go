@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,7 +14,6 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
-	"github.com/riverqueue/river/rivertype"
 	_ "modernc.org/sqlite" // the database/sql driver
 )
 
@@ -76,18 +73,12 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], config 
 	if err != nil {
 		return nil, errors.Join(err, closed())
 	}
-	var ids sync.Map // from a task's number to its job: only an insert returns the id
-	r := &Running{Close: closed, Clues: timed(reflect.TypeFor[*river.Client[T]](), reflect.TypeFor[int64]())}
+	r := &Running{Close: closed}
+	// River checks that names are unique only on request, because the check
+	// costs an index entry. So its rates are measured without it.
 	r.Create = func(ctx context.Context, t Task) error {
-		inserted, err := client.Insert(ctx, t.args(), &river.InsertOpts{ScheduledAt: t.Due, UniqueOpts: unique(ctx)})
-		switch {
-		case err != nil:
-			return err
-		case inserted.UniqueSkippedAsDuplicate:
-			return ErrExists
-		}
-		ids.Store(t.I, inserted.Job.ID)
-		return nil
+		_, err := client.Insert(ctx, t.args(), &river.InsertOpts{ScheduledAt: t.Due})
+		return err
 	}
 	r.Batch = func(ctx context.Context, list []Task) error {
 		jobs := make([]river.InsertManyParams, len(list))
@@ -96,17 +87,6 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], config 
 		}
 		_, err := client.InsertManyFast(ctx, jobs)
 		return err
-	}
-	r.Cancel = func(ctx context.Context, i int) (bool, error) {
-		id, found := ids.Load(i)
-		if !found {
-			return false, fmt.Errorf("the job of task %d is not known", i)
-		}
-		job, err := client.JobCancel(ctx, id.(int64))
-		if err != nil {
-			return false, err
-		}
-		return job.State == rivertype.JobStateCancelled, nil
 	}
 	started := false
 	r.Start = func(ctx context.Context) error {
@@ -122,16 +102,4 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], config 
 		return client.Stop(ctx)
 	}
 	return r, nil
-}
-
-// uniqueKey marks a context in which River checks that names are unique. The
-// other libraries always check. River checks only on request, because the check
-// costs an index entry. So its rates are measured without the check.
-type uniqueKey struct{}
-
-// Unique returns a context in which creates refuse a name that is taken.
-func Unique(ctx context.Context) context.Context { return context.WithValue(ctx, uniqueKey{}, true) }
-
-func unique(ctx context.Context) river.UniqueOpts {
-	return river.UniqueOpts{ByArgs: ctx.Value(uniqueKey{}) != nil}
 }

@@ -13,7 +13,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,9 +22,9 @@ import (
 // ErrMissing means that no PostgreSQL is installed.
 var ErrMissing = errors.New("PostgreSQL is not installed (Debian: apt-get install postgresql)")
 
-// Arguments are the settings that differ from those of initdb. None of them
+// arguments are the settings that differ from those of initdb. None of them
 // changes the durability of a commit.
-var Arguments = []string{"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=100"}
+var arguments = []string{"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=100"}
 
 // Postgres is a cluster in a new directory, with a server on loopback.
 type Postgres struct {
@@ -34,12 +33,11 @@ type Postgres struct {
 	as                 *syscall.Credential // nil: the user of this process
 	cmd                *exec.Cmd
 	done               chan struct{} // closed when cmd has ended
-	databases          int
 }
 
-// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to run
-// as root. So if this process is root, the user postgres runs the server, or the
-// user nobody if there is no such user. Errors: ErrMissing.
+// StartPostgres makes a cluster and starts its server. PostgreSQL refuses to
+// run as root. So if this process is root, the user postgres runs the server.
+// Errors: ErrMissing.
 func StartPostgres(ctx context.Context) (*Postgres, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -127,7 +125,7 @@ func (p *Postgres) start(ctx context.Context) error {
 		p.port = l.Addr().(*net.TCPAddr).Port
 		_ = l.Close() // only its port is needed
 	}
-	args := append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "unix_socket_directories=" + p.dir}, Arguments...)
+	args := append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "unix_socket_directories=" + p.dir}, arguments...)
 	p.cmd = p.command(context.WithoutCancel(ctx), "postgres", args...)
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
@@ -157,8 +155,8 @@ func (p *Postgres) start(ctx context.Context) error {
 // PID returns the process id of the server.
 func (p *Postgres) PID() int { return p.cmd.Process.Pid }
 
-func (p *Postgres) url(database string) string {
-	return fmt.Sprintf("postgres://bench:%s@127.0.0.1:%d/%s", p.password, p.port, database)
+func (p *Postgres) url(name string) string {
+	return fmt.Sprintf("postgres://bench:%s@127.0.0.1:%d/%s", p.password, p.port, name)
 }
 
 func (p *Postgres) exec(ctx context.Context, statement string) error {
@@ -171,26 +169,19 @@ func (p *Postgres) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// Empty drops the database of the last measurement, and returns the URL of a
-// new one.
+// Empty returns the URL of a new database.
 func (p *Postgres) Empty(ctx context.Context) (string, error) {
-	if p.databases > 0 {
-		if err := p.exec(ctx, "DROP DATABASE IF EXISTS "+p.name()); err != nil {
-			return "", fmt.Errorf("drop the database: %w", err)
-		}
-	}
-	p.databases++
-	if err := p.exec(ctx, "CREATE DATABASE "+p.name()); err != nil {
+	if err := p.exec(ctx, "CREATE DATABASE "+database); err != nil {
 		return "", fmt.Errorf("make the database: %w", err)
 	}
-	return p.url(p.name()), nil
+	return p.url(database), nil
 }
 
-func (p *Postgres) name() string { return "bench" + strconv.Itoa(p.databases) }
+const database = "bench1"
 
 // Size returns the bytes of the job table with its indexes.
 func (p *Postgres) Size(ctx context.Context) (float64, error) {
-	c, err := pgx.Connect(ctx, p.url(p.name()))
+	c, err := pgx.Connect(ctx, p.url(database))
 	if err != nil {
 		return 0, err
 	}
@@ -200,20 +191,18 @@ func (p *Postgres) Size(ctx context.Context) (float64, error) {
 	return float64(bytes), err
 }
 
-// Version returns the version of the server and its durability settings, or
-// "unknown".
+// Version returns the version of the server, or "unknown".
 func (p *Postgres) Version(ctx context.Context) string {
 	c, err := pgx.Connect(ctx, p.url("postgres"))
 	if err != nil {
 		return "unknown"
 	}
 	defer func() { _ = c.Close(ctx) }()
-	var version, sync, commit string
-	err = c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')").Scan(&version, &sync, &commit)
-	if err != nil {
+	var version string
+	if err := c.QueryRow(ctx, "SELECT current_setting('server_version')").Scan(&version); err != nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%s, fsync %s, synchronous_commit %s", strings.TrimSpace(version), sync, commit)
+	return version
 }
 
 // Crash ends the server without a checkpoint, and starts it again with its

@@ -1,12 +1,11 @@
 package trial
 
 import (
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/foliot/foliot/bench/embed/contender"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // log records when handlers start.
@@ -46,41 +45,24 @@ func (l *log) wait(until time.Time) {
 	}
 }
 
-// started returns the start of a task's handler.
-func (l *log) started(i int) (time.Time, bool) {
+// count returns the number of tasks that have started.
+func (l *log) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, started := l.first[i]
-	return s.at, started
-}
-
-// waitFor waits up to d for the start of one task.
-func (l *log) waitFor(i int, d time.Duration) (time.Time, bool) {
-	for end := time.Now().Add(d); ; time.Sleep(5 * time.Millisecond) {
-		if at, started := l.started(i); started || time.Now().After(end) {
-			return at, started
-		}
-	}
+	return len(l.first)
 }
 
 // lateness stores how late the handlers of created tasks started, and how many
-// started early or never.
-func (l *log) lateness(v record.Values, created int) {
+// never did.
+func (l *log) lateness(v metric.Values, created int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	late := make([]float64, 0, len(l.first))
+	late := make([]time.Duration, 0, len(l.first))
 	for _, s := range l.first {
-		late = append(late, float64(s.at.Sub(s.due))/float64(time.Millisecond))
+		late = append(late, s.at.Sub(s.due))
 	}
-	slices.Sort(late)
-	v[record.Fired], v[record.Lost], v[record.Doubled] = float64(len(late)), float64(created-len(late)), float64(l.again)
-	if len(late) == 0 {
-		return
-	}
-	at := func(p float64) float64 { return late[min(int(p*float64(len(late))), len(late)-1)] }
-	v[record.P50Ms], v[record.P99Ms], v[record.MaxMs] = at(0.5), at(0.99), at(1)
-	early, _ := slices.BinarySearch(late, 0)
-	v[record.Early], v[record.EarliestMs] = float64(early), max(-late[0], 0)
+	v[metric.Fired], v[metric.Lost], v[metric.Doubled] = float64(len(late)), float64(created-len(late)), float64(l.again)
+	v.Lateness(late)
 }
 
 // span returns the times of the first and the last start.

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/bench/record"
-	"github.com/foliot/foliot/bench/usage"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // inAnHour returns a function with the due time of tasks that only wait.
@@ -37,20 +36,8 @@ func (t *trial) create(ctx context.Context) error {
 		return err
 	}
 	n := int(created.Load())
-	t.out.Values[Created], t.out.Values[Rate] = float64(n), float64(n)/time.Since(began).Seconds()
+	t.v[metric.Rate] = float64(n) / time.Since(began).Seconds()
 	t.costs(before, n)
-	return nil
-}
-
-// standing creates tasks that wait, and measures the program's memory. The
-// parent measures the store.
-func (t *trial) standing(ctx context.Context) error {
-	empty, began := usage.Live(), time.Now()
-	if err := t.createAll(ctx, inAnHour()); err != nil {
-		return err
-	}
-	t.out.Values[Rate] = float64(t.N) / time.Since(began).Seconds()
-	t.out.Values[Heap] = float64(usage.Live()-empty) / float64(t.N)
 	return nil
 }
 
@@ -59,7 +46,7 @@ func (t *trial) standing(ctx context.Context) error {
 // which runs every 5 s, has found all tasks.
 func (t *trial) lead() time.Duration {
 	least := 2 * time.Second
-	if t.Part == Late || t.Part == Facts {
+	if t.Part == Late {
 		least = 6 * time.Second
 	}
 	return least + time.Duration(t.N)*time.Millisecond/2
@@ -93,12 +80,10 @@ func (t *trial) backlog(ctx context.Context) error {
 		return err
 	}
 	t.lib.Stop = func() error { return nil }
-	v := t.out.Values
-	t.log.lateness(v, t.N)
-	t.costs(before, int(v[record.Fired]))
+	t.log.lateness(t.v, t.N)
+	t.costs(before, t.log.count())
 	from, to := t.log.span()
-	v[FirstS], v[LastS] = from.Sub(began).Seconds(), to.Sub(began).Seconds()
-	v[Rate] = (v[record.Fired] - 1) / to.Sub(from).Seconds()
+	t.v[metric.Rate] = float64(t.log.count()-1) / to.Sub(from).Seconds()
 	return nil
 }
 
@@ -114,7 +99,7 @@ func (t *trial) late(ctx context.Context) error {
 	}
 	t.log.wait(first.Add(t.Over + t.Limit))
 	t.settled()
-	t.log.lateness(t.out.Values, t.N)
+	t.log.lateness(t.v, t.N)
 	t.costs(before, t.N)
 	return nil
 }
@@ -134,7 +119,7 @@ func (t *trial) soon(ctx context.Context) error {
 	}
 	t.log.wait(time.Now().Add(time.Second + t.Limit))
 	t.settled()
-	t.log.lateness(t.out.Values, t.N)
+	t.log.lateness(t.v, t.N)
 	t.costs(before, t.N)
 	return nil
 }
@@ -162,8 +147,6 @@ func (t *trial) idle(ctx context.Context) error {
 	}
 	before, began := t.spent(), time.Now()
 	time.Sleep(t.Over)
-	after, seconds := t.spent(), time.Since(began).Seconds()
-	t.out.Values[OwnMs] = float64((after.own - before.own).Microseconds()) / 1000 / seconds
-	t.out.Values[ServerMs] = float64((after.server - before.server).Microseconds()) / 1000 / seconds
+	t.v["cpu_ms"] = metric.Millis(t.spent()-before) / time.Since(began).Seconds()
 	return nil
 }

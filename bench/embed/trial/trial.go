@@ -4,93 +4,97 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/bench/embed/contender"
-	"github.com/foliot/foliot/bench/embed/server"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 	"github.com/foliot/foliot/bench/usage"
 )
 
-// Role is the role of the processes that measure.
-const Role = "embed"
-
 // The kinds of measurements.
 const (
-	Create   = "create"   // tasks that are due in an hour, one by one, for some time
-	Batch    = "batch"    // the same, many in a call
-	Standing = "standing" // tasks that are due in an hour, for their size
-	Handle   = "handle"   // tasks that are due when the handlers start
-	Late     = "late"     // tasks that are due evenly over some time
-	Soon     = "soon"     // tasks that are created a second before they are due
-	Idle     = "idle"     // no task is due, for some time
-	Facts    = "facts"    // the promises of the library, by experiment
-	Plant    = "plant"    // tasks that are due soon; the process is killed after the creates
-	Hold     = "hold"     // a handler that does not return; the process is killed while it runs
-	Reap     = "reap"     // the tasks of a killed process
+	Create   = "Create"   // tasks that are due in an hour, one by one, for some time
+	Batch    = "Batch"    // the same, many in a call
+	Standing = "Standing" // tasks that are due in an hour, for their size
+	Backlog  = "Backlog"  // tasks that are due when the handlers start
+	Late     = "Late"     // tasks that are due evenly over some time
+	Soon     = "Soon"     // tasks that are created a second before they are due
+	Idle     = "Idle"     // no task is due, for some time
+	Kill     = "Kill"     // tasks that are due soon; the process is killed after the creates
+	Hold     = "Hold"     // a handler that does not return; the process is killed while it runs
+	reap     = "reap"     // the tasks of a killed process
 )
 
-// Order is a job with the stores of its contender.
+// Order describes a measurement.
 type Order struct {
-	record.Job
-	Stores contender.Stores
+	Part, Contender string
+	N               int           // tasks
+	Callers         int           // goroutines that create
+	Each            int           // tasks in a call
+	Over            time.Duration // duration of the measurement, or of all due times
+	Limit           time.Duration // how long to wait for results
+	Stores          contender.Stores
 }
 
-// The names of values, besides those of package record.
-const (
-	Rate      = "per_second"
-	OwnUs     = "own_us"    // processor time of the program, per task
-	ServerUs  = "server_us" // of the server, per task
-	OwnMs     = "own_ms"    // in a second
-	ServerMs  = "server_ms"
-	Heap      = "heap" // bytes of the program's memory, per task
-	Store     = "store_bytes"
-	File      = "file_bytes" // of Redis's append-only file, per task
-	LogMB     = "log_mb"     // of write-ahead logs, in all
-	FirstS    = "first_s"    // seconds from the start until a handler started
-	LastS     = "last_s"     // and until the last one did
-	Created   = "created"
-	Cancelled = "cancelled" // cancels that promised that the handler would not run
-	Refused   = "refused"   // cancels that did not promise that
-	Broken    = "broken"    // promises that were not kept
-)
+// Again is the name of the seconds until a handler runs after a crash.
+const Again = "again_s"
 
-// Node runs measurements. Package child serves its method.
+// Node is a process that will be killed. Package child serves its method.
 type Node struct{}
 
-// Run runs one measurement.
-func (*Node) Run(o Order, out *record.Outcome) error {
-	info, err := record.Find(contender.All, o.Contender)
+// Run runs the part of a measurement before the kill. The library stays open.
+func (*Node) Run(o Order, _ *struct{}) error {
+	t, err := open(context.Background(), o)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
-	t := &trial{Order: o, out: out, log: newLog(o.N)}
-	out.Values, out.Texts = record.Values{}, map[string]string{}
-	if t.lib, err = info.Open(ctx, o.Stores, t.handle); err != nil {
-		return err
+	if o.Part == Hold {
+		return t.holds(context.Background())
+	}
+	return t.createAll(context.Background(), func(int) time.Time { return millis(time.Now().Add(o.Over)) })
+}
+
+// Reap runs the tasks of a killed process, and returns their values.
+func Reap(ctx context.Context, o Order) (metric.Values, error) {
+	o.Part = reap
+	return Run(ctx, o)
+}
+
+// Run runs one measurement.
+func Run(ctx context.Context, o Order) (metric.Values, error) {
+	t, err := open(ctx, o)
+	if err != nil {
+		return nil, err
 	}
 	if err := t.run(ctx); err != nil {
-		return err
-	}
-	if o.Part == Plant || o.Part == Hold { // the process is killed while the library is open
-		return nil
+		return nil, err
 	}
 	if err := t.lib.Stop(); err != nil {
-		return fmt.Errorf("stop: %w", err)
+		return nil, fmt.Errorf("stop: %w", err)
 	}
-	return t.lib.Close()
+	return t.v, t.lib.Close()
 }
 
 type trial struct {
 	Order
 	lib  *contender.Running
-	out  *record.Outcome
+	v    metric.Values
 	log  *log
 	hold atomic.Bool // handlers do not return before their context ends
+}
+
+func open(ctx context.Context, o Order) (*trial, error) {
+	info, err := contender.Find(o.Contender)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{Order: o, v: metric.Values{}, log: newLog(o.N)}
+	t.lib, err = info.Open(ctx, o.Stores, t.handle)
+	return t, err
 }
 
 func (t *trial) run(ctx context.Context) error {
@@ -98,8 +102,8 @@ func (t *trial) run(ctx context.Context) error {
 	case Create, Batch:
 		return t.create(ctx)
 	case Standing:
-		return t.standing(ctx)
-	case Handle:
+		return t.createAll(ctx, inAnHour())
+	case Backlog:
 		return t.backlog(ctx)
 	case Late:
 		return t.late(ctx)
@@ -107,13 +111,7 @@ func (t *trial) run(ctx context.Context) error {
 		return t.soon(ctx)
 	case Idle:
 		return t.idle(ctx)
-	case Facts:
-		return t.facts(ctx)
-	case Plant:
-		return t.createAll(ctx, func(int) time.Time { return millis(time.Now().Add(t.Over)) })
-	case Hold:
-		return t.holds(ctx)
-	case Reap:
+	case reap:
 		return t.reap(ctx)
 	}
 	return fmt.Errorf("there is no measurement %q", t.Part)
@@ -124,6 +122,36 @@ func (t *trial) handle(ctx context.Context, task contender.Task) error {
 	t.log.add(task, time.Now())
 	if t.hold.Load() {
 		<-ctx.Done()
+	}
+	return nil
+}
+
+// holds returns while a handler runs.
+func (t *trial) holds(ctx context.Context) error {
+	t.hold.Store(true)
+	if err := t.started(ctx); err != nil {
+		return err
+	}
+	if err := t.lib.Create(ctx, contender.Task{I: 0, Due: millis(time.Now().Add(time.Second))}); err != nil {
+		return err
+	}
+	if t.log.wait(time.Now().Add(20 * time.Second)); t.log.count() == 0 {
+		return errors.New("the handler did not start within 20 s")
+	}
+	return nil
+}
+
+// reap starts the handlers after a crash.
+func (t *trial) reap(ctx context.Context) error {
+	began := time.Now()
+	if err := t.lib.Start(ctx); err != nil {
+		return err
+	}
+	t.log.wait(began.Add(t.Limit))
+	t.log.lateness(t.v, t.N)
+	if t.v[metric.Fired] > 0 {
+		first, _ := t.log.span()
+		t.v[Again] = first.Sub(began).Seconds()
 	}
 	return nil
 }
@@ -185,14 +213,10 @@ func (t *trial) parallel(ctx context.Context, work func(context.Context) (bool, 
 // millis rounds up to a millisecond.
 func millis(t time.Time) time.Time { return t.Add(time.Millisecond - 1).Truncate(time.Millisecond) }
 
-// spent has the processor times of the program and of the server.
-type spent struct{ own, server time.Duration }
-
-func (t *trial) spent() spent { return spent{usage.CPU(), server.Processor(t.Stores.PID)} }
+// spent returns the processor time of the program and of the server.
+func (t *trial) spent() time.Duration { return usage.CPU() + usage.Process(t.Stores.PID) }
 
 // costs stores the processor time since before, per task.
-func (t *trial) costs(before spent, n int) {
-	now := t.spent()
-	micros := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(max(n, 1)) }
-	t.out.Values[OwnUs], t.out.Values[ServerUs] = micros(now.own-before.own), micros(now.server-before.server)
+func (t *trial) costs(before time.Duration, n int) {
+	t.v[metric.CPUMicros] = metric.Micros(t.spent()-before) / float64(max(n, 1))
 }

@@ -1,12 +1,10 @@
 // Package contender closes connections that send no heartbeats, in each of the
-// compared ways. Its child process measures one of them.
+// compared ways, and measures them.
 package contender
 
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/foliot/foliot/bench/record"
 )
 
 // Timeouts ends connections that send no heartbeat for the timeout. A
@@ -16,10 +14,6 @@ type Timeouts interface {
 	Heartbeat(conn uint32)
 	Close()
 }
-
-// BeatsInAnHour is the number of heartbeats of a connection that sends one
-// every 30 s.
-const BeatsInAnHour = 120
 
 // server has the connections of a contender.
 type server struct {
@@ -39,31 +33,28 @@ func (c *conn) end() { c.ended.Add(1) }
 
 // Info describes a contender.
 type Info struct {
-	record.Contender
+	Name string
 	open func(*server) Timeouts
 }
 
-// Names that the report needs.
-const (
-	None = "none" // the harness alone, which is subtracted from all others and has no row
-	Heap = "heap" // the one that all others are compared with
-)
+// None is the harness alone, which is subtracted from all others.
+const None = "none"
 
-// All lists them in the order of the table.
+// All lists them. docs/heartbeat-benchmarks.md describes them.
 var All = []Info{
-	{record.Contender{Name: None}, func(*server) Timeouts { return none{} }},
-	{record.Contender{Name: Heap, Title: "heap: remove and add", What: "a binary heap under a lock, with one timer; a removed timer leaves it at once, unlike in the `select` loop of Workerman"}, openHeap},
-	{record.Contender{Name: "heap-inside", Title: "heap in the connections", What: "`container/heap` of connection numbers; each connection has its deadline and its index, and a heartbeat is `heap.Fix`"}, openInside},
-	{record.Contender{Name: "scan", Title: "a time stamp and a scan", What: "a heartbeat stores the time, and a goroutine looks at all connections each second"}, openScan},
-	{record.Contender{Name: "ring", Title: "wheel of lists behind channels", What: "the wheel of the articles: 64 lists of a second, a map from keys to elements, and a goroutine; a heartbeat removes and adds"}, openRing},
-	{record.Contender{Name: "ring-locked", Title: "wheel of lists under a lock", What: "the same lists and map, without the channels"}, openLockedRing},
-	{record.Contender{Name: "time-add", Title: "package time: Stop and AfterFunc"}, openTimeAdd},
-	{record.Contender{Name: "time-reset", Title: "package time: Reset"}, openTimeReset},
-	{record.Contender{Name: "wheel", Title: "wheel: Remove and Add", Ours: true}, openWheel},
-	{record.Contender{Name: "keyed", Title: "wheel.Keyed: Set", Ours: true}, openKeyed},
-	{record.Contender{Name: "extend", Title: "wheel: Extend", Ours: true}, openExtend},
-	{record.Contender{Name: "extend-1ms", Title: "wheel: Extend, Tick of 1 ms", Ours: true, What: "the default of `wheel.Config.Tick`; the other wheels have ticks of a second"}, openExtend1ms},
-	{record.Contender{Name: "idle", Title: "idle: TouchRead", Ours: true}, openIdle},
+	{None, func(*server) Timeouts { return none{} }},
+	{"heap", openHeap},
+	{"heap-inside", openInside},
+	{"scan", openScan},
+	{"ring", openRing},
+	{"ring-locked", openLockedRing},
+	{"time-add", openTimeAdd},
+	{"time-reset", openTimeReset},
+	{"wheel", openWheel},
+	{"keyed", openKeyed},
+	{"extend", openExtend},
+	{"extend-1ms", openExtend1ms},
+	{"idle", openIdle},
 }
 
 type none struct{}

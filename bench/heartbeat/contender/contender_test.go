@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/wheel"
 )
 
@@ -14,23 +13,38 @@ func TestEachContenderEndsSilentConnectionsOnce(t *testing.T) {
 		t.Run(All[i].Name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				x, c := new(Child), Config{Contender: All[i].Name, Connections: 300, Timeout: time.Minute}
-				var got record.Values
-				for _, err := range []error{x.Beat(c, &got), x.Calls(1000, &got), x.Silence(2*time.Minute, &got)} {
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				if len(got) != 3 {
-					t.Errorf("%v", got)
+				if v, err := All[i].Heartbeats(300, time.Minute); err != nil || len(v) != 2 {
+					t.Errorf("%v, %v", v, err)
 				}
 			})
 		})
 	}
 }
 
-// The two faults of the articles' wheel that a reader meets first, and the same on
-// ours. A task of 1.9 s is added 0.9 s after a tick.
+func TestEachRoundVisitsEveryoneOnceAndNoOneWaitsLong(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 10, 1000, 3001} {
+		r := rounds{n: n}
+		last := make([]int64, n)
+		for round := range int64(5) {
+			seen := make([]bool, n)
+			for k := range int64(n) {
+				visit := round*int64(n) + k
+				i := r.place(visit)
+				if seen[i] {
+					t.Fatalf("n = %d: %d is visited twice in round %d", n, i, round)
+				}
+				seen[i] = true
+				if gap := visit - last[i]; round > 0 && gap > int64(n)*4/3+2 {
+					t.Fatalf("n = %d: %d waits for %d visits", n, i, gap)
+				}
+				last[i] = visit
+			}
+		}
+	}
+}
+
+// The two faults of the articles' wheel that a reader meets first, and the same
+// on ours. A task of 1.9 s is added 0.9 s after a tick.
 func TestTheWheelOfTheArticlesIsEarlyAndRefusesThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		add := func(delay time.Duration) (late time.Duration, panicked any) {
@@ -64,10 +78,4 @@ func TestTheWheelOfTheArticlesIsEarlyAndRefusesThePast(t *testing.T) {
 			k.Close()
 		}
 	})
-}
-
-func TestAnUnknownContenderIsNamed(t *testing.T) {
-	if err := new(Child).Beat(Config{Contender: "x"}, new(record.Values)); err == nil || err.Error() != `there is no contender "x"` {
-		t.Errorf("got %v", err)
-	}
 }

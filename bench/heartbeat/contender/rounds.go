@@ -6,7 +6,6 @@ import "time"
 type rounds struct {
 	n     int
 	every time.Duration // duration of a round
-	nap   time.Duration // time between two groups of visits
 	start time.Time
 	done  int64 // visits
 
@@ -14,27 +13,22 @@ type rounds struct {
 }
 
 // until makes the visits that are due until a time after the start.
-func (r *rounds) until(end time.Duration, visit func(i int) error) error {
+func (r *rounds) until(end time.Duration, visit func(conn uint32)) {
 	for elapsed := time.Since(r.start); ; elapsed = time.Since(r.start) {
-		if err := r.visits(int(r.due(min(elapsed, end))-r.done), visit); err != nil {
-			return err
-		}
+		r.visit(int(r.due(min(elapsed, end))-r.done), visit)
 		if elapsed >= end {
-			return nil
+			return
 		}
-		time.Sleep(r.nap)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// visits makes n visits at once.
-func (r *rounds) visits(n int, visit func(i int) error) error {
+// visit makes n visits at once.
+func (r *rounds) visit(n int, visit func(conn uint32)) {
 	for range n {
-		if err := visit(r.place(r.done)); err != nil {
-			return err
-		}
+		visit(uint32(r.place(r.done)))
 		r.done++
 	}
-	return nil
 }
 
 func (r *rounds) due(elapsed time.Duration) int64 {

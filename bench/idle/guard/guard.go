@@ -5,9 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"time"
-
-	"github.com/foliot/foliot/bench/record"
 )
 
 // Guard closes connections that were not used for its timeout.
@@ -75,7 +74,8 @@ func plain(c net.Conn) Plain { return Plain{Conn: c, Buf: make([]byte, 256)} }
 
 // Info describes a guard.
 type Info struct {
-	record.Contender
+	Name   string
+	Ours   bool
 	Pongs  bool // it can distinguish a peer that only answers pings from one in use
 	Writes bool // it notices that no data could be sent for too long
 	Inside bool // it works inside Read and Write: its cost for one use cannot be separated
@@ -92,50 +92,59 @@ func (i *Info) Slack(timeout time.Duration) time.Duration {
 	return i.slack(timeout)
 }
 
-// None is the name of the server that closes nothing. All other servers are compared
-// with it, and it has no row.
+// None is the name of the server that closes nothing. All other servers are
+// compared with it.
 const None = "none"
 
-// All lists them in the order of the tables.
+// All lists them.
 var All = []Info{
 	{
-		Contender: record.Contender{Name: None},
-		open:      func(time.Duration) Guard { return none{} },
+		Name: None,
+		open: func(time.Duration) Guard { return none{} },
 	},
 	{
-		Contender: record.Contender{Name: "read-deadline", Title: "SetReadDeadline"},
-		open:      func(t time.Duration) Guard { return deadlines{timeout: t} },
+		Name: "read-deadline",
+		open: func(t time.Duration) Guard { return deadlines{timeout: t} },
 	},
 	{
-		Contender: record.Contender{Name: "deadlines", Title: "both deadlines"}, Writes: true,
+		Name: "deadlines", Writes: true,
 		open: func(t time.Duration) Guard { return deadlines{timeout: t, writes: true} },
 	},
 	{
-		Contender: record.Contender{Name: "timer", Title: "time.Timer"},
-		open:      func(t time.Duration) Guard { return timers{timeout: t} },
+		Name: "timer",
+		open: func(t time.Duration) Guard { return timers{timeout: t} },
 	},
 	{
-		Contender: record.Contender{Name: "scan", Title: "scan"},
-		slack:     func(time.Duration) time.Duration { return scanEvery },
-		open:      func(t time.Duration) Guard { return openScan(t) },
+		Name:  "scan",
+		slack: func(time.Duration) time.Duration { return scanEvery },
+		open:  func(t time.Duration) Guard { return openScan(t) },
 	},
 	{
-		Contender: record.Contender{Name: "idle-touch", Title: "idle, touches", Ours: true}, Pongs: true, Writes: true,
+		Name: "idle-touch", Ours: true, Pongs: true, Writes: true,
 		slack: slackOf, open: openTouching,
 	},
 	{
-		Contender: record.Contender{Name: "idle-wrap", Title: "idle, NewListener", Ours: true}, Inside: true, Pongs: true, Writes: true,
+		Name: "idle-wrap", Ours: true, Inside: true, Pongs: true, Writes: true,
 		slack: slackOf, open: openWrapping,
 	},
 	{
-		Contender: record.Contender{Name: "idle-kernel", Title: "idle, kernel", Ours: true}, Pongs: true, Writes: true,
+		Name: "idle-kernel", Ours: true, Pongs: true, Writes: true,
 		slack: slackOf, open: openKernel,
 	},
 }
 
+// Find returns the description of a guard.
+func Find(name string) (*Info, error) {
+	i := slices.IndexFunc(All, func(x Info) bool { return x.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no guard %q", name)
+	}
+	return &All[i], nil
+}
+
 // Open starts a guard.
 func Open(name string, timeout time.Duration) (Guard, error) {
-	info, err := record.Find(All, name)
+	info, err := Find(name)
 	if err != nil {
 		return nil, err
 	}

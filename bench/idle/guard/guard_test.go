@@ -64,9 +64,3 @@ func accept(t *testing.T, g Guard) Conn {
 	t.Cleanup(func() { c.Close() })
 	return c
 }
-
-func TestWhatIsNotThereIsNamed(t *testing.T) {
-	if _, err := Open("x", time.Second); err == nil || err.Error() != `there is no contender "x"` {
-		t.Errorf("got %v", err)
-	}
-}

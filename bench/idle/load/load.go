@@ -15,29 +15,18 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/server"
 	"github.com/foliot/foliot/bench/idle/verdict"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // addresses is the number of addresses at which the server listens.
 const addresses = 8
 
-// The names of values, besides those of package record and of verdicts. The
-// server has them while all connections are open, unless they say otherwise.
-const (
-	Stalls       = "stalls"     // of the guard
-	MessageNanos = "message_ns" // CPU of the server, in the median part of the window
-	Messages     = "messages"   // until the peers leave, as CPUMs
-	Goroutines   = "goroutines"
-	Heap         = "heap_bytes"
-	Stack        = "stack_bytes"
-	Before       = "descriptors_before" // the first connection
-	Peak         = "descriptors"
-	After        = "descriptors_after" // the last connection
-)
+// Stalls is the name of the number of stalls of the guard.
+const Stalls = "stalls"
 
-// Run runs the load on a guard. It calls say for each step.
-func Run(ctx context.Context, name string, shape *Shape, say func(step string)) (record.Values, error) {
-	run := &run{shape: shape, say: say, guard: name, values: record.Values{}}
+// Run runs the load on a guard.
+func Run(ctx context.Context, name string, shape *Shape) (metric.Values, error) {
+	run := &run{shape: shape, guard: name, values: metric.Values{}}
 	err := run.do(ctx)
 	return run.values, errors.Join(err, run.end())
 }
@@ -45,23 +34,16 @@ func Run(ctx context.Context, name string, shape *Shape, say func(step string)) 
 // run is the state of Run. One goroutine owns it.
 type run struct {
 	shape  *Shape
-	say    func(string)
 	guard  string
-	values record.Values
+	values metric.Values
 
 	server  *child.Process
 	clients []*child.Process // the last one is frozen
 }
 
 func (r *run) do(ctx context.Context) error {
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"open", r.open}, {"measure", r.measure}, {"silence", r.silence}, {"leave", r.leave},
-	} {
-		r.say(step.name)
-		if err := step.do(ctx); err != nil {
+	for _, step := range []func(context.Context) error{r.open, r.measure, r.silence, r.leave} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
@@ -78,11 +60,6 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.server.Call(ctx, "Open", config, &at); err != nil {
 		return err
 	}
-	before, err := r.sample(ctx, false)
-	if err != nil {
-		return err
-	}
-	r.values[Before] = float64(before.Descriptors)
 	configs := r.shape.clients(at)
 	for range configs {
 		c, err := child.Start("client")
@@ -136,8 +113,7 @@ func (r *run) measure(ctx context.Context) error {
 	if last.Open != r.shape.Connections {
 		return fmt.Errorf("%d of %d connections are open", last.Open, r.shape.Connections)
 	}
-	r.values[Goroutines], r.values[Peak] = float64(last.Goroutines), float64(last.Descriptors)
-	r.values[Heap], r.values[Stack] = float64(last.Heap), float64(last.Stack)
+	r.values[metric.Bytes] = float64(last.Heap+last.Stack) / float64(r.shape.Connections)
 	if last, err = r.sample(ctx, false); err != nil {
 		return err
 	}
@@ -153,17 +129,17 @@ func (r *run) measure(ctx context.Context) error {
 		if next.Messages == last.Messages {
 			return errors.New("nothing was said while it was measured")
 		}
-		costs = append(costs, float64(next.CPU-last.CPU)/float64(next.Messages-last.Messages))
+		costs = append(costs, metric.Micros(next.CPU-last.CPU)/float64(next.Messages-last.Messages))
 		last = next
 	}
 	slices.Sort(costs)
-	r.values[MessageNanos] = (costs[partsOfWindow/2-1] + costs[partsOfWindow/2]) / 2
+	r.values["message_us"] = (costs[partsOfWindow/2-1] + costs[partsOfWindow/2]) / 2
 	return nil
 }
 
 // silence makes the peers fall silent, and collects their fates.
 func (r *run) silence(ctx context.Context) error {
-	info, err := record.Find(guard.All, r.guard)
+	info, err := guard.Find(r.guard)
 	if err != nil {
 		return err
 	}
@@ -182,8 +158,7 @@ func (r *run) silence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.values[record.CPUMs] = float64(end.CPU) / float64(time.Millisecond)
-	r.values[Messages], r.values[Stalls] = float64(end.Messages), float64(end.Stalls)
+	r.values[Stalls] = float64(end.Stalls)
 	var endings []server.Ending
 	if err := r.server.Call(ctx, "Endings", struct{}{}, &endings); err != nil {
 		return err
@@ -211,26 +186,11 @@ func (r *run) observe(ctx context.Context) (all []client.Observation, err error)
 	return all, err
 }
 
-// leave ends the clients, and waits until the server has closed its side.
+// leave ends the clients, and stops the server.
 func (r *run) leave(ctx context.Context) error {
 	if err := r.endClients(); err != nil {
 		return err
 	}
-	const tries, pause = 100, 100 * time.Millisecond
-	var s server.Sample
-	for range tries {
-		var err error
-		if s, err = r.sample(ctx, false); err != nil {
-			return err
-		}
-		if s.Open == 0 && float64(s.Descriptors) <= r.values[Before] {
-			break
-		}
-		if err := rest(ctx, pause); err != nil {
-			return err
-		}
-	}
-	r.values[After] = float64(s.Descriptors)
 	return r.server.Call(ctx, "Shut", struct{}{}, new(struct{}))
 }
 

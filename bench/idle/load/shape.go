@@ -1,14 +1,15 @@
 package load
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
-	"github.com/foliot/foliot/bench/record"
 )
 
 // Shape is the number of connections of each kind, and the timing.
@@ -77,7 +78,7 @@ func (s *Shape) fill() error {
 		n    int
 		what string
 	}{
-		{int(record.FreeMemoryGiB() * (1 << 30) / 2 / perConnection), "half of the free memory"},
+		{freeMemory() / 2 / perConnection, "half of the free memory"},
 		{int(s.Timeout.Seconds() / 3 * float64(messages())), "messages that the processors take"},
 		{addresses * 25_000, "ports"},
 	} {
@@ -90,6 +91,17 @@ func (s *Shape) fill() error {
 	}
 	s.Connections -= s.Connections % 100
 	return nil
+}
+
+// freeMemory returns the bytes of available memory, or 0 if they are unknown.
+func freeMemory() int {
+	text, _ := os.ReadFile("/proc/meminfo")
+	_, text, _ = bytes.Cut(text, []byte("MemAvailable:"))
+	var kibibytes int
+	if _, err := fmt.Sscan(string(text), &kibibytes); err != nil {
+		return 0
+	}
+	return kibibytes << 10
 }
 
 // Counts are the connections of each kind.
@@ -124,12 +136,6 @@ func (s *Shape) clients(addresses []string) (configs []client.Config) {
 		configs = append(configs, c)
 	}
 	return configs
-}
-
-// Expected returns the approximate duration of one guard's run.
-func (s *Shape) Expected() time.Duration {
-	opening := time.Duration(s.Connections) * 250 * time.Microsecond
-	return opening + 2*s.Settle + s.Every + s.Window + s.silence()
 }
 
 // silence returns the time from the first silent peer until the end of the run.

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/foliot/foliot/bench/usage"
@@ -14,16 +12,10 @@ func (s *Server) Sample(collected bool, out *Sample) error {
 	if collected {
 		out.Heap, out.Stack = inUse()
 	}
-	descriptors, err := descriptors()
-	if err != nil {
-		return err
-	}
 	if err := s.failure(); err != nil {
 		return err
 	}
-	out.Descriptors = descriptors
 	out.Open = int(s.open.Load())
-	out.Goroutines = runtime.NumGoroutine()
 	out.Stalls = s.guard.Stalls()
 	out.Messages = s.messages.Load()
 	out.CPU = usage.CPU()
@@ -62,19 +54,4 @@ func inUse() (heap, stack int64) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc), int64(m.StackInuse)
-}
-
-// descriptors returns the number of open descriptors, except the one it uses
-// itself.
-func descriptors() (int, error) {
-	d, err := os.Open("/dev/fd")
-	if err != nil {
-		return 0, fmt.Errorf("count descriptors: %w", err)
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return 0, fmt.Errorf("count descriptors: %w", err)
-	}
-	return len(names) - 1, nil
 }

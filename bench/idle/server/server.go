@@ -50,10 +50,8 @@ type Sample struct {
 	CPU         time.Duration // since the process started
 	Messages    int64         // since the process started
 	Open        int           // connections
-	Goroutines  int
-	Descriptors int
-	Stalls      int   // stalls of the guard
-	Heap, Stack int64 // bytes in use; 0 if not requested
+	Stalls      int           // stalls of the guard
+	Heap, Stack int64         // bytes in use; 0 if not requested
 }
 
 // Ending is the end of a connection.

@@ -2,12 +2,11 @@
 package verdict
 
 import (
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/server"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // Verdict is the outcome of a connection.
@@ -95,7 +94,7 @@ func (r Rule) Judge(c Case) (v Verdict, late time.Duration) {
 var Names = [Verdicts]string{"kept", "closed_on_time", "closed_late", "closed_wrongly", "never_closed", "blind", "excused"}
 
 // Count stores the numbers of the verdicts, and the lateness of the closes.
-func (r Rule) Count(cases []Case, values record.Values) {
+func (r Rule) Count(cases []Case, values metric.Values) {
 	var delays []time.Duration
 	for _, name := range Names {
 		values[name] = 0
@@ -107,13 +106,5 @@ func (r Rule) Count(cases []Case, values record.Values) {
 			delays = append(delays, late)
 		}
 	}
-	if len(delays) == 0 {
-		return
-	}
-	slices.Sort(delays)
-	for name, delay := range map[string]time.Duration{
-		record.P50Ms: delays[len(delays)/2], record.P99Ms: delays[len(delays)*99/100], record.MaxMs: delays[len(delays)-1],
-	} {
-		values[name] = float64(delay) / float64(time.Millisecond)
-	}
+	values.Lateness(delays)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/server"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 const second = time.Second
@@ -90,12 +90,12 @@ func TestTheCountersOrderLateCloses(t *testing.T) {
 	for i := range 100 { // late by 0, 0.1 s, ... 9.9 s
 		cases = append(cases, Case{Kind: client.Silent, Last: second, Ended: 11*second + time.Duration(99-i)*second/10})
 	}
-	v := record.Values{}
+	v := metric.Values{}
 	rule.Count(cases, v)
 	if got := [...]float64{v[Names[Kept]], v[Names[Wrong]], v[Names[OnTime]], v[Names[Late]]}; got != [...]float64{1, 1, 16, 84} {
 		t.Errorf("kept, wrong, on time, late: %v", got)
 	}
-	if v[record.P50Ms] != 5000 || v[record.P99Ms] != 9900 || v[record.MaxMs] != 9900 {
+	if v[metric.P50Ms] != 5000 || v[metric.P99Ms] != 9900 || v[metric.MaxMs] != 9900 {
 		t.Errorf("%v", v)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/foliot/foliot/bench/record"
 )
 
 // Work describes tasks to create. They are numbered from 0.
@@ -55,9 +53,9 @@ type Running struct {
 
 // Info describes a contender.
 type Info struct {
-	record.Contender
-	Many  int  // maximal number of tasks in one call
-	Calls bool // it can deliver
+	Name string
+	Ours bool
+	Many int // maximal number of tasks in one call
 
 	open func(ctx context.Context, redis string, e *Environment) (*Running, error)
 }
@@ -93,12 +91,10 @@ func (i *Info) Open(ctx context.Context, redis string, deliver bool, e *Environm
 	return r, nil
 }
 
-// All lists the contenders in the order of the tables. The store alone has no row,
-// because it does not deliver.
+// All lists the contenders.
 var All = []Info{
-	{record.Contender{Name: "foliot", Title: "Foliot", Ours: true}, 1000, true, openFoliot},
-	{record.Contender{Name: "foliot-store", Ours: true}, 100, false, openStore},
-	{record.Contender{Name: "asynq", Title: "asynq"}, 1, true, openAsynq},
-	{record.Contender{Name: "asynq-fast", Title: "asynq, 100 ms"}, 1, true, openAsynq},
-	{record.Contender{Name: "original", Title: "the original design"}, 1, true, openOriginal},
+	{"foliot", true, 1000, openFoliot},
+	{"asynq", false, 1, openAsynq},
+	{"asynq-fast", false, 1, openAsynq},
+	{"original", false, 1, openOriginal},
 }

@@ -8,12 +8,11 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // Receiver is a server on loopback. It replies 200 to every request.
@@ -95,38 +94,18 @@ func (r *Receiver) Wait(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// The names of values, besides those of package record. Negative lateness is
-// early.
-const (
-	LeastMs = "late_least_ms"
-	Span    = "calls_s" // from the first call to the last
-	Last    = "last_s"  // from the first due time to the last call
-)
-
 // Judge compares the times of the calls with the due times.
-func (r *Receiver) Judge(due func(i int) time.Time, v record.Values) {
+func (r *Receiver) Judge(due func(i int) time.Time, v metric.Values) {
 	now := r.now.Load()
-	var late []float64
-	first, last, early := int64(math.MaxInt64), int64(0), 0
+	var late []time.Duration
+	first, last := int64(math.MaxInt64), int64(0)
 	for i := range now.first {
-		at := now.first[i].Load()
-		if at == 0 {
-			continue
+		if at := now.first[i].Load(); at != 0 {
+			first, last = min(first, at), max(last, at)
+			late = append(late, now.began.Add(time.Duration(at)).Sub(due(i)))
 		}
-		first, last = min(first, at), max(last, at)
-		d := now.began.Add(time.Duration(at)).Sub(due(i))
-		if d < 0 {
-			early++
-		}
-		late = append(late, float64(d)/float64(time.Millisecond))
 	}
-	v[record.Fired], v[record.Lost] = float64(len(late)), float64(len(now.first)-len(late))
-	v[record.Doubled], v[record.Early] = float64(now.doubled.Load()), float64(early)
-	if len(late) == 0 {
-		return
-	}
-	slices.Sort(late)
-	at := func(p float64) float64 { return late[min(int(p*float64(len(late))), len(late)-1)] }
-	v[LeastMs], v[record.P50Ms], v[record.P99Ms], v[record.MaxMs] = late[0], at(0.5), at(0.99), at(1)
-	v[Span], v[Last] = time.Duration(last-first).Seconds(), now.began.Add(time.Duration(last)).Sub(due(0)).Seconds()
+	v[metric.Fired], v[metric.Lost], v[metric.Doubled] = float64(len(late)), float64(len(now.first)-len(late)), float64(now.doubled.Load())
+	v[metric.Rate] = float64(len(late)-1) / time.Duration(last-first).Seconds()
+	v.Lateness(late)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// Arguments are the arguments of redis-server. Redis syncs its append-only file
+// arguments are those of redis-server. Redis syncs its append-only file
 // every second, as by default. It does not rewrite the file, since that would
 // fork during a measurement.
-var Arguments = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0", "--maxmemory", "4gb", "--maxmemory-policy", "noeviction"}
+var arguments = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0", "--maxmemory", "4gb", "--maxmemory-policy", "noeviction"}
 
 // Server is a running Redis.
 type Server struct {
@@ -33,7 +33,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the directory of Redis: %w", err)
 	}
-	r, err := redistest.Start(dir, Arguments...)
+	r, err := redistest.Start(dir, arguments...)
 	if err != nil {
 		_ = os.RemoveAll(dir) // the first error is the cause
 		return nil, err
@@ -51,7 +51,6 @@ func (s *Server) Close() error {
 type Usage struct {
 	CPU    time.Duration // of the thread that runs commands
 	Memory float64       // bytes, now
-	File   float64       // bytes of the append-only file, now
 }
 
 // Usage asks the server for its use of resources.
@@ -68,7 +67,7 @@ func (s *Server) Usage(ctx context.Context) (Usage, error) {
 		return n
 	}
 	cpu := number("used_cpu_user_main_thread") + number("used_cpu_sys_main_thread")
-	u := Usage{CPU: time.Duration(cpu * float64(time.Second)), Memory: number("used_memory"), File: number("aof_current_size")}
+	u := Usage{CPU: time.Duration(cpu * float64(time.Second)), Memory: number("used_memory")}
 	return u, err
 }
 
@@ -118,18 +117,6 @@ func (s *Server) PID(ctx context.Context) (int, error) {
 func (s *Server) Crash() error {
 	s.redis.Kill()
 	return s.redis.Restart()
-}
-
-// Flush removes everything.
-func (s *Server) Flush(ctx context.Context) error {
-	reply, err := redistest.Command(ctx, s.Addr, "FLUSHALL", "SYNC")
-	if err == nil && reply != "+OK" {
-		err = fmt.Errorf("the reply was %s", reply)
-	}
-	if err != nil {
-		return fmt.Errorf("empty the Redis: %w", err)
-	}
-	return nil
 }
 
 func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
-	"github.com/foliot/foliot/examples/internal/logged"
 	"github.com/foliot/foliot/foliottest"
 )
 
@@ -32,7 +31,7 @@ func start(t *testing.T, store foliot.Store) (stop func()) {
 
 func TestTheUnpaidOrderIsClosedAndNotASecondEarlier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lines := logged.Collect(t)
+		lines := collect(t)
 		defer start(t, foliottest.Store())()
 		time.Sleep(grace - time.Second)
 		if got := lines.String(); got != "" {
@@ -47,7 +46,7 @@ func TestTheUnpaidOrderIsClosedAndNotASecondEarlier(t *testing.T) {
 
 func TestTheGraceGoesOnOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lines := logged.Collect(t)
+		lines := collect(t)
 		store := dir.Store(t.TempDir())
 		stop := start(t, store)
 		time.Sleep(10 * time.Minute)

@@ -9,28 +9,29 @@
 //	remove(connection)                 Remove(connection)
 //	stop()                             Close
 //
-// There is no size to choose, and a tick takes 1 ms instead of 1 s. For real connections, package idle does all this: see
-// ../../echo.
+// There is no size to choose, and a tick takes 1 ms instead of 1 s. For real
+// connections, package idle does all this: see ../../echo.
 //
 //	go run -C examples ./wheel/sessions
 package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"os"
+	"sync"
 	"time"
 
-	"github.com/foliot/foliot/examples/internal/story"
 	"github.com/foliot/foliot/wheel"
 )
 
 // idle is how long a connection may be silent.
 const idle = 2 * time.Second
 
-// connection is the key itself. Two pointers are equal if they point to the same
-// connection.
+// connection is the key itself. Two pointers are equal if they point to the
+// same connection.
 type connection struct{ user string }
 
 func main() {
@@ -40,7 +41,13 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	say := story.Start(out)
+	var printing sync.Mutex // one line at a time
+	start := time.Now()
+	say := func(format string, args ...any) {
+		printing.Lock()
+		defer printing.Unlock()
+		fmt.Fprintf(out, "%4.1f s  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
+	}
 	closeIdle := func(c *connection, _ struct{}) { say("%s is silent: close it", c.user) }
 	timeouts := wheel.NewKeyed(wheel.Config{}, closeIdle)
 

@@ -9,11 +9,12 @@ import (
 	"github.com/foliot/foliot/internal/store"
 )
 
-// Model grants permits and tokens to any number of nodes. It keeps the
-// promises of store.PermitStore in the simplest way. The time is an argument.
+// Model grants permits and tokens to any number of nodes, and keeps the
+// promises of store.PermitStore in the simplest way, with the time as an
+// argument.
 type Model struct {
 	// Share returns the number of permits to which a node must return, and when
-	// the node must ask again. nil: no node waits for permits.
+	// the node must ask again. If it is nil, no node waits for permits.
 	Share func(node, held int) (share int, again time.Duration)
 
 	lease time.Duration
@@ -33,8 +34,8 @@ type holding struct {
 	ends time.Duration
 }
 
-// NewModel returns a Model that has granted nothing. Its grants are leases
-// of this duration.
+// NewModel returns a Model that has granted nothing, and that grants leases of
+// this duration.
 func NewModel(lease time.Duration) *Model {
 	m := &Model{lease: lease, permits: map[int]holding{}}
 	m.bucket.holding = map[int]holding{}

@@ -8,12 +8,12 @@ import (
 
 // chooser decides which lane starts a task next.
 //
-// If there is more work than capacity, the namespaces take turns. So do the
-// queues of each namespace, and the three priorities of each queue. Each gets
-// its share of the attempts that start, regardless of its number of lanes and
-// the size of its backlog. A queue that was quiet waits for one round. A queue
-// that a limit or a receiver has stopped for a long time gets one turn before
-// the other queues. It does not save up turns.
+// If there is more work than capacity, the namespaces take turns, and so do the
+// queues of each namespace, and the three priorities of each queue. Each gets its
+// share of the attempts that start, regardless of its number of lanes and the size
+// of its backlog. A queue that was quiet waits for one round. A queue that a limit
+// or a receiver has stopped for a long time gets one turn before the other queues,
+// but does not save up turns.
 //
 // The priority with the smallest pass is served, as in stride scheduling. When
 // a priority becomes busy, its pass is set to the pass that was served last,
@@ -75,8 +75,8 @@ func (c *chooser) left() cost {
 	return left
 }
 
-// first returns the lane of q that is served next, or nil if there is none.
-// Tasks that were run by hand go first. It changes left to what is left to q.
+// first returns the lane of q that is served next, or nil if there is none. Tasks
+// that were run by hand go first. It reduces left to the slots for q.
 func (q *queue) first(left *cost) *lane {
 	q.narrow(left)
 	if n := q.bands[task.RunNow].lanes.first(left); n != nil {
@@ -178,8 +178,8 @@ func (c *chooser) countBusy(l *lane, by int) {
 	}
 }
 
-// putQueue gives q its place in its namespace and in quarantine. g is what its
-// limits allow.
+// putQueue gives q its place in its namespace and in quarantine, where g is its
+// gate.
 func (c *chooser) putQueue(q *queue, g gate) {
 	need := neverFits
 	if g.hand {
@@ -227,7 +227,7 @@ func (c *chooser) start(l *lane, now task.Millis) {
 	}
 }
 
-// end counts the end of an attempt of l whose destination had a class at the
+// end counts the end of an attempt of l. of is the class of its destination at the
 // pick.
 func (c *chooser) end(l *lane, of class, e Evidence) {
 	c.slots.adjustAllowance(l, e)

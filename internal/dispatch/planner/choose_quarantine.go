@@ -16,25 +16,25 @@ const quarantineTime = time.Minute
 // quarantined task that was under way. A task that does not kill the process is
 // settled and leaves the quarantine.
 //
-// Queues take turns in quarantine, and so do the lanes of each queue. The lane
-// whose turn it is starts before all lanes outside quarantine, and any free
-// slot of its class is enough. So quarantine costs the other lanes at most one
-// slot, and routine work never delays quarantine. The alternative was to give
-// quarantine a turn among the priorities. But a queue that has only lanes in
-// quarantine has always waited longest when the slot becomes free. So queues
-// with routine work would never have their turn in quarantine.
+// Queues take turns in quarantine, and so do the lanes of each queue. The next
+// lane starts before all lanes outside quarantine, and any free slot of its
+// class is enough. So quarantine costs the other lanes at most one slot, and
+// routine work never delays quarantine. The alternative was to give quarantine
+// a turn among the priorities. But a queue that has only lanes in quarantine
+// has always waited longest when the slot becomes free, so queues with routine
+// work would never have their turn in quarantine.
 //
 // All limits apply: a pause, the rate, concurrency, breakers. A lane or queue
 // that they stop is not in the trees of this slot. Release frees the slot, and
-// Settle looks after each change which tasks can start. So the slot needs no
+// Settle looks after each change which tasks can start, so the slot needs no
 // wake-up that could be lost.
 //
 // An attempt that takes longer than quarantineTime is interrupted as soon as
-// another lane waits. It is settled as interrupted, which uses no attempt. Its
-// task stays in quarantine, behind the other tasks. Its next turn is twice as
-// long, and so on until the attempt ends by itself. The price is that a slow
+// another lane waits. It is settled as interrupted, which uses no attempt, and
+// its task stays in quarantine, behind the other tasks. Its next turn is twice
+// as long, and so on until the attempt ends by itself. The price is that a slow
 // receiver is called again at each turn. Two alternatives were worse. If the
-// attempt kept running beside the next one, a late crash would count against
+// attempt kept running during the next one, a late crash would count against
 // both tasks. If its timeout were shorter, it would use up attempts, and a task
 // that is only slow would fail.
 type quarantineSlot struct {

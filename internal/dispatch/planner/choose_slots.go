@@ -2,7 +2,7 @@ package planner
 
 import "github.com/foliot/foliot/internal/task"
 
-// class is a class of receivers. It decides which slots an attempt can use.
+// class is a class of receivers, which decides the slots that an attempt can use.
 type class uint8
 
 const (
@@ -17,14 +17,13 @@ const (
 func (c class) doubtful() bool { return c == unknown || c == suspect }
 
 // slots decides which lanes are allowed to start another attempt. Hanging
-// receivers must not use all slots. Before the first reply of a receiver, the
+// receivers must not use all slots, but before the first reply of a receiver, the
 // server cannot know whether it hangs.
 //
-// Proven receivers can use all slots. Unknown and suspect receivers together
-// can use three quarters of the slots, and suspect receivers alone one quarter.
-// So even if all new receivers hang, a quarter of the slots remains for proven
-// receivers. And even if all known receivers hang, half of the slots remains
-// for new receivers.
+// Proven receivers can use all slots. Unknown and suspect receivers together can
+// use three quarters of the slots, and suspect receivers alone one quarter. So
+// even if all new receivers hang, a quarter of the slots remains for proven ones,
+// and even if all known receivers hang, half of the slots remains for new ones.
 //
 // These rules apply to the slots of each class:
 //
@@ -44,8 +43,8 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 //   - A lane in quarantine needs any one slot of its class: the quarantine slot
 //     admits one attempt at a time on the whole server.
 //   - A queue can start attempts at receivers that are not proven while it has
-//     fewer than three such attempts for each free slot. So a queue whose new
-//     receivers all hang leaves a quarter of those slots to the other queues.
+//     fewer than three such attempts for each free slot. So a queue with
+//     new receivers that all hang leaves a quarter of those slots to the others.
 //
 // These rules alone favour queues with many lanes. If all slots are taken and
 // one becomes free, only a lane without attempts could use it. So a queue below
@@ -54,7 +53,7 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 // namespaces that could start a task now, and then among the queues of each
 // namespace. A queue that is alone gets half of that.
 //
-// Handlers have separate slots, and each attempt needs any one of them. So a
+// Handlers have separate slots, and each attempt needs any one of them, so a
 // handler that hangs takes no slot of a receiver. The author of a handler knows
 // how many attempts of it can run at once, and can limit its kind: see kind.
 //
@@ -163,7 +162,7 @@ func (s *slots) take(d *destination) {
 	s.countKind(d.kind, 1)
 }
 
-// give frees the slot of an attempt at d, whose class was of when it was taken.
+// give frees the slot of an attempt at d, which had class of when it was taken.
 func (s *slots) give(d *destination, of class) {
 	s.held[of]--
 	if of != handler {
@@ -172,8 +171,8 @@ func (s *slots) give(d *destination, of class) {
 	s.countKind(d.kind, -1)
 }
 
-// countKind counts an attempt of k that has started (1) or ended (-1). k can be
-// nil.
+// countKind counts an attempt of k, or of none if k is nil, that has started (1)
+// or ended (-1).
 func (s *slots) countKind(k *kind, by int) {
 	if k == nil {
 		return
@@ -190,7 +189,7 @@ func (s *slots) countKind(k *kind, by int) {
 // MaxLimitedKinds is the maximum number of kinds that can have a limit.
 const MaxLimitedKinds = 63
 
-// kind is the state of the handler of a kind. All namespaces share it.
+// kind is the state of the handler of a kind, which all namespaces share.
 type kind struct {
 	atOnce  int // how many attempts may run at once; zero means no limit
 	running int // attempts that run now

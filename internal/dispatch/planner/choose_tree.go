@@ -9,9 +9,9 @@ import "math"
 // The last number, share, allows a start while the queue has less than its
 // share. It is the number of attempts that the queue has under way.
 //
-// A cost can also hold what is left: the free slots, and the kinds of which
-// another handler can start. So a search skips all lanes of a kind that is at
-// its limit, and its time does not depend on their number.
+// A cost can also hold the rest: the free slots, and the kinds with room for
+// another handler. So a search skips all lanes of a kind that is at its limit,
+// and its time does not depend on their number.
 type cost struct {
 	slots [share + 1]int32
 	kinds uint64 // bits: see kind.bit

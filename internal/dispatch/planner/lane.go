@@ -41,7 +41,7 @@ type lane struct {
 	gone   bool // it was dropped
 }
 
-// ahead is what the window knows of a lane.
+// ahead is the knowledge of the window about a lane.
 //
 // All tasks up to cursor have been read. Later changes to that part arrive as
 // hints. If behind is false, cursor is the end of the window at the time of the
@@ -68,7 +68,7 @@ type ahead struct {
 	reading    bool          // a read from its cursor is under way
 }
 
-// turn is what the chooser knows of a lane.
+// turn is the knowledge of the chooser about a lane.
 type turn struct {
 	state      laneState
 	opened     time.Duration // see waited
@@ -171,8 +171,8 @@ func (a *ahead) truncate(keep int) int {
 	return gone
 }
 
-// clear drops all tasks and leaves them to be read again from the start. It
-// returns how many tasks it dropped.
+// clear drops all tasks, leaves them to be read again from the start, and
+// returns how many it dropped.
 func (a *ahead) clear() int {
 	gone := a.order.len()
 	a.known, a.order = map[string]*item{}, heap[*item]{}

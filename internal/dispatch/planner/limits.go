@@ -2,9 +2,10 @@ package planner
 
 import "time"
 
-// limits decides what may start: the rates and concurrencies of queues, their
-// parts of shared limits, and the delays and breakers of destinations. The
-// state of each limit is in its queue, queueDestination or destination.
+// limits decides which attempts may start: the rates and concurrencies of
+// queues, their parts of shared limits, and the delays and breakers of
+// destinations. The state of each limit is in its queue, queueDestination or
+// destination.
 type limits struct {
 	shared     bool          // nodes share the limits: see LimitLease
 	breakAfter int           // failures in a row that open a breaker; zero means that breakers never open
@@ -13,20 +14,20 @@ type limits struct {
 	broken   int             // number of destinations with a breaker that is not closed
 	breakers []BreakerChange // for Effects
 
-	pending  []*LimitLease // leases whose request is sent next
+	pending  []*LimitLease // leases that send a request next
 	asking   int           // number of leases with a request under way
 	needSlot []*LimitLease // leases that request permits when a slot becomes free
 	stopping bool          // no more tasks start
 }
 
-// gate is what the limits of a queue allow now.
+// gate describes the attempts that the limits of a queue allow now.
 type gate struct {
 	hand    bool          // tasks that were run by hand may start
 	routine bool          // so may the others
 	next    time.Duration // when routine may become true; zero means unknown
 }
 
-// gate returns what the limits of q allow.
+// gate returns the gate of q at now.
 func (q *queue) gate(now time.Duration) gate {
 	if q.stopped || q.full(now) {
 		return gate{}

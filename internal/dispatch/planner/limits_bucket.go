@@ -13,11 +13,11 @@ import (
 //
 // It is a token bucket that computes with one instant: after n starts since
 // filled, the bucket is full again at filled + n·interval. That instant is
-// computed from the count. Adding up intervals would accumulate rounding
-// errors.
+// computed from the count, because adding up intervals would accumulate
+// rounding errors.
 //
-// A pick reserves a token, and its start charges the token. A pick whose claim
-// is not granted is never charged.
+// A pick reserves a token, and its start charges the token, so a pick without a
+// granted claim is never charged.
 type bucket struct {
 	interval float64 // nanoseconds for one token; zero means no limit
 	burst    float64
@@ -27,8 +27,8 @@ type bucket struct {
 
 	// A charge can be undone only if the bucket had room for its token all the
 	// time. It had no room if the bucket was full since the charge, or would
-	// have been full without the charges counted in out. In these cases a
-	// refill has already replaced the token.
+	// have been full without the charges counted in out; in both cases a refill
+	// has already replaced the token.
 	mark uint64 // counts the times when the bucket had no room
 	out  int    // number of charges that can still be undone
 }
@@ -73,7 +73,7 @@ func (b *bucket) next(now time.Duration) time.Duration {
 	return from + time.Duration(math.Ceil(short*b.interval))
 }
 
-// charge takes a reserved token. It returns the mark under which end can undo
+// charge takes a reserved token, and returns the mark under which end can undo
 // the charge.
 func (b *bucket) charge(now time.Duration) uint64 {
 	b.reserved--

@@ -129,8 +129,8 @@ func (d *destination) closedUntil() time.Duration {
 	return until
 }
 
-// attempted applies the end of an attempt. It reports whether the destination's
-// lanes must be placed again. cause is the outcome of the attempt.
+// attempted applies the end of an attempt with the outcome cause, and reports
+// whether the destination's lanes must be placed again.
 func (l *limits) attempted(d *destination, p *Pick, e Evidence, now time.Duration, cause *task.Outcome) bool {
 	class, before := d.class, d.breaker
 	d.lastReply = now
@@ -202,9 +202,9 @@ func (b Breaker) String() string {
 // firstRest is how long a breaker stays open the first time.
 const firstRest = time.Second
 
-// breaker stops attempts to a receiver that fails again and again: they would
-// use up the tasks' attempts for nothing. It opens after some failures in a
-// row. While it is open, it lets one attempt at a time through, after waits
+// breaker stops attempts to a receiver that fails again and again, because they
+// would use up the tasks' attempts for nothing. It opens after some failures in
+// a row. While it is open, it lets one attempt at a time through, after waits
 // that double, until the receiver replies.
 type breaker struct {
 	open   bool
@@ -226,9 +226,8 @@ func (b *breaker) state(now time.Duration) Breaker {
 }
 
 // trip opens the breaker for twice as long as the last time, at most limit.
-// chance is between 0 and 1. It shortens the wait by up to a quarter, so that
-// receivers that failed at the same time are not all tried again at the same
-// time.
+// chance, between 0 and 1, shortens the wait by up to a quarter, so that
+// receivers that failed at the same time are not all tried again at once.
 func (b *breaker) trip(now, limit time.Duration, chance float64) {
 	rest := limit
 	if b.opened < 32 {

@@ -32,9 +32,9 @@ const (
 // without limits have no lease; neither do single-node stores.
 //
 // Held permits and tokens count until the lease ends. The lease starts when the
-// request is sent, not when the reply comes. So it ends on this node before any
+// request is sent, not when the reply comes, so it ends on this node before any
 // other node can get the permits. A permit that a request returns is not used
-// after the request is built. A new permit is used only after the reply.
+// after the request is built, and a new one only after the reply.
 type LimitLease struct {
 	scope       store.PermitScope
 	queue       *queue
@@ -52,8 +52,8 @@ type LimitLease struct {
 	usedAt   time.Duration // when the last token was used
 	low      int           // request more when at most this many tokens are free
 
-	// until is the end of the lease. The Planner writes it. An attempt reads it
-	// before it writes its request. They share only this word.
+	// until is the end of the lease. The Planner writes it, and an attempt
+	// reads it before it writes its request. They share only this word.
 	until    atomic.Int64
 	renew    time.Duration
 	askAt    time.Duration // when to ask again, from the last reply; zero means whenever it is useful
@@ -127,7 +127,7 @@ func (l *LimitLease) covers(now time.Duration) bool {
 	return l.lives(now) && (l.tokens > 1 || l.tokens == 1 && l.after <= now)
 }
 
-// charge uses the token that a pick has reserved. It returns the mark under
+// charge uses the token that a pick has reserved, and returns the mark under
 // which end can undo this.
 func (l *LimitLease) charge(now time.Duration) uint64 {
 	l.reserved--
@@ -138,10 +138,9 @@ func (l *LimitLease) charge(now time.Duration) uint64 {
 }
 
 // end ends a start that was charged under mark. If nothing was sent, the token
-// becomes available again. That is not possible if its use was already
-// reported, because the store's bucket has been refilling since the report. In
-// that case l.mark differs from mark, and the unreported uses belong to later
-// starts.
+// becomes available again, unless its use was already reported, because the
+// store's bucket has been refilling since the report. In that case l.mark
+// differs from mark, and the unreported uses belong to later starts.
 func (l *LimitLease) end(mark uint64, unsent bool) {
 	if unsent && mark == l.mark {
 		l.used--
@@ -161,9 +160,9 @@ func (l *LimitLease) expire() {
 	l.until.Store(0)
 }
 
-// demand records that n attempts could be under way. If other nodes wait, it
-// returns n. Otherwise it returns the largest demand of the recent past, so
-// that small changes cause no requests.
+// demand records that n attempts could be under way. It returns n if other
+// nodes wait, and otherwise the largest demand of the recent past, so that
+// small changes cause no requests.
 func (l *LimitLease) demand(n int, now time.Duration) int {
 	if d := now - l.period; d >= keepPermits/2 {
 		l.peaks[1] = l.peaks[0]
@@ -265,7 +264,7 @@ func (l *LimitLease) ask(due int, stopping bool, now time.Duration) store.Permit
 	return ask
 }
 
-// granted applies the reply to a request that was sent at start. It reports
+// granted applies the reply to a request that was sent at start, and reports
 // whether the store has replied.
 func (l *LimitLease) granted(r store.PermitReply, start, now time.Duration) bool {
 	l.asking, l.replied = false, now

@@ -55,8 +55,8 @@ func (pl *Planner) dropLease(l *LimitLease) {
 	}
 }
 
-// HintPermits makes the leases of these scopes ask again. Another node has
-// released permits, or waits for permits that this node holds.
+// HintPermits makes the leases of these scopes ask again, because another node
+// has released permits, or waits for permits that this node holds.
 func (pl *Planner) HintPermits(scopes []store.PermitScope) {
 	for _, scope := range scopes {
 		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
@@ -113,7 +113,7 @@ func (pl *Planner) lacksPermits(l *LimitLease) bool {
 }
 
 // freed considers the leases that did not ask because no slot was free. Each of
-// them asks once, for enough permits to use the slot, and pauses afterwards. So
+// them asks once, for enough permits to use the slot, and pauses afterwards, so
 // this costs little.
 func (pl *Planner) freed() {
 	some := pl.limits.needSlot
@@ -230,7 +230,7 @@ func (pl *Planner) Granted(l *LimitLease, r store.PermitReply, start time.Durati
 // way.
 func (pl *Planner) Quiet() bool { return pl.limits.asking == 0 && len(pl.limits.pending) == 0 }
 
-// Stop lets no more tasks start. Unused permits and tokens are returned.
+// Stop lets no more tasks start, and returns unused permits and tokens.
 func (pl *Planner) Stop() {
 	pl.limits.stopping = true
 	for _, q := range pl.queues {

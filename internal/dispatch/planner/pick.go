@@ -7,8 +7,8 @@ import (
 )
 
 // Pick is a task that must be claimed now. It holds a slot and reserves a token
-// of its queue. A task that was run by hand needs no token: it ignores the
-// rate.
+// of its queue, but a task that was run by hand needs none, because it ignores
+// the rate.
 type Pick struct {
 	Key           task.Key
 	Due           task.Millis
@@ -19,8 +19,8 @@ type Pick struct {
 	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
 	mark  uint64 // valid after Begin; it belongs to the lease of the queue if charges is set, otherwise to the bucket
 
-	// shared holds the leases of the queue and of its destination. Nil means
-	// that nodes share no such limit.
+	// shared holds the leases of the queue and of its destination, where nil
+	// means that nodes share no such limit.
 	shared [2]*LimitLease
 
 	picked  time.Duration // when it was picked, on the monotonic clock
@@ -154,7 +154,7 @@ func (pl *Planner) Release(p *Pick, e Evidence, cause *task.Outcome) {
 }
 
 // Slow applies a Retry-After: in its reply to p's attempt, the receiver asked
-// for a pause of wait. Tasks that were run by hand are not delayed.
+// for a pause of wait, which does not delay tasks that were run by hand.
 func (pl *Planner) Slow(p *Pick, wait time.Duration) {
 	d := p.lane.destination
 	if until := pl.monotonic + wait; wait > 0 && until > d.retryAt {
@@ -173,8 +173,8 @@ func (pl *Planner) Rest(p *Pick, wait time.Duration) {
 	}
 }
 
-// reopen updates the lanes of a destination after a change of its waits or its
-// breaker. The update can be done in pieces.
+// reopen updates the lanes of a destination, perhaps in pieces, after a change
+// of its waits or its breaker.
 func (pl *Planner) reopen(d *destination) {
 	pl.arm(&d.wakeup, 0, d.next(pl.monotonic))
 	pl.markAll(&d.update)

@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Planner holds the near future: the waiting tasks it knows, by lane. It
-// decides which of them can be claimed. It is pure: its methods get the time as
-// an argument. It is not safe for concurrent use.
+// Planner holds the near future: the waiting tasks it knows, by lane, and decides
+// which of them can be claimed. It is pure: its methods get the time as an
+// argument. It is not safe for concurrent use.
 type Planner struct {
 	config        Config
 	settings      *settings.Settings
@@ -32,7 +32,7 @@ type Planner struct {
 	slotFreed     bool      // for settle: an attempt has ended
 	updates       []*update // unfinished updates, in round-robin order
 	pieces        int       // number of lanes in one piece
-	wakeups       []*Wakeup // for Effects: those whose moment has changed
+	wakeups       []*Wakeup // for Effects: those with a changed moment
 
 	firing []*lane      // lanes of schedules that are or were due
 	ended  []*namespace // namespaces of schedules that may wait for an ended occurrence, in round-robin order
@@ -75,12 +75,12 @@ func New(c Config) *Planner {
 }
 
 // Tick sets the time of the monotonic clock. Durations are measured on that
-// clock. Due times are times of the wall clock. Tick must be called before each
-// group of other calls.
+// clock, while due times are times of the wall clock. Tick must be called before
+// each group of other calls.
 func (pl *Planner) Tick(monotonic time.Duration) { pl.monotonic = monotonic }
 
-// Configure applies settings. s can be nil. The cost is O(queues with lanes).
-// The lanes of a changed queue are updated in pieces.
+// Configure applies settings, or none if s is nil. The cost is O(queues with
+// lanes), because the lanes of a changed queue are updated in pieces.
 func (pl *Planner) Configure(now task.Millis, s *settings.Settings) {
 	if s == nil {
 		s = none

@@ -79,9 +79,9 @@ type priorityBand struct {
 	pass  int64           // the band with the smallest pass is served next
 }
 
-// servedRank is the rank of a queue in its namespace, or of a namespace. The
-// queue or namespace that has waited longest is next. Its wait begins when it
-// was last served, or when it became busy, if that was later.
+// servedRank is the rank of a queue in its namespace, or of a namespace. The queue
+// or namespace that has waited longest is next, counted from when it was last
+// served or became busy, whichever was later.
 type servedRank struct {
 	since  uint64 // the number of the latest pick when the wait began
 	number uint64
@@ -93,7 +93,7 @@ func (r *servedRank) rank() rank { return rank{since: int64(r.since), number: r.
 // task if the quarantine slot and the limits of q allowed it.
 func (q *queue) quarantined() bool { return q.bands[task.Quarantine].lanes.size > 0 }
 
-// needsToken reports whether q has a ready lane whose tasks obey the rate.
+// needsToken reports whether q has a ready lane with tasks that obey the rate.
 func (q *queue) needsToken() bool {
 	return q.quarantined() || q.bands[task.High].lanes.size+q.bands[task.Normal].lanes.size+q.bands[task.Low].lanes.size > 0
 }

@@ -18,8 +18,8 @@ func (pl *Planner) putSchedules(l *lane, state laneState) {
 	}
 }
 
-// occurrenceEnded records that an occurrence has ended. Its schedule may wait
-// for that.
+// occurrenceEnded records that an occurrence has ended, because its schedule
+// may wait for that.
 func (pl *Planner) occurrenceEnded(e task.Entry) {
 	n := pl.namespaceOf(e.Lane.Namespace)
 	if len(n.ended) == 0 {

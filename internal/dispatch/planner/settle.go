@@ -16,7 +16,7 @@ type Effects struct {
 
 	Interrupt bool            // the attempt in quarantine must be interrupted: see quarantineSlot
 	Several   bool            // more than one namespace is known
-	Wakeups   []*Wakeup       // those whose moment has changed: their timers must be set or removed
+	Wakeups   []*Wakeup       // those with a changed moment: their timers must be set or removed
 	Breakers  []BreakerChange // breakers that opened or closed
 }
 
@@ -89,8 +89,8 @@ func (pl *Planner) markLease(l *LimitLease) {
 // namespace can have a hundred thousand queues that lead to one destination, so
 // the lanes are marked in pieces, and updates take turns.
 //
-// Until the update is done, a lane can have an old place in its tree. So Take
-// checks a lane again before it picks a task from the lane.
+// Until the update is done, a lane can have an old place in its tree, so Take
+// checks a lane again before it picks a task from it.
 type update struct {
 	lanes   *[]*lane
 	at      int  // the index after the next lane; lanes are handled from the end to the start, again and again
@@ -156,8 +156,8 @@ func (l *lane) stale() bool { return l.destination.update.left > 0 || l.queue.up
 
 // settle brings everything that depends on the marked lanes and queues up to
 // date: their places in the trees, the reads and the requests of permits that
-// they need, and their wake-ups. It is the only place where one core gets what
-// another has decided.
+// they need, and their wake-ups. It is the only place where one core gets the
+// decision of another.
 func (pl *Planner) settle(now task.Millis) {
 	if len(pl.lanesChanged)+len(pl.queuesChanged) == 0 {
 		return
@@ -237,10 +237,10 @@ func (pl *Planner) settleQueue(q *queue, now task.Millis) {
 	pl.considerRequest(q.lease)
 }
 
-// Wakeup is a moment at which the Planner must be called. When a task becomes
-// due, it is a time of the wall clock. When a wait ends, it is a time of the
-// monotonic clock. The caller keeps a timer for each Wakeup, and calls Wake
-// when the timer fires.
+// Wakeup is a moment at which the Planner must be called. It is a time of the
+// wall clock if a task becomes due, and of the monotonic clock if a wait ends.
+// The caller keeps a timer for each Wakeup, and calls Wake when the timer
+// fires.
 type Wakeup struct {
 	owner     any           // a *lane, *queue, *destination or *LimitLease; nil: the quarantine slot
 	Wall      task.Millis   // zero means not on this clock
@@ -250,7 +250,7 @@ type Wakeup struct {
 	Timer uint64 // for the caller: the number of the timer that is set for the moment
 }
 
-// IsSet reports whether w has a moment. If not, its timer must be removed.
+// IsSet reports whether w has a moment; if not, its timer must be removed.
 func (w *Wakeup) IsSet() bool { return w.Wall != 0 || w.Monotonic != 0 }
 
 // arm sets the moment of w. If both times are 0, w has no moment.

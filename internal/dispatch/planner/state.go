@@ -70,7 +70,7 @@ type QueueState struct {
 
 // Destinations returns the state of each destination. It calls pause after each
 // part of the walk, with the cost of the part in units of about 100 ns. During
-// pause other goroutines can use the Planner. So the list is not a snapshot, but
+// pause other goroutines can use the Planner, so the list is not a snapshot, but
 // each of its members is consistent. Removed members are left out, and new
 // members can be included. pause must return the time of the wall clock.
 func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) (list []Destination) {
@@ -111,8 +111,8 @@ func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) (list [
 	return list
 }
 
-// walk calls add for each of the lanes. The list can change in pause, whose last
-// result it returns.
+// walk calls add for each of the lanes. The list can change in pause. walk
+// returns the last result of pause.
 func walk(lanes *[]*lane, now time.Time, pause func(cost int) time.Time, add func(l *lane, overdue int, oldest time.Duration)) time.Time {
 	for i := 0; i < len(*lanes); i++ {
 		l := (*lanes)[i]

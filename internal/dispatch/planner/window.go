@@ -22,10 +22,10 @@ const (
 	peekChunk = 2048
 )
 
-// window decides what is read ahead, and holds the tasks that are known.
+// window decides which tasks are read ahead, and holds those that are known.
 //
 // A lane accepts a task only while it has fewer tasks than the window has free
-// places. So one lane uses at most half of the window. If k lanes are full,
+// places, so one lane uses at most half of the window. If k lanes are full,
 // each uses 1/(k+1) of the window, and 1/(k+1) stays free for the next lane. A
 // namespace can use the whole window while the other namespaces do not need it.
 // It always has its share, regardless of the tasks of the other namespaces: see
@@ -36,7 +36,7 @@ type window struct {
 	total   int           // number of known tasks
 	holders int           // number of namespaces with known tasks
 	seq     uint64        // counts changes of the known tasks
-	// taken holds picked tasks. A read can still report them as waiting. The
+	// taken holds picked tasks, which a read can still report as waiting. The
 	// value becomes true when the store has answered the claim.
 	taken map[task.Key]bool
 
@@ -198,12 +198,12 @@ func (w *window) needsMore(l *lane, now task.Millis) bool {
 // compare compares l with its head in the store, and requests the reads that
 // are necessary. Reads returns them.
 //
-// This finds tasks whose hint was lost, for the following reason. The head of a
-// lane in the store is never later than the lane's earliest task. Known tasks
-// that are due before the lost task leave the lane: their claims are granted,
-// or refused because they had changed. Some of them may have to wait for their
-// turn first. Once they are gone, the head is earlier than all known tasks, so
-// compare reads the lane again and finds the lost task.
+// This finds tasks after their hint was lost, for the following reason. The
+// head of a lane in the store is never later than the lane's earliest task.
+// Known tasks that are due before the lost task leave the lane: their claims
+// are granted, or refused because they had changed. Some of them may have to
+// wait for their turn first. Once they are gone, the head is earlier than all
+// known tasks, so compare reads the lane again and finds the lost task.
 func (w *window) compare(l *lane, head, now task.Millis) {
 	if head <= l.cursor.Due && head < l.earliest() {
 		l.scan, l.scanned = true, task.Position{}
@@ -215,8 +215,8 @@ func (w *window) compare(l *lane, head, now task.Millis) {
 
 // requestRead adds l to its namespace's queue of lanes to read. due is the
 // earliest time at which a task of l can be due. The lane that has waited
-// longest is read first. Its wait begins at due, or at its last read, if that
-// was later.
+// longest is read first, counted from due or from its last read, whichever was
+// later.
 func (w *window) requestRead(l *lane, due task.Millis) {
 	if l.needsRead {
 		return
@@ -231,8 +231,8 @@ func (w *window) requestRead(l *lane, due task.Millis) {
 }
 
 // nextToRead removes and returns the lane to read next. Namespaces take turns,
-// lane by lane. So even if one namespace has very many lanes, the first lane of
-// another namespace is in the next Peek.
+// lane by lane, so even if one namespace has very many lanes, the first lane of
+// another is in the next Peek.
 func (w *window) nextToRead(now task.Millis) *lane {
 	ns := pop(&w.toRead)
 	l := ns.readQueue.min()

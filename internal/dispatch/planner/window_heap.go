@@ -8,14 +8,14 @@ type ordered[T any] interface {
 	place() *int
 }
 
-// heap is a binary heap. An element is in at most one heap at a time.
+// heap is a binary heap, and an element is in at most one heap at a time.
 type heap[T ordered[T]] struct {
 	items []T
 }
 
 func (h *heap[T]) len() int { return len(h.items) }
 
-// min returns the first element. The heap must not be empty.
+// min returns the first element of the heap, which must not be empty.
 func (h *heap[T]) min() T { return h.items[0] }
 
 func (h *heap[T]) push(v T) {

@@ -13,9 +13,8 @@ type Read struct {
 	seq  uint64 // window.seq at the start of the read: tasks with a larger seq are newer than its result
 }
 
-// Reads returns the reads that are needed now, at most one Peek's worth. The
-// result is empty if no read is needed. AbsorbReads must be called with the
-// result before the next call of Reads.
+// Reads returns the reads that are needed now, at most one Peek's worth.
+// AbsorbReads must be called with the result before the next call of Reads.
 func (pl *Planner) Reads(now task.Millis) []Read {
 	pl.settle(now)
 	return pl.window.reads(now)

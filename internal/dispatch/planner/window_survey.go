@@ -9,23 +9,23 @@ import (
 
 const (
 	// pageLanes bounds one page of a round. roundPages bounds the namespaces
-	// that have a page in one step. This is the work of one critical section.
+	// that have a page in one step, which is the work of one critical section.
 	pageLanes, roundPages = 256, 64
 	// lanePause is how long the next round of a namespace waits for each lane
-	// that the last round has seen. So rounds cost about a tenth of a
+	// that the last round has seen, so rounds cost about a tenth of a
 	// processor, for any number of lanes. From 25,000 lanes on, rounds are
 	// rarer than polls.
 	lanePause = 10 * time.Microsecond
-	// rescanEvery is the shortest time between two scans of a lane whose tasks
-	// this process does not run.
+	// rescanEvery is the shortest time between two scans of a lane with tasks
+	// that this process does not run.
 	rescanEvery = 10 * time.Second
 )
 
 // round is the survey of a namespace. It compares known lanes with the store's
-// lanes. It also checks everything that has a wake-up, because a wake-up could
-// have been lost. A round is done in pages, and the rounds of all namespaces
-// take turns, page by page. So a namespace with 100,000 lanes neither delays
-// other namespaces nor holds the lock for long.
+// lanes, and checks everything that has a wake-up, because a wake-up could have
+// been lost. A round is done in pages, and the rounds of all namespaces take
+// turns, page by page. So a namespace with 100,000 lanes neither delays other
+// namespaces nor holds the lock for long.
 type round struct {
 	under bool          // the round is under way; the namespace is in window.rounds, or in a step
 	again bool          // another round must follow directly
@@ -54,7 +54,7 @@ type Page struct {
 	namespace *namespace
 }
 
-// BeginRounds begins the rounds whose pause is over. names are the namespaces
+// BeginRounds begins the rounds after their pause. names are the namespaces
 // that have lanes in the store.
 func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 	w := &pl.window
@@ -79,7 +79,7 @@ func (w *window) beginRound(n *namespace, now task.Millis, monotonic time.Durati
 	w.rounds = append(w.rounds, n)
 }
 
-// Pages does the next step of the rounds that are under way. It returns the
+// Pages does the next step of the rounds that are under way, and returns the
 // pages of lanes that the step must read. AbsorbPages must be called with them
 // before the next step. Pages must not be called while reads are under way.
 func (pl *Planner) Pages(now task.Millis) (pages []Page) {
@@ -143,9 +143,9 @@ func (pl *Planner) rotateRounds(n *namespace, now task.Millis) {
 }
 
 // checkSome checks the next lanes of n, or queues and destinations if no lanes
-// are left: at most limit of each. It counts down from the last index. If a
-// lane is removed, the last lane takes its index, and that lane was checked
-// before.
+// are left: at most limit of each. It counts down from the last index, because
+// if a lane is removed, the last lane, which was checked before, takes its
+// index.
 func (pl *Planner) checkSome(n *namespace, now task.Millis, limit int) {
 	r := &n.round
 	r.lanes += some(&r.lane, &n.lanes, limit, func(l *lane) { pl.checkLane(l, now) })
@@ -157,7 +157,7 @@ func (pl *Planner) checkSome(n *namespace, now task.Millis, limit int) {
 }
 
 // some calls check for the members of a list before index at, at most limit of
-// them, and moves at. It returns their number. check can remove the member.
+// them, moves at, and returns their number. check can remove the member.
 func some[T any](at *int, list *[]T, limit int, check func(T)) (n int) {
 	for ; limit > 0 && *at > 0; limit-- {
 		if *at--; *at < len(*list) {
@@ -230,8 +230,8 @@ const (
 	// so that its next task does not start with the smallest one.
 	rememberLane = time.Minute
 	// rememberDestination is how long the state of a receiver without tasks is
-	// kept. rememberDestinations is the number of such receivers. Namespaces
-	// share it evenly.
+	// kept. rememberDestinations is the number of such receivers, which
+	// namespaces share evenly.
 	rememberDestination  = 10 * time.Minute
 	rememberDestinations = 10_000
 )

@@ -13,11 +13,11 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Medium is a directory. Only one process at a time can open it.
+// Medium is a directory, which only one process at a time can open.
 type Medium struct{ Path string }
 
-// Open opens the directory, and creates it if it does not exist. Open removes
-// all lost leases. None can be lost later, because no other process can hold
+// Open opens the directory, and creates it if it does not exist. It removes all
+// lost leases, and none can be lost later, because no other process can hold
 // one.
 func (m Medium) Open(_ context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	s, err := pebblestore.Open(m.Path, pebblestore.Config{
@@ -42,7 +42,7 @@ func examine(s *pebblestore.Store) []wire.Finding {
 	return []wire.Finding{{Check: "space", OK: space.Accepts(), Says: space.String()}}
 }
 
-// backup copies the store to w. It returns a *task.FieldError if another backup
+// backup copies the store to w, or returns a *task.FieldError if another backup
 // is running.
 func backup(ctx context.Context, s *pebblestore.Store, w io.Writer) error {
 	err := s.Backup(ctx, w)

@@ -9,11 +9,10 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 )
 
-// Medium is the memory of this process. The tasks are lost when the process
+// Medium is the memory of this process, so the tasks are lost when the process
 // ends.
 type Medium struct{}
 
-// Open returns an empty store.
 func (Medium) Open(_ context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	return &engine.Opened{Store: memstore.New(memstore.Config{Policy: c.Keep, AuditKeep: c.AuditKeep}), Clock: time.Now}, nil
 }

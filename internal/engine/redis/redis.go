@@ -16,10 +16,10 @@ import (
 const (
 	// reapEvery is the interval at which lost leases are removed. The attempts
 	// of a dead node must be repeated at most one second after the end of their
-	// leases. This interval uses half of the second, and the other half is for
-	// all other delays. With an interval of one second, 7 of 2,444 tasks
-	// started only a few milliseconds before the limit, or after it. Each run
-	// costs a master one script with one ZRANGE per shard.
+	// leases, so this interval uses half of the second, and leaves the other
+	// half for all other delays. With an interval of one second, 7 of 2,444
+	// tasks started only a few milliseconds before the limit, or after it. Each
+	// run costs a master one script with one ZRANGE per shard.
 	reapEvery = 500 * time.Millisecond
 	// gather is dispatch.Config.Gather. At a thousand tasks a second it adds
 	// 1.2 ms to the median lateness, and fewer calls reach Redis.
@@ -32,7 +32,7 @@ const (
 // version in Config, and the fields that engine.StoreConfig has too.
 type Medium struct{ Config redisstore.Config }
 
-// Open opens the store. Opened.Clock reads the clock of the servers.
+// Open opens the store, and Opened.Clock reads the clock of the servers.
 func (m Medium) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	m.Config.Version = buildinfo.Version()
 	m.Config.Policy, m.Config.AuditKeep, m.Config.Logger, m.Config.OnReap = c.Keep, c.AuditKeep, c.Logger, c.OnReap

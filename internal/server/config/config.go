@@ -36,7 +36,7 @@ type Config struct {
 
 	Dir    string            // empty means that the tasks are not in a directory
 	Redis  *redisurl.URL     // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
-	Shared redisstore.Config // of the store in Redis, without what its URL says
+	Shared redisstore.Config // of the store in Redis, without the parts of its URL
 	Store  engine.StoreConfig
 
 	API      api.Config
@@ -45,8 +45,8 @@ type Config struct {
 	Tracing  tracing.Config // no Endpoint means no tracing
 }
 
-// MaxConcurrency is more attempts than a process has descriptors for. Memory is
-// reserved for the number that the flag sets.
+// MaxConcurrency is more attempts than a process has descriptors for. It bounds
+// the flag because memory is reserved for the number that the flag sets.
 const MaxConcurrency = 1_000_000
 
 // Resolve checks the flags. An error is a usage.Error, which names the flag.
@@ -135,7 +135,8 @@ func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
 // firstToken is the instruction to create the first token.
 const firstToken = "make one with `(umask 077; foliot token generate > operator.token)` and pass it with --bootstrap-token-file operator.token"
 
-// parsePrefixes parses CIDRs. A single address is a prefix of full length.
+// parsePrefixes parses CIDRs, where a single address is a prefix of full
+// length.
 func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for _, s := range list {
@@ -231,16 +232,16 @@ func (c *Config) Collector() []string {
 }
 
 // Private reports whether, as long as there is no token, only users of this
-// machine can create tasks. Such users could call loopback themselves. A client
-// on another machine must not call it through this server. A token may be used
-// from anywhere.
+// machine can create tasks. Such users could call loopback themselves, but a
+// client on another machine must not call it through this server, and a token
+// may be used from anywhere.
 func (c *Config) Private() bool {
 	return isLoopback(c.Addr) && len(c.API.AllowedHosts) == 0 && len(c.Proxies) == 0
 }
 
 // CheckOpen refuses to listen if other machines could reach the server and it
-// requires no token. It also refuses if clients would send tokens over a
-// network unencrypted. secured reports whether a token exists.
+// requires no token, or if clients would send tokens over a network
+// unencrypted. secured reports whether a token exists.
 func (c *Config) CheckOpen(secured bool) error {
 	switch {
 	case c.Insecure, isLoopback(c.Addr) && (secured || len(c.Proxies) == 0):

@@ -1,3 +1,3 @@
-// Package config reads the configuration of a server. It checks the values of
+// Package config reads the configuration of a server: it checks the values of
 // flags, environment variables and a file, and combines them into one Config.
 package config

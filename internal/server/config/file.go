@@ -22,8 +22,8 @@ import (
 // File is the flag that names a configuration file.
 type File string
 
-// MaxFile bounds the bytes of a configuration file. No configuration needs as
-// many.
+// MaxFile bounds the bytes of a configuration file, and no configuration needs
+// as many.
 const MaxFile = 1 << 20
 
 // BeforeResolve reads the file. kong calls it for the flag on the command line
@@ -53,7 +53,7 @@ func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) e
 	return nil
 }
 
-// Read returns the content and the access mode of the file. It refuses a file
+// Read returns the content and the access mode of the file, but refuses a file
 // that other users may write to.
 func Read(path string) ([]byte, fs.FileInfo, error) {
 	return fileaccess.ReadUpTo(path, fileaccess.Unaltered, MaxFile)
@@ -79,8 +79,8 @@ func FileFlags(command *kong.Node) []*kong.Flag {
 	})
 }
 
-// Values holds the values of a configuration file. kong asks it for the flags
-// that are not on the command line. The zero value is an empty file.
+// Values holds the values of a configuration file, which kong asks for the
+// flags that are not on the command line. The zero value is an empty file.
 type Values struct {
 	path string
 	Keys map[string]Value
@@ -92,11 +92,12 @@ type Value struct {
 	Value any // a string, or []any of strings for a list, as kong expects
 }
 
-// Validate implements kong.Resolver. Parse has already checked the values.
+// Validate implements kong.Resolver, and does nothing, because Parse has
+// already checked the values.
 func (v *Values) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. A variable takes precedence over the file;
-// kong itself would prefer the file.
+// Resolve implements kong.Resolver. A variable takes precedence over the file,
+// where kong itself would prefer the file.
 func (v *Values) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if VariableOf(flag) != "" {
 		return nil, nil
@@ -186,8 +187,8 @@ func findFlag(flags []*kong.Flag, key *yaml.Node) *kong.Flag {
 	return flags[i]
 }
 
-// unknownKey returns the message for an unknown key. It suggests a similar key,
-// if there is one.
+// unknownKey returns the message for an unknown key, which suggests a similar
+// key if there is one.
 func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
 	if remedy := Removed(key.Value); remedy != "" {
 		return key.Value + ": " + remedy

@@ -55,8 +55,8 @@ func (o Origins) Named(name string) Origin {
 }
 
 // Locate adds the place of a flag's value to an error about this flag, unless
-// the value is on the command line. A value that the user did not type is hard
-// to find.
+// the value is on the command line, because a value that the user did not type
+// is hard to find.
 func (o Origins) Locate(err error) error {
 	var input *usage.Error
 	if !errors.As(err, &input) {

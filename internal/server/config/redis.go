@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// ShardCount is a number of shards. 0 means that the flag is not set; a user
-// cannot pass 0.
+// ShardCount is a number of shards, or 0, which a user cannot pass, if the flag
+// is not set.
 type ShardCount int
 
 // Bounds of the flags about Redis.
@@ -25,7 +25,7 @@ const (
 	maxShardLease = 10 * time.Minute // a minute without a heartbeat is already long
 )
 
-// nodeName matches valid names of servers. They need no quotes in keys, URLs
+// nodeName matches valid names of servers, which need no quotes in keys, URLs
 // and logs.
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
@@ -74,8 +74,8 @@ func inventNode() string {
 	return host + "-" + strings.ToLower(rand.Text()[:8])
 }
 
-// checkNoRedis refuses flags about Redis if the store is not a Redis. Otherwise
-// the operator would believe that they have an effect.
+// checkNoRedis refuses flags about Redis if the store is not a Redis, because
+// the operator would otherwise believe that they have an effect.
 func (f *Flags) checkNoRedis() error {
 	for _, flag := range []struct {
 		name string

@@ -31,17 +31,17 @@ const (
 	evictRetry = 50 * time.Millisecond
 )
 
-// connections holds the clients' connections to the API, at most as many as
-// there are descriptors. Package idle watches them. A full server closes the
-// connections that were unused for the longest time, several at once to make
-// room for the next ones. It closes a connection with a request under way only
-// if no request on it was authenticated: clients without a token must not keep
-// out clients that have one.
+// connections holds the clients' connections to the API, at most as many as there
+// are descriptors. Package idle watches them. A full server closes the connections
+// that were unused for the longest time, several at once to make room for the next
+// ones. It closes a connection with a request under way only if no request on it
+// was authenticated, because clients without a token must not keep out clients
+// that have one.
 type connections struct {
 	group *idle.Group[net.Conn]
 
-	// exempt reports whether an address is a proxy, whose connections carry the
-	// requests of many clients. Bounds for one address do not apply to it. It
+	// exempt reports whether an address is a proxy. Bounds for one address do not
+	// apply to it, because its connections carry the requests of many clients. It
 	// must be set before the first connection.
 	exempt func(netip.Addr) bool
 
@@ -57,9 +57,9 @@ type connections struct {
 	stopping atomic.Bool // the server is stopping
 }
 
-// watchConnections bounds the connections of srv to most. It must be called
-// before srv serves. timeout is how long a connection may be without a request.
-// srv.ReadHeaderTimeout bounds the wait for its first request.
+// watchConnections bounds the connections of srv to most. It must be called before
+// srv serves. timeout is how long a connection may be without a request, and
+// srv.ReadHeaderTimeout bounds the wait for the first one.
 func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
 	c := &connections{
 		slots: make(chan struct{}, most), batch: max(1, most/32),
@@ -83,11 +83,11 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 }
 
 // markLastReplies adds Connection: close to the last reply of a connection: the
-// server stops or is full, or the connection is old. In HTTP/2 the header
-// becomes a GOAWAY. The client then starts no request that would be cut off.
+// server stops or is full, or the connection is old. In HTTP/2 the header becomes
+// a GOAWAY, after which the client starts no request that would be cut off.
 //
-// Package idle must not end old connections. It could close them while the next
-// request is on its way. It would also never close connections of HTTP/2 that
+// Package idle must not end old connections, because it could close them while the
+// next request is on its way. It would also never close connections of HTTP/2 that
 // always have a request under way.
 func (c *connections) markLastReplies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +102,7 @@ func (c *connections) markLastReplies(next http.Handler) http.Handler {
 // leave marks every reply from now on as its connection's last.
 func (c *connections) leave() { c.stopping.Store(true) }
 
-// close stops watching. It closes no connection: that is the job of the
+// close stops watching, but closes no connection, because that is the job of the
 // server's Shutdown.
 func (c *connections) close() { c.group.Close() }
 
@@ -138,7 +138,7 @@ func (l *boundListener) Close() error {
 	return l.Listener.Close()
 }
 
-// enter takes a slot. If none is free, it closes other connections. It returns
+// enter takes a slot, and closes other connections if none is free. It returns
 // false if closed is closed.
 func (c *connections) enter(closed <-chan struct{}) bool {
 	select {
@@ -178,8 +178,8 @@ func (c *connections) take(conn net.Conn) *clientConn {
 	return client
 }
 
-// maxUnauthenticated bounds the unauthenticated connections of one address. A
-// client with a token is authenticated with its first request, in a few
+// maxUnauthenticated bounds the unauthenticated connections of one address,
+// because a client with a token is authenticated with its first request, in a few
 // milliseconds.
 const maxUnauthenticated = 1024
 
@@ -245,8 +245,8 @@ func Authenticated(ctx context.Context) {
 	}
 }
 
-// evictUnauthenticated closes at most most unauthenticated connections, the
-// oldest first, even if requests are under way. It returns the number of closed connections.
+// evictUnauthenticated closes at most most unauthenticated connections, the oldest
+// first, even if requests are under way, and returns their number.
 func (c *connections) evictUnauthenticated(most int) int {
 	c.mu.Lock()
 	var leaving []*clientConn
@@ -264,7 +264,7 @@ func (c *connections) evictUnauthenticated(most int) int {
 	return len(leaving)
 }
 
-// clientConn is a client's connection. Its slot becomes free when it is closed.
+// clientConn is a client's connection, which frees its slot when it is closed.
 type clientConn struct {
 	net.Conn
 	born, last        time.Time // the first reply after last is the connection's last
@@ -274,7 +274,7 @@ type clientConn struct {
 	leave             func()
 }
 
-// Close closes the connection. It may be called twice.
+// Close closes the connection, and may be called twice.
 func (c *clientConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
@@ -298,7 +298,7 @@ func (c *clientConn) CloseWrite() error {
 	return nil
 }
 
-// addressOf returns the address of the peer. It returns false if there is none.
+// addressOf returns the address of the peer, or false if there is none.
 func addressOf(conn net.Conn) (netip.Addr, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -309,8 +309,8 @@ func addressOf(conn net.Conn) (netip.Addr, bool) {
 
 type connKey struct{}
 
-// clientOf returns the connection below conn, or below its TLS. It returns nil
-// if boundListener did not accept the connection.
+// clientOf returns the connection below conn, or below its TLS, or nil if
+// boundListener did not accept it.
 func clientOf(conn net.Conn) *clientConn {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()

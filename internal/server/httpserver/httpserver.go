@@ -23,12 +23,13 @@ const (
 	replyTimeout  = BodyTimeout + 60*time.Second // both count from the headers
 	IdleTimeout   = 2 * time.Minute
 	// proxyIdleTimeout is longer than the ten minutes of Google's balancers, so
-	// that a proxy closes first: it would send a request into a closed connection.
+	// that a proxy, which would otherwise send a request into a closed connection,
+	// closes first.
 	proxyIdleTimeout = 11 * time.Minute
 	DrainTimeout     = 5 * time.Second // for replies under way when a server stops
 
-	// unsentTimeout is how long an HTTP/2 client may accept no data, such as
-	// the end of a stream. A reply has a deadline of its own.
+	// unsentTimeout is how long an HTTP/2 client may accept no data, such as the
+	// end of a stream, while a reply has a deadline of its own.
 	unsentTimeout = 30 * time.Second
 	// maxStreams bounds the requests under way on one connection.
 	maxStreams = 32
@@ -146,7 +147,7 @@ type Server struct {
 	secure   bool
 }
 
-// New returns a server for handler. It answers after Serve is called.
+// New returns a server for handler, which answers after Serve is called.
 func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	s := &Server{HTTP: newServer(cfg.Log), listener: l, secure: cfg.Certs != nil}
 	idleness := IdleTimeout
@@ -155,8 +156,8 @@ func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	}
 	if s.secure {
 		s.HTTP.TLSConfig = cfg.Certs.config()
-		// An idle HTTP/2 connection should end with a GOAWAY, which only
-		// net/http can send. So package idle acts later.
+		// An idle HTTP/2 connection should end with a GOAWAY, which only net/http
+		// can send, so package idle acts later.
 		s.HTTP.IdleTimeout = idleness
 		idleness += HeaderTimeout
 	}
@@ -181,8 +182,8 @@ func (s *Server) Connections() int { return s.conns.group.Stats().Len }
 // Leave marks every reply from now on as its connection's last.
 func (s *Server) Leave() { s.conns.leave() }
 
-// Shutdown ends the server. Requests under way may end. A GOAWAY announces the
-// end over HTTP/2. ended receives the result of Serve.
+// Shutdown ends the server, after the requests under way or DrainTimeout, and
+// announces the end over HTTP/2 with a GOAWAY. ended receives the result of Serve.
 func (s *Server) Shutdown(ended <-chan error) error {
 	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
@@ -199,7 +200,6 @@ func (s *Server) Shutdown(ended <-chan error) error {
 // many of the failed handshakes, so these are not warnings.
 type errorLog struct{ slog.Handler }
 
-// Handle implements slog.Handler.
 func (c errorLog) Handle(ctx context.Context, r slog.Record) error {
 	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
 		r.Level = slog.LevelDebug

@@ -26,8 +26,8 @@ func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 // clientBehind returns the client for which peer sent a request: the last
 // address of the chain that is not a trusted proxy. Proxies write either
 // Forwarded (RFC 7239) or X-Forwarded-For, and pass the other header on
-// unchanged. So that one may come from any client. If the two headers disagree,
-// neither is used.
+// unchanged, so the other may come from any client. If the two headers
+// disagree, neither is used.
 func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.Addr {
 	peer = peer.Unmap().WithZone("")
 	var standard []string
@@ -46,7 +46,7 @@ func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.
 }
 
 // follow walks up the chain from peer, which added its last element. It
-// continues while the address that added an element is trusted. It stops at an
+// continues while the address that added an element is trusted, and stops at an
 // element that is not an address.
 func follow(proxies []netip.Prefix, peer netip.Addr, chain []string) netip.Addr {
 	for hop := 0; hop < maxHops && len(chain) > 0 && within(proxies, peer); hop++ {

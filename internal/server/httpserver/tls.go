@@ -17,13 +17,13 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// TLSFiles names the files for TLS, in PEM. If Cert is "", there is no TLS.
+// TLSFiles names the files for TLS, in PEM. There is no TLS if Cert is "".
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 const (
-	// reloadEvery is how often the files are read. Their times are not checked:
-	// if a directory behind a symbolic link is replaced, only the content
-	// reliably changes.
+	// reloadEvery is how often the files are read. Their times are not checked,
+	// because only the content reliably changes if a directory behind a
+	// symbolic link is replaced.
 	reloadEvery = 5 * time.Second
 	// expiresSoon is how long before the end of a certificate the log begins to
 	// warn, once a day.
@@ -31,7 +31,7 @@ const (
 )
 
 // Certificates is the server's side of TLS: the last valid content of the
-// files. Watch reads them again. New handshakes use the new content, and
+// files, which Watch reads again. New handshakes use the new content, and
 // connections keep the content that they began with.
 type Certificates struct {
 	files TLSFiles
@@ -68,8 +68,8 @@ func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certifi
 	return c, nil
 }
 
-// config returns the configuration of the server. Each handshake uses the last
-// valid content of the files.
+// config returns the configuration of the server, with which each handshake
+// uses the last valid content of the files.
 func (c *Certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -84,7 +84,7 @@ func (c *Certificates) State() metrics.Certificate {
 }
 
 // Watch reads the files again every few seconds, and at once after a signal on
-// hangup. It returns when ctx ends.
+// hangup, until ctx ends.
 func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
@@ -164,8 +164,8 @@ func (c *Certificates) read() (content tlsContent, err error) {
 }
 
 // sum returns a checksum of the files and of the reason that they cannot be
-// used: a change of a file's mode can solve a problem without a change of its
-// content.
+// used, because a change of a file's mode can solve a problem without a change
+// of its content.
 func (t tlsContent) sum(problem error) [sha256.Size]byte {
 	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA, []byte(fmt.Sprint(problem))}, []byte{0}))
 }

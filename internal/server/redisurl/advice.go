@@ -37,8 +37,8 @@ func (u *URL) explainOne(doing string, err error) error {
 	return err
 }
 
-// foreignReply matches the client's error for a reply in another protocol. The
-// error contains the first byte.
+// foreignReply matches the client's error, with its first byte, for a reply in
+// another protocol.
 var foreignReply = regexp.MustCompile(`unknown message type: (\d+)`)
 
 func (u *URL) advice(err error) string {

@@ -20,8 +20,8 @@ import (
 // is loading its file is waited for without a limit, because it is present.
 const dialTimeout = 3 * time.Second
 
-// Configure sets the servers and keys of a store to those that u names. It reads
-// the files that u names.
+// Configure sets the servers and keys of a store to those that u names, and
+// reads the files that u names.
 func (u *URL) Configure(c *redisstore.Config) (err error) {
 	c.Prefix, c.Durability = u.prefix, cmp.Or(u.Durability, c.Durability)
 	c.Client, err = u.options()

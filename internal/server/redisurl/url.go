@@ -40,8 +40,8 @@ const (
 	cluster
 )
 
-// forms describes the URL of each topology. Each scheme has a variant for TLS
-// that begins with rediss.
+// forms describes the URL of each topology, and each scheme has a variant for
+// TLS that begins with rediss.
 var forms = []struct {
 	scheme, example string
 	port            string
@@ -60,15 +60,15 @@ var anyParams = []string{"prefix", "durability"}
 
 var tlsParams = []string{"ca", "cert", "key", "server-name"}
 
-// Is reports whether a value of --store is meant as the URL of a Redis. The URL
-// may be invalid.
+// Is reports whether a value of --store is meant as the URL, perhaps an invalid
+// one, of a Redis.
 func Is(text string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(text), ":")
 	return ok && (strings.HasPrefix(scheme, "redis") || strings.HasPrefix(scheme, "valkey"))
 }
 
-// Parse parses a URL. Errors quote only its scheme: a common mistake is a
-// password with a character that splits the URL, so any part may contain a
+// Parse parses a URL. Errors quote only its scheme, because a common mistake is
+// a password with a character that splits the URL, so any part may contain a
 // piece of it.
 func Parse(text string) (URL, error) {
 	var u URL
@@ -173,7 +173,7 @@ func (u *URL) parseUser(text string) (err error) {
 	return err
 }
 
-// unescape decodes text. Its error does not quote the text.
+// unescape decodes text, which its error does not quote.
 func unescape(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// actions are the values of Task.ChangedAction. A record has the index plus 1 in
-// place of the text, so new actions are added at the end.
+// actions are the values of Task.ChangedAction. New ones are added at the end,
+// because a record has the index plus 1 in place of the text.
 var actions = []string{
 	"task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
 	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete",
 }
 
-// appendAuthors appends who created and who changed t. If no token did, and t was
-// not changed, that takes no bytes.
+// appendAuthors appends the creator and the last change of t, in no bytes if no
+// token created t and it was not changed.
 func appendAuthors(dst []byte, t *task.Task) []byte {
 	dst = appendToken(dst, fieldCreatedBy, t.CreatedBy)
 	dst = appendToken(dst, fieldChangedBy, t.ChangedBy)

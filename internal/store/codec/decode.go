@@ -18,7 +18,6 @@ type field struct {
 	number uint64
 }
 
-// text returns the bytes as a string.
 func (f field) text() string {
 	if f.copy != "" {
 		return f.copy
@@ -53,8 +52,8 @@ func nextField(src []byte) (field, []byte, error) {
 	return f, src[n:], nil
 }
 
-// eachField calls use for each field of src. same is a copy of src, or "". With a
-// copy, all texts are parts of it: one allocation instead of one for each.
+// eachField calls use for each field of src. If same is a copy of src, and not
+// "", all texts are parts of it: one allocation instead of one for each.
 func eachField(src []byte, same string, use func(field) error) error {
 	for len(src) > 0 {
 		f, rest, err := nextField(src)
@@ -73,8 +72,8 @@ func eachField(src []byte, same string, use func(field) error) error {
 	return nil
 }
 
-// Unwrap returns the bytes after a value's format byte. They are a part of src,
-// not a copy.
+// Unwrap returns the bytes after a value's format byte, as a part of src, not a
+// copy.
 func Unwrap[T string | []byte](src T) (fields T, err error) {
 	if len(src) == 0 {
 		return fields, fmt.Errorf("empty: %w", ErrDamaged)

@@ -8,7 +8,7 @@ import (
 
 // A record is Format, a head (head.go), and then fields in Protocol Buffers' wire
 // format, each with its number. A field that has its zero value, or that the head
-// states, is left out. Numbers are never reused.
+// states, is left out, and numbers are never reused.
 //
 // Fields come in ascending order, and the fields that List mostly filters by
 // come first: a page examines 10,000 records and decodes only those that it
@@ -137,8 +137,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	return appendInt(appendAuthors(dst, t), fieldQueuedAt, int64(t.QueuedAt))
 }
 
-// setField sets the field of t that f holds. It ignores unknown numbers, so a new
-// field that other code may ignore needs no new format.
+// setField sets the field of t that f holds, but ignores unknown numbers, so a
+// new field that other code may ignore needs no new format.
 func setField(t *task.Task, f field) error {
 	switch f.num {
 	case fieldState:

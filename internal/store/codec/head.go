@@ -12,10 +12,10 @@ import (
 
 // The head of a record consists of flags, the due time, the URL and the body's
 // size and kind. If a flag demands it, an identifier of 16 bytes follows the
-// flags. Each flag states the value of one or more fields. Such a field is left
-// out, and so are the fields that the key implies. A field without its flag
-// stands after the head, unless it is zero. So a record with unusual values is
-// larger only by its head. A new flag needs a new format.
+// flags. Each flag states the value of one or more fields, which are left out,
+// like the fields that the key implies. A field without its flag stands after
+// the head, unless it is zero, so a record with unusual values is larger only by
+// its head. A new flag needs a new format.
 const (
 	nameIsID         = 1 << iota // ID: the name, which is a UUID
 	hasUUID                      // ID: the UUID after the flags
@@ -35,7 +35,7 @@ const (
 	allFlags         = 1<<iota - 1
 )
 
-// The usual values. They are a part of the format and never change, even if a
+// The usual values, which are a part of the format and never change, even if a
 // default changes.
 const (
 	theQueue      = "default"
@@ -55,7 +55,7 @@ const (
 )
 
 // maxHeadSize is the largest body size in a head, and maxHeadKind the largest
-// kind. Other values have a field.
+// kind, while other values have a field.
 const (
 	maxHeadSize = min(1<<40, math.MaxInt-1) // the latter with 32 bits
 	maxHeadKind = 3
@@ -100,7 +100,7 @@ func setUsual(t *task.Task, flags uint64) {
 }
 
 // setTexts sets the identifier and the URL in one allocation, and the
-// destination. The destination is a copy, because lanes outlive their tasks.
+// destination as a copy, because lanes outlive their tasks.
 func setTexts(t *task.Task, flags uint64, id [16]byte, url string) {
 	scheme := ""
 	switch {
@@ -184,7 +184,6 @@ func isDestination(d, url string, scheme uint64) bool {
 
 var errHead = fmt.Errorf("head: %w", ErrDamaged)
 
-// head is the head of a record.
 type head[T string | []byte] struct {
 	reader[T] // after the head
 	flags     uint64
@@ -219,7 +218,7 @@ func readHead[T, N string | []byte](src T, name N) (h head[T]) {
 	return h
 }
 
-// setTimes sets the time of creation if the head states it. Otherwise the field
+// setTimes sets the time of creation if the head states it; otherwise the field
 // after the head has it.
 func (h *head[T]) setTimes(t *task.Task) {
 	if h.flags&createdWithID != 0 {
@@ -235,8 +234,8 @@ func (h *head[T]) setDue(t *task.Task) {
 	}
 }
 
-// reader reads the parts of a value one after the other. After an error, damaged
-// is set, src is empty, and all results are zero.
+// reader reads the parts of a value one after the other, but after an error,
+// damaged is set, src is empty, and all results are zero.
 type reader[T string | []byte] struct {
 	src     T
 	damaged bool

@@ -102,19 +102,18 @@ func AppendRecord(dst []byte, t *task.Task) []byte {
 }
 
 // DecodeRecord returns the record src of the task with that key. It has its body
-// only if AppendBody was called. The result does not refer to src. Errors name
-// the task.
+// only if AppendBody was called, and does not refer to src. Errors name the task.
 func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	return decodeRecord(key, src, string(src))
 }
 
-// ParseRecord is DecodeRecord of a string. Texts of the result can be parts of
-// src.
+// ParseRecord is DecodeRecord of a string, and texts of the result can be parts
+// of src.
 func ParseRecord(key task.Key, src string) (*task.Task, error) {
 	return decodeRecord(key, []byte(src), src)
 }
 
-// decodeRecord decodes src. same is a copy of src: see eachField.
+// decodeRecord decodes src, with same as a copy of src: see eachField.
 func decodeRecord(key task.Key, src []byte, same string) (*task.Task, error) {
 	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
 	src, err := Unwrap(src)
@@ -124,8 +123,8 @@ func decodeRecord(key task.Key, src []byte, same string) (*task.Task, error) {
 	return checked(t, err)
 }
 
-// AppendBody appends a body to a record. DecodeRecord then returns the task with
-// its body.
+// AppendBody appends a body to a record, so that DecodeRecord returns the task
+// with its body.
 func AppendBody(dst, body []byte) []byte {
 	if len(body) == 0 {
 		return dst
@@ -212,8 +211,8 @@ func pairPartSize(s string) int {
 	return protowire.SizeTag(pairFirst) + protowire.SizeBytes(len(s))
 }
 
-// appendPairs appends m in no particular order: tests compare decoded records,
-// never bytes.
+// appendPairs appends m in no particular order, because tests compare decoded
+// records, never bytes.
 func appendPairs(dst []byte, num protowire.Number, m map[string]string) []byte {
 	for k, v := range m {
 		dst = appendPair(dst, num, k, v)

@@ -19,8 +19,8 @@ var hexValues = func() (values [256]byte) {
 // groups has the position of each byte of a UUID in its text.
 var groups = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
-// parseUUID returns the bytes of s. It reports false unless task.PutUUID writes
-// s for them.
+// parseUUID returns the bytes of s, and false unless task.PutUUID writes s for
+// them.
 func parseUUID[T string | []byte](s T) (id [16]byte, ok bool) {
 	if len(s) != task.UUIDText || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, false

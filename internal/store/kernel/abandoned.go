@@ -9,9 +9,9 @@ import (
 
 // Abandoned holds the ended leases that scrubs have found. A lease that has not
 // changed store.AbandonedAfter later is held by no process, because a holder extends
-// its lease. Two checks are necessary: if the clock is set ahead, every lease looks
-// ended until it is extended. The zero Abandoned has found none. Any goroutine may
-// call its methods.
+// its lease. Two checks are necessary, because every lease looks ended after the
+// clock was set ahead, until it is extended. The zero Abandoned has found none, and
+// any goroutine may call its methods.
 type Abandoned struct {
 	mu     sync.Mutex // guards everything below
 	found  map[task.Key]endedLease
@@ -31,7 +31,8 @@ func (a *Abandoned) Begin() {
 	a.scrubs++
 }
 
-// End ends a scrub. Leases that it did not find again were settled or extended.
+// End ends a scrub, and forgets the leases that it did not find again, because they
+// were settled or extended.
 func (a *Abandoned) End() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,8 +43,8 @@ func (a *Abandoned) End() {
 	}
 }
 
-// Find checks the lease of a task. If it is abandoned, Find returns the step that
-// takes it back.
+// Find checks the lease of a task, and returns the step that takes it back if it is
+// abandoned.
 func (a *Abandoned) Find(now task.Millis, t *task.Task) (back store.Step, abandoned bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// EachDelta calls add with the deltas of counts if a record changes from old to t: those
-// of its queues, and of the unfinished occurrences of its schedule. old or t can be nil.
-// A medium adds the deltas in the write of the record.
+// EachDelta calls add with the deltas of counts if a record changes from old to t:
+// those of its queues, and of the unfinished occurrences of its schedule. old or t can
+// be nil, and a medium adds the deltas in the write of the record.
 func EachDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 	if key, change := task.Unfinished(old, t); change != 0 {
 		var d task.Counts
@@ -33,10 +33,11 @@ func addDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 	add(task.QueueKey{Namespace: in.Namespace, Queue: in.Queue}, d)
 }
 
-// Tally is counts that were made from records. It has no counts that are zero.
+// Tally is counts that were made from records, without counts that are zero.
 type Tally map[task.QueueKey]task.Counts
 
-// Move counts the change of a record from old to t. Either can be nil.
+// Move counts the change of a record from old to now, either of them nil for no
+// record.
 func (t Tally) Move(old, now *task.Task) { EachDelta(old, now, t.Add) }
 
 // Add adds d to the counts of a queue.
@@ -49,8 +50,8 @@ func (t Tally) Add(key task.QueueKey, d task.Counts) {
 }
 
 // FoundCounts returns the sentence of a store.Repair of the counts of a queue. lost is
-// the number of records that are counted but missing. Counts and records are written
-// together, so these were lost later.
+// the number of records that are counted but missing, and so were lost later, because
+// counts and records are written together.
 func FoundCounts(key task.QueueKey, lost int64) string {
 	switch {
 	case key.OfOccurrences():

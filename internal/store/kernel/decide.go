@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Facts are the inputs of a decision besides the record. Each medium has them in
-// its own way, as they are at the step's place in the order of changes.
+// Facts are the inputs of a decision besides the record, which each medium has in
+// its own way, as of the step's place in the order of changes.
 type Facts interface {
 	// Settings returns the settings in force.
 	Settings() *settings.Settings
@@ -48,13 +48,13 @@ type Decision struct {
 	Writes  bool // the record or a spawned task must be written
 	Need    Need // of a step that writes
 
-	// Seen is the part of the store that led to a refusal, besides the record. The
-	// reply must wait until that part is durable.
+	// Seen is the part of the store that led to a refusal, besides the record, so
+	// the reply must wait until that part is durable.
 	Seen Seen
 
-	// Synced reports whether the reply says that the write is durable. A lease
-	// that a crash undoes does no harm: its task is due again, as it would be after
-	// the restart had taken the lease back.
+	// Synced reports whether the reply says that the write is durable. A lease that
+	// a crash undoes does no harm, because its task is due again, as after a
+	// restart that took the lease back.
 	Synced bool
 }
 
@@ -69,10 +69,10 @@ const (
 	SeenCounts
 )
 
-// Decide decides one step. old is the record before it, nil if there is none, with
-// its body for a Fire. who makes the step. owner is the name of the task
-// that the step's Idempotency-Key has created, "" if there is none. Decide changes
-// none of these, and signs the new record of a Change.
+// Decide decides one step of the actor who. old is the record before it, nil if
+// there is none, with its body for a Fire. owner is the name of the task that the
+// step's Idempotency-Key has created, "" if there is none. Decide changes none of
+// these, and signs the new record of a Change.
 func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, old *task.Task, f Facts) Decision {
 	if owner != "" && owner != st.Key.Name {
 		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}
@@ -102,8 +102,8 @@ func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, o
 	return d
 }
 
-// admit makes the checks after the transition. seen is the part of the store that
-// led to the error.
+// admit makes the checks after the transition, and returns as seen the part of the
+// store that led to the error.
 func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err error) {
 	if st.Kind == store.Change {
 		if err := f.Settings().Takes(old, d.Task); err != nil {

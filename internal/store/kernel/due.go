@@ -101,7 +101,7 @@ func (d *dueCount) count(ctx context.Context, heads []Head, limit int) ([]Counte
 	return counted, cmp.Or(err, ctx.Err())
 }
 
-// dueHeads is a heap: the first lane is the one that is furthest behind.
+// dueHeads is a heap, in which the first lane is the one that is furthest behind.
 type dueHeads []Head
 
 func (h dueHeads) Len() int           { return len(h) }

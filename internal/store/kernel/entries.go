@@ -26,8 +26,8 @@ type Entry struct {
 	At    task.Millis
 }
 
-// EntriesOf returns the index entries of t, at most one for each index. A nil t
-// has none. A record and its entries are one write, so a medium writes, lists,
+// EntriesOf returns the index entries of t, at most one for each index, and none if
+// t is nil. A record and its entries are one write, so a medium writes, lists,
 // removes and scrubs exactly these. EntriesOf is inlined, so the entries of a caller
 // that does not keep them are on its stack.
 func EntriesOf(t *task.Task) []Entry { return appendEntries(make([]Entry, 0, maxEntries), t) }

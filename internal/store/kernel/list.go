@@ -35,8 +35,8 @@ type lister struct {
 	examined, weight int
 }
 
-// run examines the records of one chunk of places after the other. A chunk has one
-// place more, which shows that there is a next page.
+// run examines the records of one chunk of places after the other, each with one place
+// more, which shows that there is a next page.
 func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error) {
 	chunk, batch := max(l.page.Limit, l.Batch()), 1
 	if l.Batch() > 1 {
@@ -61,8 +61,8 @@ func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error)
 	}
 }
 
-// following returns the length of the chunk after one of n places. Bodies can be large,
-// so the chunks of a list with bodies do not grow.
+// following returns the length of the chunk after one of n places, which does not grow
+// in a list with bodies, because these can be large.
 func (l *lister) following(n int) int {
 	if l.page.Bodies {
 		return n

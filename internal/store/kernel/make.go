@@ -34,8 +34,8 @@ type Recorded interface {
 	Current() *task.Task // nil means that there is no record
 }
 
-// Progress is a step and its progress. R is the medium's record. X is the medium's
-// own part.
+// Progress is a step and its progress. R is the medium's record, and X is its own
+// part.
 type Progress[R Recorded, X any] struct {
 	store.Step
 	Extra X
@@ -99,7 +99,7 @@ const (
 	ReadAgain               // the record must be read again
 )
 
-// End applies the ending of a write that Old led to. It reports whether the write
+// End applies the ending of a write that Old led to, and reports whether the write
 // was applied; then the medium calls Answer. current is the record if it is another
 // one. resent is set if the write was sent more than once, so that it may have been
 // applied before another call changed the record.
@@ -130,7 +130,7 @@ func (p *Progress[R, X]) End(e Ending, current R, resent bool) (written bool) {
 }
 
 // made reports whether t is the task that the step created, even if other calls
-// have changed it since. Ids are unique, so the same id proves it.
+// have changed it since, which the same id proves, because ids are unique.
 func (p *Progress[R, X]) made(t *task.Task) bool {
 	made, before := p.Decision.Task, p.Old.Current()
 	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
@@ -142,11 +142,11 @@ type Medium[R Recorded, X any] interface {
 	Guess(task.Key) (R, bool)
 
 	// Prepare is called in each round before the decisions. It reads the records
-	// that are Unknown and calls Found or Answer, and gets whatever the decisions
-	// need: owners of Idempotency-Keys, counts, settings.
+	// that are Unknown and calls Found or Answer, and gets the inputs of the
+	// decisions: owners of Idempotency-Keys, counts, settings.
 	Prepare(ctx context.Context, open []*Progress[R, X]) error
 
-	// Decide decides a step. It returns false if the next round must decide.
+	// Decide decides a step, or returns false if the next round must decide.
 	Decide(*Progress[R, X]) (Decision, bool)
 
 	// Write writes the decisions, and calls End for each of these steps.
@@ -163,8 +163,8 @@ type Medium[R Recorded, X any] interface {
 }
 
 // maxRounds bounds how often a step is decided. In each round at least one of the
-// calls that compete for a record succeeds. A call that keeps failing waits for a
-// random time.
+// calls that compete for a record succeeds, and a call that keeps failing waits for
+// a random time.
 const maxRounds = 256
 
 // Make makes steps in their order, and sets their replies.

@@ -8,7 +8,7 @@ import (
 )
 
 // merge returns the places of many ranges in one order. It reads a range when it
-// needs its next place, and reads others that it is likely to need in the same call.
+// needs its next place, and in the same call others that it is likely to need.
 type merge struct {
 	r      Reader
 	batch  int // the largest number of ranges that are read in a call
@@ -45,8 +45,8 @@ func newMerge(r Reader, ranges []Range, batch, length, need int) *merge {
 	return m
 }
 
-// next returns the next place and its strand, or nil if there is none. need is the
-// number of places that the caller still needs.
+// next returns the next place and its strand, or nil if there is none, for a caller
+// that still needs need places.
 func (m *merge) next(ctx context.Context, need int, last string) (*strand, string, error) {
 	for len(m.open.list) > 0 {
 		s := m.open.list[0]
@@ -141,8 +141,8 @@ func (m *merge) read(ctx context.Context, list []*strand) error {
 // for a longer page.
 const maxChunk = 1024
 
-// strands is a heap: the strand with the first place is the first. A place comes
-// before a strand that must be read to know whether it has that place too.
+// strands is a heap, in which the strand with the first place is the first. A place
+// comes before a strand that must be read to know whether it has that place too.
 type strands struct {
 	list   []*strand
 	length int

@@ -8,34 +8,34 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reader is what a medium offers to the queries: List, Upcoming and Due.
-// A Reader is for one query. A medium that has snapshots reads one of them.
+// Reader is the interface of a medium for one query: List, Upcoming or Due. A medium
+// that has snapshots reads one of them.
 //
 // A call gets many ranges, because a call can be a round trip. The queries double
 // their limits from round to round, so a query needs few calls.
 type Reader interface {
-	// Parts returns the number of parts of each index. A part has the entries of some
-	// tasks.
+	// Parts returns the number of parts of each index, where a part has the entries of
+	// some tasks.
 	Parts() int
 
 	// Batch returns the number of ranges that a call should get, if more than one is
-	// useful. It is 1 if a call costs nothing.
+	// useful, and 1 if a call costs nothing.
 	Batch() int
 
 	// Scan returns the first places of each range, in their order.
 	Scan(ctx context.Context, ranges []Range) ([][]string, error)
 
 	// Records returns the first of these records, at least one, and may stop when their
-	// weight is task.MaxPageBytes. A record is nil if it does not exist, and may be nil
-	// if f does not match it. It must have its body if bodies is true.
+	// weight is task.MaxPageBytes. A record is nil if it does not exist, may be nil if
+	// f does not match it, and must have its body if bodies is true.
 	Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error)
 
 	// Lanes returns the lanes that r selects, in no order.
 	Lanes(ctx context.Context, r LaneRead) (Lanes, error)
 
 	// Count counts the entries of each range that are due before r.End, by the
-	// intervals of r. Each range is of ByDue. If a medium steps over each entry to
-	// count it, it steps over at most Limit entries.
+	// intervals of r, for ranges of ByDue. If a medium steps over each entry to count
+	// it, it steps over at most Limit entries.
 	Count(ctx context.Context, ranges []Range, r *store.DueRead, found store.DueFound) ([]Counted, error)
 }
 
@@ -50,8 +50,8 @@ type Range struct {
 	Limit int
 }
 
-// DuePlace returns the place of a waiting task in its lane. Compared as bytes,
-// places are in the order of the lane.
+// DuePlace returns the place of a waiting task in its lane: compared as bytes, places
+// are in the order of the lane.
 func DuePlace(p task.Position) string {
 	var due [dueLen]byte
 	binary.BigEndian.PutUint64(due[:], uint64(p.Due)^1<<63)
@@ -66,7 +66,8 @@ func Position(place string) task.Position {
 // dueLen is the length of the part of a place in a lane before the name.
 const dueLen = 8
 
-// after returns the first place that can follow a place: no name has a zero byte.
+// after returns the first place that can follow a place, because no name has a zero
+// byte.
 func after(place string) string { return place + "\x00" }
 
 // LaneRead selects lanes: those of a namespace ("" means all) for which Selects

@@ -24,14 +24,14 @@ func Earliest(k store.Kind, old *task.Task, now task.Millis) task.Millis {
 	return 0
 }
 
-// Reap takes back a lease that has ended. The zero Reap takes any lease that
-// ended at or before now.
+// Reap takes back a lease that has ended, the zero Reap any lease that ended at or
+// before now.
 type Reap struct {
 	Gone      bool // the process that held the lease has ended: so has the lease
 	Blameless bool // the process ended because of its medium, not because of an attempt: the attempt does not count
 
-	// Token and Until are those of the only lease to take back, whether or not it
-	// has ended. An empty Token means any.
+	// Token and Until are those of the only lease to take back, whether or not it has
+	// ended; an empty Token means any.
 	Token task.Token
 	Until task.Millis
 }

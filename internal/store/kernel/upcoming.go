@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A round of Upcoming merges the lanes with the lowest bounds. A bound can be too
-// low: then its lane is read in vain, and another lane can have earlier entries than
-// the merged ones. So the next round merges more lanes.
+// A round of Upcoming merges the lanes with the lowest bounds. A bound can be too low:
+// then its lane is read in vain, and another lane can have earlier entries than the
+// merged ones. So the next round merges more lanes.
 const (
 	firstLanes = 256  // the first round reads so many lanes, and one more for each record of the page
 	maxLanes   = 8192 // the last round; store.UpcomingRead promises eight thousand
@@ -34,8 +34,8 @@ func Upcoming(ctx context.Context, r Reader, read store.UpcomingRead) (task.Upco
 	}
 }
 
-// upcomingOf merges about n lanes. It reports whether the page has all records that
-// it can have.
+// upcomingOf merges about n lanes, and reports whether the page has all records that it
+// can have.
 func upcomingOf(ctx context.Context, r Reader, read *store.UpcomingRead, n int) (page task.Upcoming, complete bool, err error) {
 	limit := n * min(r.Parts(), partsOfLane)
 	if n == maxLanes {

@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Group is the sets of an index that has many parts. It knows the sets that
-// have a lane. Most lanes are in few parts. A read of all sets would look into
-// hundreds of maps to find one entry. All methods can be called by many
+// Group is the sets of an index that has many parts, and knows the sets that
+// have a lane. Most lanes are in few parts, so a read of all sets would look
+// into hundreds of maps to find one entry. All methods can be called by many
 // goroutines.
 type Group struct {
 	mu   sync.Mutex // guards sets; taken while a set's lock is held

@@ -7,7 +7,7 @@ import (
 )
 
 // Set holds the low-water marks of an index's lanes, in memory. All methods can
-// be called by many goroutines; none blocks. New makes a Set.
+// be called by many goroutines, and none blocks. New makes a Set.
 //
 // A mark must never be too high, or a task stays scheduled and never fires. Two
 // rules ensure that:
@@ -104,8 +104,8 @@ type Finding struct {
 	Head       task.Position // or found this one first
 }
 
-// End ends a read that Begin announced. A lane that was found empty is
-// forgotten.
+// End ends a read that Begin announced, and forgets a lane that was found
+// empty.
 func (s *Set) End(key task.Lane, f Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,10 +163,10 @@ func (s *Set) Namespaces() []string {
 
 // Page examines at most limit lanes of a namespace, and appends to heads those
 // that may have an entry due at or before until. left is the result of the page
-// before, or 0 for the first page. Page returns 0 if it was the last one.
+// before, or 0 for the first page, and Page returns 0 if it was the last one.
 //
 // Pages go from the last lane to the first. When a lane is removed, the last
-// one takes its place. That one was in an earlier page, so no lane is left out.
+// one takes its place, which was in an earlier page, so no lane is left out.
 func (s *Set) Page(heads []task.LaneHead, namespace string, until task.Millis, left, limit int) ([]task.LaneHead, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Two processes with the same node name would own each other's shards. So the
-// name belongs to the first of them, the original (Registry.Beat), until the
-// original leaves or is silent. A second process with the name is a duplicate
-// and owns no shards.
+// Two processes with the same node name would own each other's shards. So the name
+// belongs to the first of them, the original (Registry.Beat), until the original
+// leaves or is silent. A second process with the name is a duplicate and owns no
+// shards.
 //
 // After an outage of the registry the original has no recent heartbeat either, or
 // has no entry any more. So a duplicate that has seen the original alive must not
 // take the name until heartbeats have succeeded for a full silence period. A step
-// of the registry's clock has the same effect. So a duplicate never takes the name
+// of the registry's clock has the same effect, so a duplicate never takes the name
 // before the time between two heartbeats has passed, even if it is woken earlier.
 
 // heartbeatMode returns the mode of the next heartbeat of this process.
@@ -32,10 +32,10 @@ func (m *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 	return Alive
 }
 
-// checkDuplicate returns an error if another live process has the name of this
-// one. A process that crashed leaves its name behind for a while. So the first
-// owner of the name counts as alive only if it has sent a heartbeat since this
-// process began to check. at is the time of this process, now that of the registry.
+// checkDuplicate returns an error if another live process has the name of this one.
+// A process that crashed leaves its name behind for a while. So the first owner of
+// the name counts as alive only if it has sent a heartbeat since this process began
+// to check. at is the time of this process, now that of the registry.
 func (m *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
 	if found != Other {
 		m.holder, m.silent = Peer{}, time.Time{}
@@ -68,5 +68,5 @@ func (m *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, fou
 }
 
 // uncertain reports whether the last failed heartbeat was less than one silence
-// ago. In that time the heartbeats of other nodes may still be missing.
+// ago, because in that time the heartbeats of other nodes may still be missing.
 func (m *Member) uncertain(silence time.Duration) bool { return time.Since(m.away) < silence }

@@ -30,8 +30,8 @@ func (m *Member) release(ctx context.Context, shards []int) bool {
 	return first == nil
 }
 
-// hold acquires shards or renews their leases. The next step retries shards
-// that failed.
+// hold acquires shards or renews their leases, and the next step retries those that
+// failed.
 func (m *Member) hold(ctx context.Context, shards []int) {
 	if len(shards) == 0 {
 		return
@@ -61,8 +61,8 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 	m.config.Note("own shards", first, "shards", failed)
 }
 
-// accept records the owner of shard i, from a reply to a call that was sent at
-// sent. It returns the owned shard if the owner is this process, otherwise nil.
+// accept records the owner of shard i, from a reply to a call that was sent at sent,
+// and returns the owned shard if the owner is this process, otherwise nil.
 func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 	if !strings.HasPrefix(g.Owner, m.Process+"/") {
 		if m.states[i].held {

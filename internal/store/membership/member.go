@@ -15,8 +15,8 @@ import (
 // NoOwner is an owner id that no shard has.
 const NoOwner = "no owner"
 
-// Owned is a shard that this process owns. If the shard is lost and acquired
-// again, a new Owned replaces it.
+// Owned is a shard that this process owns. If the shard is lost and acquired again,
+// a new Owned replaces it.
 type Owned struct {
 	Shard int    // its number
 	ID    string // the owner's id, which writes compare; empty means that there are no leases
@@ -64,14 +64,14 @@ type Config struct {
 	// lost or released.
 	Acquired func(*Owned) (lost func())
 
-	// Prepare is called with shards that are not Ready. It reads them and sets Ready.
+	// Prepare is called with shards that are not Ready, reads them and sets Ready.
 	Prepare func(context.Context, []*Owned) error
 
 	// Count counts the records in shards that this process owns, by the namespaces
-	// that have quotas. It returns nil if none has: then nothing is published.
+	// that have quotas. It returns nil if none has, and then nothing is published.
 	Count func(ctx context.Context, shards []int) (map[string]task.Counts, error)
 
-	// Note logs the failure of an action, or its end if err is nil. It leaves out
+	// Note logs the failure of an action, or its end if err is nil, but not
 	// repetitions.
 	Note func(action string, err error, args ...any)
 
@@ -138,7 +138,7 @@ type Member struct {
 	log       ownershipLog
 }
 
-// New returns a process that owns no shards. The caller then calls Join or
+// New returns a process that owns no shards, until the caller calls Join or
 // TakeAll.
 func New(c Config, r Registry) *Member {
 	now, nonce := time.Now(), rand.Text()
@@ -196,7 +196,7 @@ func (m *Member) count() { m.counted.Store(int64(len(m.Owned()))) }
 func (m *Member) KnowsOthers() bool { return m.nodes.Load() > 1 }
 
 // Owner returns the owner id for writes to shard i that only its owner is allowed
-// to make. It is NoOwner if this process does not own it.
+// to make, or NoOwner if this process does not own it.
 func (m *Member) Owner(i int) string {
 	if h := m.Owns(i); h != nil {
 		return h.ID
@@ -204,8 +204,8 @@ func (m *Member) Owner(i int) string {
 	return NoOwner
 }
 
-// starts records that Join or TakeAll was called. If Release was called before,
-// it records nothing and reports false.
+// starts records that Join or TakeAll was called, or reports false if Release was
+// called before.
 func (m *Member) starts() bool {
 	m.begin.Lock()
 	defer m.begin.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Standing returns this process's view of its place among the nodes, as of the last
-// step of the loop. It makes no request.
+// step of the loop, without a request.
 func (m *Member) Standing() store.Membership {
 	return store.Membership{
 		Node:   m.self.Name,
@@ -72,8 +72,8 @@ func (m *Member) Behind(ctx context.Context, version string) (names []string, er
 	return slices.Compact(names), err
 }
 
-// isReplacedBy reports whether the later process n has the address of p. A
-// loopback address proves nothing: each machine has it.
+// isReplacedBy reports whether the later process n has the address of p, unless that is
+// a loopback address, which each machine has.
 func (p *Peer) isReplacedBy(n Peer) bool {
 	return p.Address == n.Address && !isLoopback(n.Address) && n.Started > p.Started
 }

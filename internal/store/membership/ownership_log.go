@@ -24,8 +24,8 @@ func (l *ownershipLog) note(why string) {
 	}
 }
 
-// lost notes that leases have ended and held shards are left. The caller logs
-// the loss itself.
+// lost notes that leases have ended and held shards are left, but the caller
+// logs the loss itself.
 func (l *ownershipLog) lost(held int) {
 	*l = ownershipLog{logged: held, why: []string{"its leases had ended"}}
 }

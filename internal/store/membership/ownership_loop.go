@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Join makes this process one of the nodes until Release. After Release, Join
-// does nothing. Each function of alongside runs in its own goroutine. It must
-// return when its context ends.
+// Join makes this process one of the nodes until Release, and does nothing after
+// it. Each function of alongside runs in its own goroutine, and must return when
+// its context ends.
 func (m *Member) Join(alongside ...func(context.Context)) {
 	if !m.starts() {
 		return
@@ -57,19 +57,18 @@ func (m *Member) loop(ctx context.Context, next time.Time) {
 	}
 }
 
-// A store that stops waits for servers that are away: for a step of the loop,
-// then for the release of shards, and for calls under way. The sum is two
-// seconds.
+// A store that stops waits for servers that are away: for a step of the loop, then
+// for the release of shards, and for calls under way. The sum is two seconds.
 const (
 	stepEnds    = 300 * time.Millisecond
 	releaseEnds = 700 * time.Millisecond
 )
 
-// Release gives all shards to the other nodes at once and for good. This
-// process claims nothing from then on, but can settle and extend its claims.
-// Release returns when other nodes can acquire the shards. Close begins with
-// it. If the servers are away, Release ends soon, and the leases of the
-// shards end by themselves.
+// Release gives all shards to the other nodes at once and for good. This process
+// claims nothing from then on, but can settle and extend its claims. Release, with
+// which Close begins, returns when other nodes can acquire the shards. If the
+// servers are away, Release ends soon, and the leases of the shards end by
+// themselves.
 func (m *Member) Release() {
 	m.once.Do(func() {
 		m.begin.Lock()
@@ -104,8 +103,8 @@ func (m *Member) leave(ctx context.Context) {
 	m.registry.Announce(ctx)
 }
 
-// step sends heartbeats and acquires, renews and releases shards as far as that
-// is due. It returns the time of the next step.
+// step sends heartbeats and acquires, renews and releases shards as far as that is
+// due, and returns the time of the next step.
 func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -159,7 +158,7 @@ func (m *Member) within(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// heartbeat sends a heartbeat, and reads which nodes share the shards. If that
+// heartbeat sends a heartbeat, and reads which nodes share the shards, but if that
 // fails, the nodes known so far stay valid.
 func (m *Member) heartbeat(ctx context.Context) {
 	silence := m.config.Silence()
@@ -208,15 +207,15 @@ func (m *Member) heartbeat(ctx context.Context) {
 	}
 }
 
-// An adopted shard is kept for adoptedFor times Config.Lease. After that
-// the node that should own it can acquire it again.
+// An adopted shard is kept for adoptedFor times Config.Lease, after which the node
+// that should own it can acquire it again.
 const adoptedFor = 100
 
-// adopt takes shards that had no owner for the length of a lease, although
-// another node should own them. That happens if the other node is live but
-// cannot reach their server. In each lease every node looks at another part of the
-// shards, about as many as it owns, and again at those without an owner. The
-// registry's clock says which part, so together the nodes look at all shards.
+// adopt takes shards that had no owner for the length of a lease, although another
+// node should own them, which happens if that one is live but cannot reach their
+// server. In each lease every node looks at another part of the shards, about as
+// many as it owns, and again at those without an owner. The registry's clock says
+// which part, so together the nodes look at all shards.
 func (m *Member) adopt(ctx context.Context) {
 	if !slices.Contains(m.takers, m.self.Name) {
 		return

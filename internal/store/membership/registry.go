@@ -9,11 +9,11 @@ import (
 )
 
 // Registry is the shared memory of the nodes. Each call is atomic, and measures
-// times with the registry's own clock. A call that fails may have been applied.
+// times with the registry's own clock, but one that fails may have been applied.
 type Registry interface {
 	// Beat sends a heartbeat of the given mode, and returns all nodes. A name
 	// belongs to the first process that has it, until that one leaves or is silent
-	// for longer than silence. A process that comes later is a duplicate.
+	// for longer than silence, and a process that comes later is a duplicate.
 	Beat(ctx context.Context, mode Mode, self *Peer, silence time.Duration) (Nodes, error)
 
 	// Lease acquires, renews, releases or reads the leases of shards. process is the
@@ -28,15 +28,15 @@ type Registry interface {
 	Publish(ctx context.Context, node string, sums []byte) error
 	Published(ctx context.Context) (map[string][]byte, error)
 
-	// Announce makes the other nodes read the nodes at once. It may be lost.
+	// Announce makes the other nodes read the nodes at once, but may be lost.
 	Announce(ctx context.Context)
 
-	// Listen calls news for each announcement, and when it has begun to listen. It
-	// returns when ctx ends.
+	// Listen calls news for each announcement, and when it has begun to listen,
+	// until ctx ends.
 	Listen(ctx context.Context, news func())
 }
 
-// Peer is a node as the registry describes it. A Peer is comparable.
+// Peer is a node as the registry describes it, and is comparable.
 type Peer struct {
 	Name, Nonce, Version, Address string
 

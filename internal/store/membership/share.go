@@ -11,9 +11,8 @@ import (
 )
 
 // These functions decide which node should own which shard. They use only the
-// node's own knowledge: no clock and no calls. Nodes that know the same live
-// nodes agree. If nodes know different live nodes, the leases of the shards
-// keep them apart.
+// node's own knowledge: no clock and no calls. Nodes that know the same live nodes
+// agree, and if they know different ones, the leases of the shards keep them apart.
 
 // lives reports whether p's last heartbeat is at most silence old.
 func (p *Peer) lives(now task.Millis, silence time.Duration) bool {
@@ -50,10 +49,10 @@ func takers(live []Peer) (names []string) {
 }
 
 // allot returns the node that should own each of n shards, "" if there are no
-// nodes. It is the node whose hash with the shard is the highest, among the
-// nodes that are not full. A node that joins takes its share from all other
-// nodes, and a node that leaves gives its share to all other nodes. The shares
-// differ by at most one shard.
+// nodes. It is the node that has the highest hash with the shard, among the nodes
+// that are not full. A node that joins takes its share from all other nodes, and a
+// node that leaves gives its share to all other nodes. The shares differ by at most
+// one shard.
 func allot(nodes []string, n int) []string {
 	owners := make([]string, n)
 	if len(nodes) == 0 {
@@ -103,7 +102,7 @@ func hashesOf(nodes []string) []uint64 {
 	return hashes
 }
 
-// weight mixes the hash of a node with a shard. It is the finisher of SplitMix64
+// weight mixes the hash of a node with a shard, by the finisher of SplitMix64
 // (Steele, Lea and Flood), applied to each of them.
 func weight(node uint64, shard int) uint64 { return mix(node ^ mix(uint64(shard)+1)) }
 
@@ -151,7 +150,7 @@ type plan struct {
 	next                    time.Time // when to plan again; zero means that there is no need
 }
 
-// planFor returns the actions that are due now. If eager is true, it asks again
+// planFor returns the actions that are due now, and if eager is true, it asks again
 // at once for shards that another node owned.
 func planFor(now time.Time, mine []bool, shards []claimState, p pace, eager bool) (out plan) {
 	later := func(at time.Time) {

@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sumsFresh is the largest age of published sums that are used. Owners publish with
-// each heartbeat, a second apart.
+// sumsFresh is the largest age of published sums that are used, while owners publish
+// with each heartbeat, a second apart.
 const sumsFresh = 1500 * time.Millisecond
 
 // sums are the counts of the records in the shards of one node, as it publishes them.
@@ -22,8 +22,8 @@ type sums struct {
 }
 
 // publishSums publishes the sums of this node's shards with each heartbeat, until ctx
-// ends. Quotas need them: each node that creates tasks reads these sums in one call,
-// instead of the counts of all shards.
+// ends. Quotas need them, because each node that creates tasks reads these sums in one
+// call, instead of the counts of all shards.
 func (m *Member) publishSums(ctx context.Context) {
 	for {
 		pause := time.NewTimer(m.config.UntilNext(m.config.Heartbeat))

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Due counts scheduled tasks by their due times. It ignores the budget.
+// Due counts scheduled tasks by their due times, and ignores the budget.
 func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err

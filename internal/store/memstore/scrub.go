@@ -16,8 +16,8 @@ type endedLease struct {
 	seen  task.Millis // when a scrub first found it ended
 }
 
-// Scrub looks for lost leases. The store has no index that could be wrong. The
-// cursor is the last name examined.
+// Scrub looks only for lost leases, because the store has no index that could
+// be wrong. The cursor is the last name examined.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Scrubbed{}, err
@@ -63,7 +63,7 @@ func (s *Store) placesLocked(after string) []place {
 
 // abandonedLocked reports whether t's lease has ended and has not been extended
 // for store.AbandonedAfter since a scrub first saw that. One scrub is not
-// enough: if the clock was set ahead, every lease looks ended.
+// enough, because every lease looks ended after the clock was set ahead.
 func (s *Store) abandonedLocked(now task.Millis, t *task.Task) bool {
 	key := t.Key()
 	if t.State != task.Running || t.Lease.Until > now {

@@ -14,10 +14,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Config configures a Store. The zero Config works.
+// Config configures a Store, and its zero value works.
 type Config struct {
-	// Policy sets how long records are kept after their end. Zero fields have
-	// the defaults of task.Policy.
+	// Policy sets how long records are kept after their end, where zero fields
+	// have the defaults of task.Policy.
 	Policy task.Policy
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30
@@ -25,9 +25,9 @@ type Config struct {
 	AuditKeep time.Duration
 }
 
-// Store is a store.Store that forgets everything when the process ends. Nothing
-// runs in the background. Each read of more than one record costs O(tasks), and so
-// do Reap, Sweep, Scrub, fires, and changes in a namespace that has quotas.
+// Store is a store.Store that forgets everything when the process ends, and runs
+// nothing in the background. Each read of more than one record costs O(tasks), and
+// so do Reap, Sweep, Scrub, fires, and changes in a namespace that has quotas.
 type Store struct {
 	policy    task.Policy
 	auditKeep time.Duration
@@ -39,7 +39,7 @@ type Store struct {
 	// settings is written by Configure under mu, and read without it.
 	settings atomic.Pointer[settings.Settings]
 	// configuring is held during all of Configure, so that the watcher gets the
-	// settings in their order. It is taken before mu.
+	// settings in their order, and taken before mu.
 	configuring sync.Mutex
 
 	mu          sync.Mutex // guards everything below
@@ -170,7 +170,7 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 }
 
 // pageLocked returns one page of the tasks that match f, in the order of their
-// places. A task without a place is not in the list.
+// places, without tasks that have none.
 func (s *Store) pageLocked(f *task.Filter, page task.Page, placeOf func(*task.Task) string) (l task.Listing) {
 	in := map[string]*task.Task{}
 	for _, t := range s.records {
@@ -213,7 +213,7 @@ func (s *Store) Standing() store.Standing {
 	return st
 }
 
-// Close makes every later call fail with task.ErrClosed. It never fails.
+// Close makes every later call fail with task.ErrClosed, and never fails itself.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter takes the lock for a call. It fails if the call cannot be made.
+// enter takes the lock for a call, or fails if the call cannot be made.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -236,7 +236,7 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 // leave ends the call that enter began and then calls the watcher, outside the
-// lock: the watcher can call the store.
+// lock, because the watcher can call the store.
 func (s *Store) leave() {
 	hint, entries := s.Tasks(), s.hints
 	s.hints = nil
@@ -278,8 +278,8 @@ func (s *Store) factsOf(t *task.Task) task.Facts {
 	return task.Facts{Policy: s.settings.Load().Policy(s.policy, t.Namespace, t.Queue)}
 }
 
-// putLocked replaces the record of t's name with t. If t does not carry its
-// body, the stored body stays.
+// putLocked replaces the record of t's name with t, but the stored body stays if t
+// does not carry its body.
 func (s *Store) putLocked(t *task.Task) {
 	key, old := t.Key(), s.records[t.Key()]
 	switch {

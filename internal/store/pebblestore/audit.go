@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// record adds an entry to the batch being filled. The numbers are consecutive, so
+// record adds an entry to the batch being filled, with the next number, so that
 // the entry that leaves the log has a known key.
 func (c *committer) record(e *settings.AuditEntry) error {
 	c.entry++

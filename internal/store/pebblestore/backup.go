@@ -24,19 +24,19 @@ import (
 // time.
 var ErrBackupRunning = errors.New("another backup is under way")
 
-// checkpointDir is the directory for the files of a backup. It is in the data
-// directory, so that the files can be links instead of copies.
+// checkpointDir is the directory for the files of a backup, in the data directory, so
+// that the files can be links instead of copies.
 const checkpointDir = "backup.tmp"
 
 // copyTries is how often a copy is made if it cannot be opened. Only the log and the
-// manifest are copied. Tables are links, so a fault in one is a fault of the store.
+// manifest are copied, while tables are links, so a fault in one is a fault of the
+// store.
 const copyTries = 3
 
-// Backup writes a copy of the store to w while all other work continues. The
-// copy is a tar archive for Restore. It contains every change that was
-// confirmed before the call. Changes that are not yet in tables are copied,
-// about three times MemTableSize at most. Tables are kept from deletion until
-// Backup returns.
+// Backup writes a copy of the store to w while all other work continues. The copy is a
+// tar archive for Restore, with every change that was confirmed before the call.
+// Changes that are not yet in tables are copied, about three times MemTableSize at
+// most, and tables are kept from deletion until Backup returns.
 //
 // After an error the output is not a backup, and Restore refuses it. Errors:
 // ErrBackupRunning, task.ErrClosed, and those of ctx and w.
@@ -109,9 +109,9 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 	return db, err
 }
 
-// checkTables checks that db, the opened copy in dir, knows all tables there. If the end
-// of its manifest is unreadable, Pebble takes the rest for the whole manifest. Then the
-// later tables are missing, although the newest change is there, in the log.
+// checkTables checks that db, the opened copy in dir, knows all tables there. If the
+// end of its manifest is unreadable, Pebble takes the rest for the whole manifest, so
+// the later tables are missing, although the newest change is there, in the log.
 func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
 	names, err := fs.List(dir)
 	if err != nil {

@@ -22,11 +22,11 @@ const (
 	maxUnsynced   = 4 // batches that are applied and not yet answered
 )
 
-// committer makes every change of the store, in one goroutine, so that two
-// changes of a record never run at the same time. (If each caller committed its own
-// Pebble batch, every record would need a lock.) The syncer, in another goroutine,
-// waits for the disk. A batch goes through three stages, while the next one is in the
-// stage before. So one fsync serves all calls that arrived during the one before:
+// committer makes every change of the store, in one goroutine, so that two changes of a
+// record never run at the same time. (If each caller committed its own Pebble batch,
+// every record would need a lock.) The syncer, in another goroutine, waits for the
+// disk. A batch goes through three stages, while the next one is in the stage before,
+// so one fsync serves all calls that arrived during the one before:
 //
 //	filled    The committer decides the steps of queued requests, and writes the
 //	          differences, until the queue is empty or the batch is full.
@@ -83,8 +83,8 @@ type touched struct {
 	keys   []task.Key
 }
 
-// idemKey identifies an Idempotency-Key by its digest. Namespaces do not share
-// keys.
+// idemKey identifies an Idempotency-Key by namespace and digest, because namespaces do
+// not share keys.
 type idemKey struct{ namespace, digest string }
 
 // writeBatch is a batch with everything that depends on it.
@@ -133,8 +133,7 @@ func (c *committer) drain() (more bool, err error) {
 	}
 }
 
-// serve applies a request. The request is answered with the batch of its
-// last step.
+// serve applies a request, which is answered with the batch of its last step.
 func (c *committer) serve(r *request) error {
 	var err error
 	switch {
@@ -213,7 +212,7 @@ func (c *committer) commit() error {
 	return nil
 }
 
-// apply makes the batch of f visible. After a panic or an error Pebble's commit
+// apply makes the batch of f visible, and after a panic or an error Pebble's commit
 // pipeline is stuck for good.
 func (c *committer) apply(f *writeBatch) (err error) {
 	if f.batch == nil {
@@ -251,11 +250,11 @@ func (c *committer) apply(f *writeBatch) (err error) {
 	return err
 }
 
-// forget removes records from recent when reads of the database return them:
-// the records of synced batches, and those of f if it needs no sync. The record
-// of a running task stays. Its settlement comes next, and the look-up in the
-// tables would be the most expensive part of that. There are no more such
-// records than attempts.
+// forget removes records from recent when reads of the database return them: the
+// records of synced batches, and those of f if it needs no sync. The record of a
+// running task stays, because its settlement comes next, and the look-up in the tables
+// would be the most expensive part of that. There are no more such records than
+// attempts.
 func (c *committer) forget(f *writeBatch) {
 	c.unsynced = append(c.unsynced, touched{number: f.number, keys: f.keys})
 	synced := c.progress.newest()

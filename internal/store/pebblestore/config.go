@@ -11,13 +11,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// MaxOpenFiles is about how many file descriptors a store uses at most. Without
-// free descriptors Pebble cannot continue, and neither can the process.
+// MaxOpenFiles is about how many file descriptors a store uses at most, because without
+// free ones neither Pebble nor the process can continue.
 const MaxOpenFiles = 256
 
-// Config configures a Store. The zero Config works.
+// Config configures a Store, and its zero value works.
 type Config struct {
-	// Policy is how long records are kept after their end. Zero fields have the
+	// Policy is how long records are kept after their end, where zero fields have the
 	// defaults of task.Policy.
 	Policy task.Policy
 
@@ -43,22 +43,22 @@ type Config struct {
 	// Now is the clock that Open and Backup read, once each. Default: time.Now.
 	Now func() time.Time
 
-	// MemTableSize is how many bytes of changes are kept in memory before they are written
-	// to a table, up to three times under load. They are read after a crash. Default: 32
-	// MiB, and less on a disk below 2.5 GiB: see memTableSize.
+	// MemTableSize is how many bytes of changes are kept in memory before they are
+	// written to a table, up to three times under load. They are read after a crash.
+	// Default: 32 MiB, and less on a disk below 2.5 GiB: see memTableSize.
 	MemTableSize uint64
 
 	// FS is the file system. Default: the operating system's.
 	FS vfs.FS
 
-	// inlineBody is the size up to which a body is a part of its record. Only tests
-	// set it. Default: the constant of this name.
+	// inlineBody, which only tests set, is the size up to which a body is a part of its
+	// record. Default: the constant of this name.
 	inlineBody int
 
-	// eagerSpace reads the free space before each change. Only tests set it.
+	// eagerSpace, which only tests set, reads the free space before each change.
 	eagerSpace bool
 
-	// await waits until a batch is synced and frees it. Only a test sets it.
+	// await, which only a test sets, waits until a batch is synced and frees it.
 	await func(*pebble.Batch) error
 }
 

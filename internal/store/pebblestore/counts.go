@@ -62,8 +62,8 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return all, err
 }
 
-// counters holds the committer's counts: how many records each queue has, including
-// the batch being filled. Each batch contains the counts of the queues that it changes.
+// counters holds the committer's counts of the records of each queue, including the
+// batch being filled, and each batch contains the counts of the queues that it changes.
 type counters struct {
 	queues     map[task.QueueKey]*queueCounter
 	namespaces map[string]*task.Counts // by namespace; not on disk
@@ -88,7 +88,7 @@ func newCounters(all kernel.Tally) *counters {
 	return b
 }
 
-// counterOf returns the counter of a queue. It creates a missing counter.
+// counterOf returns the counter of a queue, and creates a missing one.
 func (c *counters) counterOf(key task.QueueKey) *queueCounter {
 	if l := c.last; l != nil && l.key == key {
 		return l
@@ -102,8 +102,8 @@ func (c *counters) counterOf(key task.QueueKey) *queueCounter {
 	return l
 }
 
-// namespaceOf returns the counts of a queue's namespace. Counts of occurrences
-// by schedule are already included in those of their queue.
+// namespaceOf returns the counts of a queue's namespace, or a scratch value for the
+// occurrences of a schedule, which are already included in those of their queue.
 func (c *counters) namespaceOf(key task.QueueKey) *task.Counts {
 	if key.OfOccurrences() {
 		return new(task.Counts)
@@ -122,7 +122,7 @@ func (c *counters) unfinished(schedule task.Key) int64 {
 	return 0
 }
 
-// move counts the change from old to t. Either can be nil.
+// move counts the change from old to t, either of them nil for no record.
 func (c *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, c.add) }
 
 func (c *counters) add(key task.QueueKey, d task.Counts) {
@@ -135,7 +135,6 @@ func (c *counters) add(key task.QueueKey, d task.Counts) {
 	}
 }
 
-// set replaces the counts of a queue.
 func (c *counters) set(key task.QueueKey, n task.Counts) {
 	for state, before := range c.counterOf(key).counts.States {
 		n.States[state] -= before
@@ -144,7 +143,6 @@ func (c *counters) set(key task.QueueKey, n task.Counts) {
 	c.add(key, n)
 }
 
-// namespace returns the counts of a namespace.
 func (c *counters) namespace(name string) task.Counts {
 	if n := c.namespaces[name]; n != nil {
 		return *n
@@ -152,7 +150,7 @@ func (c *counters) namespace(name string) task.Counts {
 	return task.Counts{}
 }
 
-// count adds the counts of d's namespace to d. It costs O(queues).
+// count adds the counts of d's namespace to d, in O(queues).
 func (c *counters) count(d *settings.DropNamespace) {
 	for key, l := range c.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {

@@ -22,7 +22,7 @@ var (
 	// ErrInUse: another process, or another Store of this process, has it open.
 	ErrInUse = errors.New("the data directory is in use")
 	// ErrOtherFormat: another version wrote it, in a format that this one does not
-	// read. Nothing was changed.
+	// read, and nothing was changed.
 	ErrOtherFormat = codec.ErrOtherFormat
 	// ErrForeign: it contains files, but no marker of ours.
 	ErrForeign = marker.ErrForeign
@@ -40,9 +40,9 @@ const markerText = `This is a foliot data directory. Keep all of its files toget
 format %d
 `
 
-// prepare locks dir and checks that this version is allowed to write to it. If
-// dir is empty or does not exist, prepare makes it a data directory. An
-// existing directory that is refused is not changed.
+// prepare locks dir and checks that this version is allowed to write to it. If dir
+// is empty or does not exist, prepare makes it a data directory, but it does not
+// change one that it refuses.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := makeDir(fs, dir); err != nil {
 		return nil, fmt.Errorf("create the data directory %s: %w", dir, err)
@@ -64,8 +64,8 @@ func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	return held, nil
 }
 
-// makeDir creates dir and its parents, and syncs their parent directories: a
-// new directory is an entry in its parent, and a power loss can undo it.
+// makeDir creates dir and its parents, and syncs their parent directories, because
+// a new directory is an entry in its parent that a power loss can undo.
 func makeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil
@@ -89,8 +89,8 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// check reports whether dir has our marker. An empty directory has none, but is
-// accepted.
+// check reports whether dir has our marker, but accepts an empty directory, which
+// has none.
 func check(fs vfs.FS, dir string) (marked bool, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ func readFile(fs vfs.FS, path string) (string, error) {
 	return string(text), err
 }
 
-// mark writes the marker. After a power loss it is there as a whole or not at
+// mark writes the marker, which after a power loss is there as a whole or not at
 // all.
 func mark(fs vfs.FS, dir string) error {
 	temp := fs.PathJoin(dir, markerTemp)

@@ -18,10 +18,10 @@ type disk struct {
 // Unwrap returns the file system below.
 func (d disk) Unwrap() vfs.FS { return d.FS }
 
-// Create creates a file. For a log it does not return an error while the store runs.
-// The name of a manifest is synced at once. Pebble syncs it together with the name of
-// the marker that points to it, and a file system may keep only that one. The directory
-// would then never open again.
+// Create creates a file, and for a log it does not return an error while the store
+// runs. The name of a manifest is synced at once, because Pebble syncs it together
+// with the name of the marker that points to it. If a file system kept only that one,
+// the directory would never open again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)
 	if d.PathDir(name) == d.PathJoin(d.s.dir, checkpointDir) {

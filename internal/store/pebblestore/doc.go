@@ -1,5 +1,5 @@
-// Package pebblestore keeps tasks in one directory, in an embedded LSM tree.
-// Confirmed changes survive kill -9 and power loss.
+// Package pebblestore keeps tasks in one directory, in an embedded LSM tree,
+// where confirmed changes survive kill -9 and power loss.
 //
 // The data flows in one direction:
 //
@@ -10,5 +10,5 @@
 //	Get, List, Peek ──► read ─► wait until the result is synced ─► reply
 //	Scrub ──► read a snapshot ─► doubts ─► queue ─► checked again, and repaired
 //
-// One goroutine, the committer, makes every change. format.go lists the keys.
+// One goroutine, the committer, makes every change; format.go lists the keys.
 package pebblestore

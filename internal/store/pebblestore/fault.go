@@ -11,7 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// fault is what is wrong with a record or an entry.
+// fault is an error in a record or an entry.
 type fault struct {
 	owner task.Key
 	task  *task.Task // the record; nil if it does not exist
@@ -19,8 +19,8 @@ type fault struct {
 	lacks bool       // the record lacks entries. Otherwise the entry must go
 }
 
-// faultOf examines a record, or an entry of a record. Both must be of the same moment.
-// A lost body is an error: no repair can restore it.
+// faultOf examines a record, or an entry of a record, both of the same moment. A lost
+// body is an error, because no repair can restore it.
 func faultOf(from pebble.Reader, key, value []byte) (f fault, err error) {
 	if bytes.HasPrefix(key, []byte(taskPrefix)) {
 		if f.task, err = storedTask(key, value); err != nil {
@@ -86,7 +86,7 @@ func belonging(t *task.Task, key []byte) (belongs bool, in kernel.Index) {
 	return false, 0
 }
 
-// getValue returns a copy of a key's value, or nil if there is none. The copy of an
+// getValue returns a copy of a key's value, or nil if there is none; the copy of an
 // empty value is not nil.
 func getValue(from pebble.Reader, key []byte) ([]byte, error) {
 	value, closer, err := from.Get(key)

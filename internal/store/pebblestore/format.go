@@ -28,14 +28,14 @@ import "github.com/foliot/foliot/internal/store/kernel"
 // is 8 bytes, big-endian, with the sign bit flipped, so that keys sort by
 // time. No namespace, queue, destination or name contains a zero byte.
 //
-// A record has the index entries of kernel.EntriesOf. Their keys and values are derived
-// from the record alone, so a scrub can find errors.
+// A record has the index entries of kernel.EntriesOf, with keys and values that are
+// derived from the record alone, so a scrub can find errors.
 //
 // Besides Pebble's files the directory contains watermarkFile, and markerFile with the
-// format of the directory. That is read before anything is written.
+// format of the directory, which is read before anything is written.
 //
 // inlineBody is the size up to which a body is a part of its record. Most bodies are
-// smaller, and then a task is one value to write, read and delete instead of two.
+// smaller, so a task is one value to write, read and delete instead of two.
 const inlineBody = 1 << 10
 
 // The first word of each key.

@@ -23,9 +23,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// openReadOnly opens the database in dir. No other process must write to it.
-// The log is read into memory. Nothing in dir changes, except that LOCK is
-// created if held is nil.
+// openReadOnly opens the database in dir, to which no other process must write. It
+// reads the log into memory, and changes nothing in dir, except that it creates
+// LOCK if held is nil.
 func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) {
 	return pebble.Open(dir, &pebble.Options{
 		FS: fs, Lock: held, ReadOnly: true, ErrorIfNotExists: true,
@@ -34,7 +34,7 @@ func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) 
 	})
 }
 
-// discard is the logger of databases that are only read: their errors are
+// discard is the logger of databases that are only read, because their errors are
 // returned.
 type discard struct{}
 
@@ -86,7 +86,7 @@ func inspect(ctx context.Context, db *pebble.DB, use func(key, value []byte) err
 	return c, counts, err
 }
 
-// addPart adds b after its length. So ("ab", "c") and ("a", "bc") differ.
+// addPart adds b after its length, so ("ab", "c") and ("a", "bc") differ.
 func addPart(h hash.Hash, b []byte) {
 	var n [binary.MaxVarintLen64]byte
 	h.Write(n[:binary.PutUvarint(n[:], uint64(len(b)))])
@@ -113,8 +113,8 @@ func (r *Report) add(format string, values ...any) {
 
 // Verify reads all of a data directory that no server has open. It compares
 // records, entries and counts with each other, and changes nothing. It takes as
-// long as it takes to read the directory. It uses as much memory as there were
-// changes outside of tables when the server stopped.
+// long as a read of the directory, and as much memory as there were changes
+// outside of tables when the server stopped.
 //
 // Errors: those of Open. After an error there is no report.
 func Verify(ctx context.Context, dir string) (Report, error) {

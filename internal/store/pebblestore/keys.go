@@ -74,8 +74,8 @@ func appendEntryKey(dst []byte, t *task.Task, e kernel.Entry) []byte {
 	return appendTaskKey(dst, placePrefix[e.Index], task.Key{Namespace: t.Namespace, Name: task.EndedPlace(e.At, t.Name)})
 }
 
-// prefixEnd returns the first key after all keys that begin with prefix. The
-// last byte of prefix must not be 0xff.
+// prefixEnd returns the first key after all keys that begin with prefix, if the
+// last byte of prefix is not 0xff.
 func prefixEnd(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	end[len(end)-1]++
@@ -116,8 +116,8 @@ func parseDueKey(key []byte) (task.Lane, task.Position, int, error) {
 	return lane, parsePosition(rest), len(key) - len(rest), nil
 }
 
-// parsePosition reads the part of a due key that follows the lane. It must have
-// at least instantLen bytes.
+// parsePosition reads the part of a due key that follows the lane, which must
+// have at least instantLen bytes.
 func parsePosition(src []byte) task.Position {
 	return task.Position{Due: instant(src), Name: string(src[instantLen:])}
 }

@@ -24,7 +24,7 @@ const writtenFileLen = 8 + 8 + 4
 
 // write appends p to the file.
 func (w *writtenFile) write(to vfs.File, p []byte) (int, error) {
-	// Before the write, which may change p. A failed write ends the file.
+	// Before the write, which may change p; a failed write ends the file.
 	w.checksum = crc32.Update(w.checksum, castagnoli, p)
 	n, err := to.Write(p)
 	w.length += uint64(n)
@@ -41,7 +41,7 @@ func parseWrittenFile(b []byte) writtenFile {
 	return writtenFile{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint32(b[16:])}
 }
 
-// check compares the file at path with w. The file may be longer.
+// check compares the file at path, which may be longer, with w.
 func (w *writtenFile) check(fs vfs.FS, path string) error {
 	f, err := fs.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -63,7 +63,7 @@ func (w *writtenFile) check(fs vfs.FS, path string) error {
 }
 
 // Pebble reads the logs that exist, and does not notice that one of them is missing or
-// empty. So the watermark describes the logs that were closed last. (All logs but the
+// empty, so the watermark describes the logs that were closed last. (All logs but the
 // newest one are closed, and numberNote covers that one.) A log is added after Pebble
 // has synced and closed it, and before Pebble begins the next one. Pebble removes a log
 // only after a synced manifest says that it is not needed. Logs without changes are
@@ -114,9 +114,9 @@ const (
 	manifestLog      = 2 // the number of the oldest log that is needed
 )
 
-// oldestLog returns the number of the oldest log that Pebble needs. It is in the
-// last edit of the manifest that has one. Like Pebble, oldestLog stops at the
-// first edit that is incomplete.
+// oldestLog returns the number of the oldest log that Pebble needs, from the last edit
+// of the manifest that has one. Like Pebble, it stops at the first edit that is
+// incomplete.
 func oldestLog(fs vfs.FS, manifest string) (oldest uint64, err error) {
 	f, err := fs.Open(manifest)
 	if err != nil {

@@ -23,16 +23,16 @@ func (l logger) Errorf(format string, args ...any) {
 
 // Fatalf stops the store and ends the goroutine, as Pebble requires that it
 // does not return. If it ended the process, the process could choose neither
-// its exit code nor its last message. OnFatal makes that possible.
+// its exit code nor its last message, as it can in OnFatal.
 func (l logger) Fatalf(format string, args ...any) {
 	l.s.markStuck()
 	l.s.fail("store tasks", fmt.Errorf(format, args...))
 	runtime.Goexit()
 }
 
-// listener stops the store when background work fails. Otherwise changes would
-// accumulate in memory and in the log, and a damaged table would not be
-// noticed.
+// listener stops the store when background work fails, because otherwise
+// changes would accumulate in memory and in the log, and a damaged table would
+// not be noticed.
 func (s *Store) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {

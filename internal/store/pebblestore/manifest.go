@@ -29,8 +29,8 @@ const (
 	maxManifest    = 64 << 20
 )
 
-// Manifest describes the contents of a backup. It is the backup's last entry: a
-// line of JSON, then the line's SHA-256. So a truncated backup has none.
+// Manifest describes the contents of a backup. It is the backup's last entry, a
+// line of JSON and the line's SHA-256, so a truncated backup has none.
 type Manifest struct {
 	Format    int       `json:"format"` // the format of the directory
 	CreatedAt time.Time `json:"created_at"`
@@ -110,8 +110,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// backupName matches the names of files in a backup. All of them are in one
-// directory, so a name with a path is invalid.
+// backupName matches the names of files in a backup, all in one directory, so a
+// name with a path is invalid.
 var backupName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // checkName refuses files that must not be written into a data directory.
@@ -123,7 +123,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// ReadManifest returns the manifest of a backup, which is its last entry. It
+// ReadManifest returns the manifest of a backup, which is its last entry, and
 // verifies no file. Errors: ErrBadBackup, ErrOtherFormat, and those of r.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	archive := tar.NewReader(r) // it seeks past the files if r can

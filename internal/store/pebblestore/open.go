@@ -15,15 +15,15 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// pebbleFormat is the format of Pebble's files. It must have sync chunks in the
-// log. Without them a flipped bit in the middle of the log looks like the end
-// of the log, and everything after it is lost without an error.
+// pebbleFormat is the format of Pebble's files, which must have sync chunks in the log.
+// Without them a flipped bit in the middle of the log looks like its end, and
+// everything after it is lost without an error.
 const pebbleFormat = pebble.FormatValueSeparation
 
-// Open opens the store in dir. If dir is empty or does not exist, Open creates
-// the store. The leases of the previous process are reaped. The cost does not
-// grow with the number of tasks. It grows with the number of lanes, of leases,
-// and of the bytes that were in memory when the process was killed.
+// Open opens the store in dir, or creates it if dir is empty or does not exist, and
+// reaps the leases of the previous process. The cost does not grow with the number of
+// tasks, but with the number of lanes, of leases, and of the bytes that were in memory
+// when the process was killed.
 //
 // Errors: ErrInUse, ErrOtherFormat, ErrForeign, ErrDamaged, or those of the
 // file system. In the first three cases nothing was written.
@@ -135,8 +135,8 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err := s.checkFiles(before); err != nil {
 		return false, err
 	}
-	// Pebble counts two memtables as a part of its cache. Without room for them, no block
-	// of a table stays in memory.
+	// Pebble counts two memtables as a part of its cache, so without room for them, no
+	// block of a table stays in memory.
 	cache := pebble.NewCache(32<<20 + 2*int64(s.config.MemTableSize))
 	defer cache.Unref()
 	options := s.options(cache)
@@ -204,8 +204,8 @@ func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 	return o
 }
 
-// markOpen removes the mark that the directory was closed in order. It reports
-// whether the mark was there.
+// markOpen removes the mark that the directory was closed in order, and reports whether
+// it was there.
 func (s *Store) markOpen() (clean bool, err error) {
 	if value, err := getValue(s.db, cleanKey); value == nil || err != nil {
 		return false, err
@@ -214,7 +214,8 @@ func (s *Store) markOpen() (clean bool, err error) {
 }
 
 // reapAll takes back the leases of the previous process. If a failure of the medium
-// ended it, no task is to blame: a full disk must not kill a task by ten starts.
+// ended it, no task is to blame, because a full disk must not kill a task by ten
+// starts.
 func (s *Store) reapAll() error {
 	blameless, err := s.watermark.failed()
 	if err != nil {

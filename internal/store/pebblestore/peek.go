@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// LanePages implements store.DispatchStore. It does not wait for a sync: the existence of
-// a lane is no promise, and Peek waits before it returns an entry.
+// LanePages implements store.DispatchStore. It does not wait for a sync, because the
+// existence of a lane is no promise, and Peek waits before it returns an entry.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ type peek struct {
 	finding lowwater.Finding
 }
 
-// run reads up to the first entry after Until. That entry is not returned, but
-// it shows where the lane's head is.
+// run reads up to the first entry after Until, which is not returned, but shows
+// where the lane's head is.
 func (p *peek) run(it *pebble.Iterator) error {
 	prefix := appendLane(nil, p.Lane)
 	conclusive, from := true, appendDueKey(nil, p.Lane, p.low)
@@ -114,8 +114,7 @@ func (p *peek) run(it *pebble.Iterator) error {
 	return nil
 }
 
-// loadLanes finds the lanes and their first entries. It seeks from lane to
-// lane.
+// loadLanes finds the lanes and their first entries, by a seek from lane to lane.
 func loadLanes(db *pebble.DB) (lanes *lowwater.Set, err error) {
 	lanes = lowwater.New()
 	space := []byte(duePrefix)

@@ -57,8 +57,8 @@ func (q *queue) push(r *request) error {
 	return nil
 }
 
-// take removes and returns the next request, or nil if there is none. more is
-// false if no more requests will come.
+// take removes and returns the next request, or nil if there is none, and false
+// if no more requests will come.
 func (q *queue) take(urgentOnly bool) (r *request, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,7 +77,7 @@ func (q *queue) take(urgentOnly bool) (r *request, more bool) {
 	return r, true
 }
 
-// close refuses further requests. Queued requests are still taken.
+// close refuses further requests, while queued ones are still taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // recordCache has the encoded records and the large bodies of tasks that were
-// written a short time ago and are due soon. So most claims read nothing from the
+// written a short time ago and are due soon, so most claims read nothing from the
 // tables.
 //
 // It is exact, because the committer makes every change: a record is in the cache
@@ -28,8 +28,8 @@ type recordCache struct {
 type entryPlace struct{ chunk, offset uint32 }
 
 const (
-	// cachedAhead is how far ahead a task's due time may be. Tasks that are due
-	// later would push out those that are due soon.
+	// cachedAhead is how far ahead a task's due time may be, because tasks that are
+	// due later would push out those that are due soon.
 	cachedAhead = 5 * 60 * 1000
 
 	cacheChunk    = 1 << 20
@@ -43,7 +43,7 @@ func newRecordCache() recordCache {
 	return recordCache{seed: maphash.MakeSeed(), at: make(map[uint64]entryPlace)}
 }
 
-// note updates the cache after the record t was written as value. body is the body
+// note updates the cache after the record t was written as value, with its body
 // outside of the record, or nil. A task with such a body that the caller does not
 // have is not whole, and not kept.
 func (c *recordCache) note(now task.Millis, t *task.Task, value, body []byte, whole bool) {
@@ -64,13 +64,12 @@ func (c *recordCache) note(now task.Millis, t *task.Task, value, body []byte, wh
 	c.at[hash] = place
 }
 
-// drop forgets key.
 func (c *recordCache) drop(key task.Key) {
 	c.key = appendName(c.key[:0], key)
 	delete(c.at, maphash.Bytes(c.seed, c.key))
 }
 
-// room returns the place of a new entry. It empties the oldest chunk if all are
+// room returns the place of a new entry, and empties the oldest chunk if all are
 // full.
 func (c *recordCache) room(size int) entryPlace {
 	if len(c.chunks) > 0 && len(c.chunks[c.newest])+size <= cacheChunk {
@@ -108,7 +107,7 @@ func splitEntry(b []byte) (key, value, body []byte) {
 	return b[:n], b[n : n+m], b[n+m : n+m+k]
 }
 
-// find returns the encoded record and the body of key. ok is false if the cache does
+// find returns the encoded record and the body of key, or false if the cache does
 // not have it. The results are valid until the next note.
 func (c *recordCache) find(key task.Key) (value, body []byte, ok bool) {
 	c.key = appendName(c.key[:0], key)

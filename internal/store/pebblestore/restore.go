@@ -197,7 +197,7 @@ func (r *restore) verify(ctx context.Context) error {
 	return nil
 }
 
-// move moves the files to their places. The marker comes last: without it dir
+// move moves the files to their places, the marker last, because without it dir
 // is not a data directory.
 func (r *restore) move() error {
 	if err := beginWatermark(r.fs, r.temp, r.manifest.Change); err != nil {

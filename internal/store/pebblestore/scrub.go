@@ -20,9 +20,9 @@ import (
 // first, so that missing entries are restored before the entries are examined.
 var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, keepPrefix}
 
-// scrub is one step of a scrub. The committer takes a snapshot between two batches,
-// the caller examines it, and the committer finishes the step. A fault in the snapshot
-// is only a doubt: the committer checks the present state again, and repairs it. So
+// scrub is one step of a scrub. The committer takes a snapshot between two batches, the
+// caller examines it, and the committer finishes the step. A fault in the snapshot is
+// only a doubt: the committer checks the present state again, and repairs it, so
 // writers are delayed only by doubts.
 type scrub struct {
 	now   task.Millis
@@ -42,7 +42,7 @@ type scrub struct {
 	repairs  []store.Repair
 }
 
-// Scrub implements store.Scrubber. The cursor is the last key that was examined.
+// Scrub implements store.Scrubber, with the last key that was examined as the cursor.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	sc := &scrub{now: now, limit: max(limit, 1), counted: kernel.Tally{}}
 	if cursor == "" {
@@ -58,7 +58,8 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	}
 	var refused error
 	err := s.locked("scrub", func() (err error) {
-		// Without the end of ctx, because the snapshot must be closed. Nothing waits for a sync.
+		// Without the end of ctx, because the snapshot must be closed; nothing waits
+		// for a sync.
 		if _, refused = s.submit(context.WithoutCancel(ctx), &request{scrub: sc, urgent: true}); refused != nil {
 			return nil
 		}
@@ -102,7 +103,7 @@ func (s *Store) walk(sc *scrub) error {
 	return nil
 }
 
-// examine notes what is doubtful about a key.
+// examine notes doubts about a key.
 func (s *Store) examine(sc *scrub, key, value []byte) error {
 	f, err := faultOf(sc.view, key, value)
 	if err != nil {
@@ -162,7 +163,7 @@ func (sc *scrub) found(key task.Key, what string) {
 	sc.repairs = append(sc.repairs, store.Repair{Key: key, Found: what})
 }
 
-// repair examines a key again, and repairs what is wrong: it writes the entries of a
+// repair examines a key again, and repairs its errors: it writes the entries of a
 // record, or removes an entry that belongs to none. A lane that does not cover its
 // entry is corrected in memory.
 func (c *committer) repair(r *request, key []byte) error {
@@ -207,8 +208,8 @@ func (c *committer) restore(t *task.Task) error {
 	return c.putKeyOwner(b, t.Namespace, digest(t), t.Name)
 }
 
-// recount counts all records while a scrub walks over them. A change up to at moves
-// the recount. A change after that, during a step, moves it if the step has passed the
+// recount counts all records while a scrub walks over them. A change up to at moves the
+// recount, and one after that, during a step, moves it if the step has passed the
 // record when it ends. So the result is exact, for any number of changes.
 type recount struct {
 	kernel.Tally          // nil: no scrub counts
@@ -223,11 +224,10 @@ type change struct {
 	old, t *task.Task
 }
 
-// maxLater bounds the changes during one step. With more of them, the next scrub
+// maxLater bounds the changes during one step, and with more of them, the next scrub
 // counts.
 const maxLater = 20_000
 
-// begin begins a step.
 func (r *recount) begin(sc *scrub) {
 	switch {
 	case sc.space > 0:
@@ -240,7 +240,7 @@ func (r *recount) begin(sc *scrub) {
 	r.step, r.later = sc, nil
 }
 
-// move counts the change of a record from old to t. Either can be nil.
+// move counts the change of a record from old to t, either of them nil for no record.
 func (r *recount) move(key task.Key, old, t *task.Task) {
 	if r.Tally == nil {
 		return

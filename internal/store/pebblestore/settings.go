@@ -48,7 +48,7 @@ func (c *committer) configure(r *request) error {
 	return nil
 }
 
-// edit applies one edit. The error is a failure of the medium. The error of
+// edit applies one edit. Its error is a failure of the medium, while that of
 // the edit itself is in the reply.
 func (c *committer) edit(r *request, e settings.Edit) (settings.EditReply, error) {
 	if n, ok := e.(settings.Note); ok {
@@ -97,7 +97,6 @@ func appendSettingKey(dst []byte, k settings.SettingKey) []byte {
 	return appendName(dst, task.Key{Namespace: k.Namespace, Name: k.Name})
 }
 
-// loadSettings reads the settings.
 func loadSettings(from pebble.Reader) (*settings.Settings, error) {
 	var all []settings.Setting
 	err := eachIn(from, setPrefix, func(key, value []byte) error {
@@ -111,7 +110,7 @@ func loadSettings(from pebble.Reader) (*settings.Settings, error) {
 	return settings.NewSettings(all...), err
 }
 
-// parseSetting decodes a setting. Its key must match the key in the value.
+// parseSetting decodes a setting, if its key matches the key in the value.
 func parseSetting(key, value []byte) (settings.Setting, error) {
 	data, err := codec.Unwrap(value)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveM
 // Accepts reports whether a store with this space accepts new tasks.
 func (s Space) Accepts() bool { return !s.short(1) }
 
-// short reports whether less than 1/n of the reserve is free. If the file system
-// reports no size, there is no reserve.
+// short reports whether less than 1/n of the reserve is free, but there is no reserve
+// if the file system reports no size.
 func (s Space) short(n int64) bool { return int64(s.Free) < s.Reserve()/n }
 
 // String describes the space, and the remedy if it is too small.
@@ -37,7 +37,7 @@ func (s Space) String() string {
 		bytesize.Text(int64(s.Free)), bytesize.Text(int64(s.Total)), bytesize.Text(s.Reserve()), remedy)
 }
 
-// Space returns the space of the file system that holds the directory. It costs
+// Space returns the space of the file system that holds the directory, at the cost of
 // one system call.
 func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }
 
@@ -52,15 +52,15 @@ func spaceOf(fs vfs.FS, dir string) (Space, error) {
 	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
 }
 
-// memTables bounds the changes in memory, which Pebble keeps in memtables: writes
-// wait when the memtables together have the size of so many full ones.
+// memTables bounds the changes in memory, which Pebble keeps in memtables: writes wait
+// when the memtables together have the size of so many full ones.
 const memTables = 3
 
 // memTableSize returns the default of Config.MemTableSize for a file system with the
 // space s, or 32 MiB if err is not nil. A memtable needs its size on the disk twice: in
 // its log, and in its table. For full memtables this is at most three quarters of the
-// reserve, so they can be written when the store accepts no new tasks. Logs are somewhat
-// larger than their memtables. On a disk below 160 MiB the store can stop.
+// reserve, so they can be written when the store accepts no new tasks. Logs are
+// somewhat larger than their memtables, so on a disk below 160 MiB the store can stop.
 func memTableSize(s Space, err error) uint64 {
 	const least, most = 2 << 20, 32 << 20
 	if err != nil || s.Total == 0 {
@@ -78,7 +78,7 @@ const (
 	spaceFresh = time.Second
 )
 
-// reserve tracks how full the disk is. Only the committer uses it.
+// reserve tracks how full the disk is, and only the committer uses it.
 type reserve struct {
 	read   time.Time
 	space  Space // zero if the file system does not report it: then nothing is refused

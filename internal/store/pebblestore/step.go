@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// step applies one step of r in the batch being filled. Its error is a failure of the
-// medium.
+// step applies one step of r in the batch being filled, and its error is a failure of
+// the medium.
 func (c *committer) step(r *request, st *store.Step) (store.Reply, error) {
 	owner, err := c.ownerOf(st)
 	if err != nil {
@@ -77,13 +77,10 @@ func (c *committer) spawn(r *request, t *task.Task) error {
 // deciding is the committer as the facts of a decision.
 type deciding committer
 
-// Settings implements kernel.Facts.
 func (d *deciding) Settings() *settings.Settings { return d.newest }
 
-// Retention implements kernel.Facts.
 func (d *deciding) Retention() task.Policy { return d.config.Policy }
 
-// Unfinished implements kernel.Facts.
 func (d *deciding) Unfinished(schedule task.Key) int64 { return d.counters.unfinished(schedule) }
 
 // Quota implements kernel.Facts: the counts are those after the steps before.
@@ -95,8 +92,8 @@ func (d *deciding) Quota(namespace string) task.Quota {
 	return n.Quota(d.counters.namespace(namespace))
 }
 
-// Room implements kernel.Facts. New and revived tasks must not use the reserve.
-// Other changes can use half of it. Steps that end tasks can use all of it.
+// Room implements kernel.Facts. New and revived tasks must not use the reserve, other
+// changes can use half of it, and steps that end tasks all of it.
 func (d *deciding) Room(need kernel.Need) error {
 	d.reserve.refresh(d.Store, time.Now())
 	space := d.reserve.space
@@ -106,8 +103,8 @@ func (d *deciding) Room(need kernel.Need) error {
 	return fmt.Errorf("%w: the disk has %d bytes left: free some space or enlarge the disk", task.ErrFull, space.Free)
 }
 
-// seen returns the newest batch that must be synced before a refusal. owner is the
-// record that has the step's Idempotency-Key.
+// seen returns the newest batch that must be synced before a refusal, where owner is
+// the record that has the step's Idempotency-Key.
 func (c *committer) seen(part kernel.Seen, owner task.Key) uint64 {
 	switch part {
 	case kernel.SeenKeyOwner:
@@ -150,8 +147,8 @@ func (c *committer) load(r *request, key task.Key) (t *task.Task, inline []byte,
 	return t, inline, nil
 }
 
-// knownBody returns the body of t, unless only the tables have it. inline is the body in
-// its record.
+// knownBody returns the body of t, where inline is the one in its record, unless only
+// the tables have it.
 func (c *committer) knownBody(t *task.Task, inline []byte) (body []byte, ok bool) {
 	if t == nil || t.Request.BodySize == len(inline) {
 		return inline, true
@@ -232,8 +229,8 @@ func (c *committer) open() *pebble.Batch {
 	return c.filling.batch
 }
 
-// note keeps a changed record for the later steps, with the body in it. The record of a
-// running task stays longer, so it has none.
+// note keeps a changed record for the later steps, with the body in it, except for a
+// running task, because that record stays longer.
 func (c *committer) note(r *request, key task.Key, record *task.Task, body []byte, mustSync bool) {
 	var dirty uint64
 	if mustSync {
@@ -286,8 +283,7 @@ func (c *committer) putIdempotency(b *pebble.Batch, old, t *task.Task) error {
 	return nil
 }
 
-// putKeyOwner sets the owner of an Idempotency-Key. If name is "", it removes
-// the owner.
+// putKeyOwner sets the owner of an Idempotency-Key, or removes it if name is "".
 func (c *committer) putKeyOwner(b *pebble.Batch, namespace, digest, name string) error {
 	if digest == "" {
 		return nil

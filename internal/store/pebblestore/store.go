@@ -19,10 +19,10 @@ import (
 
 var _ store.Store = (*Store)(nil)
 
-// Store keeps tasks in a directory that no other process uses. It implements
-// store.Store. Any goroutine can call any method.
+// Store is a store.Store that keeps tasks in a directory that no other process uses.
+// Any goroutine can call any method.
 //
-// Open starts two goroutines, committer and syncer. Close stops them and waits.
+// Open starts two goroutines, committer and syncer, and Close stops them and waits.
 //
 // A failure of the medium is final, because the losses of a failed fsync are unknown:
 // the store refuses all calls, and the process should end. Pebble may be stuck in the
@@ -43,11 +43,11 @@ type Store struct {
 
 	store.Watchers // called by the syncer
 
-	// settings are the synced settings. Open and the syncer store them.
+	// settings are the synced settings, which Open and the syncer store.
 	settings atomic.Pointer[settings.Settings]
 
-	// dbMu is held for reading while db is read, so that Close cannot close db
-	// during a read. closed is written while dbMu is held for writing.
+	// dbMu is held for reading while db is read, so that Close cannot close db during
+	// a read, and for writing while closed is written.
 	dbMu   sync.RWMutex
 	closed atomic.Bool
 
@@ -67,8 +67,8 @@ type Store struct {
 	closeErr  error
 }
 
-// Standing implements store.Store. The level "synced" means that confirmed changes
-// are in a synced log.
+// Standing implements store.Store, with the level "synced": confirmed changes are in a
+// synced log.
 func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: "synced", Err: s.broken(), Settings: s.settings.Load()}
 	if st.Err == nil && s.closed.Load() {
@@ -122,8 +122,8 @@ func (s *Store) close() error {
 // giveUp is how long Close waits for the goroutines of a store that has failed.
 const giveUp = 5 * time.Second
 
-// ended waits until committer and syncer have ended. It reports whether Pebble
-// can be closed. After a failure either of them can hang inside Pebble.
+// ended waits until committer and syncer have ended, and reports whether Pebble can be
+// closed, because after a failure either of them can hang inside it.
 func (s *Store) ended() bool {
 	late := time.After(giveUp)
 	for _, done := range []<-chan struct{}{s.committerDone, s.syncerDone} {
@@ -138,8 +138,8 @@ func (s *Store) ended() bool {
 	return !s.isStuck()
 }
 
-// settleDown marks the directory as closed in order. If the medium fails during
-// that, Pebble is left as it is: it might try again forever.
+// settleDown marks the directory as closed in order. If the medium fails during that,
+// Pebble is left as it is, because it might try again forever.
 func (s *Store) settleDown() error {
 	done := make(chan error, 1)
 	go func() { done <- s.markClean() }()
@@ -152,8 +152,8 @@ func (s *Store) settleDown() error {
 	}
 }
 
-// markClean records that nothing is under way. It also moves all changes from the log
-// into tables, where each block has a checksum, even the last one.
+// markClean records that nothing is under way, and moves all changes from the log into
+// tables, where each block has a checksum, even the last one.
 func (s *Store) markClean() error {
 	if err := s.db.Set(cleanKey, nil, pebble.Sync); err != nil {
 		return err
@@ -161,8 +161,9 @@ func (s *Store) markClean() error {
 	return s.db.Flush()
 }
 
-// fail stops the store for good. The first cause counts. OnFatal is called before any
-// goroutine can act on the failure, because a Close that sees it may end the process.
+// fail stops the store for good, and only the first cause counts. OnFatal is called
+// before any goroutine can act on the failure, because a Close that sees it may end
+// the process.
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
 		report := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
@@ -176,8 +177,8 @@ func (s *Store) fail(op string, cause error) {
 	})
 }
 
-// noteWait is how long a store that has failed waits for its note of the failure. On a
-// frozen file system the write does not return.
+// noteWait is how long a store that has failed waits for its note of the failure,
+// because on a frozen file system the write does not return.
 const noteWait = time.Second
 
 // noteFailure records in the directory that the medium failed, so that the next start
@@ -209,9 +210,9 @@ func (s *Store) isStuck() bool {
 // stopped returns the error of all calls after a failure.
 func (s *Store) stopped() error { return fmt.Errorf("%w: %w", task.ErrClosed, s.broken()) }
 
-// read runs use while the database can be read. It returns when all changes
-// that use can have seen are synced. An error of use is a failure of the
-// medium, and stops the store.
+// read runs use while the database can be read, and returns when all changes that use
+// can have seen are synced. An error of use is a failure of the medium, and stops the
+// store.
 func (s *Store) read(ctx context.Context, op string, use func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -238,7 +239,6 @@ func (s *Store) locked(op string, use func() error) error {
 	return nil
 }
 
-// wait waits until batch n is synced.
 func (s *Store) wait(ctx context.Context, n uint64) error {
 	for {
 		moved, done := s.progress.reached(n)
@@ -266,8 +266,8 @@ type progress struct {
 	moved  chan struct{} // closed when synced moves; nil if no caller waits
 }
 
-// reached reports whether batch n is synced. If not, it returns a channel that
-// is closed when the caller should ask again.
+// reached reports whether batch n is synced, and if not, returns a channel that is
+// closed when the caller should ask again.
 func (p *progress) reached(n uint64) (<-chan struct{}, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

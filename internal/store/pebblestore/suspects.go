@@ -9,7 +9,7 @@ import "github.com/foliot/foliot/internal/task"
 // uncounted: the task keeps that due time, so at each later start it is a suspect.
 //
 // A task that was left running before is always a suspect, because it gets a new due
-// time in quarantine. So is a task that was run by hand.
+// time in quarantine, and so is a task that was run by hand.
 type suspects struct {
 	on    bool
 	until task.Millis // when the store was opened

@@ -11,9 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sweep removes records after their retention has ended. It begins a new batch, so that
-// the database shows the steps before. It reads only index entries, which contain all
-// that is needed. It removes a series of them as one range, because the next sweep then
+// sweep removes records after their retention has ended, in a new batch, so that the
+// database shows the steps before. It reads only index entries, which contain all that
+// is needed, and removes a series of them as one range, because the next sweep then
 // meets one tombstone instead of thousands.
 func (c *committer) sweep(r *request) error {
 	if err := c.commit(); err != nil {
@@ -80,8 +80,8 @@ func (c *committer) remove(r *request, key task.Key, k endedEntry) error {
 	return err
 }
 
-// reap takes back at most limit leases that ended at or before until. It
-// returns the tasks after that.
+// reap takes back at most limit leases that ended at or before until, and returns the
+// tasks after that.
 func (s *Store) reap(ctx context.Context, now, until task.Millis, how kernel.Reap, limit int) ([]*task.Task, error) {
 	var steps []store.Step
 	err := s.locked("read the leases", func() error {

@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Transit implements store.Steps. The calls of dispatch come before those of
+// Transit implements store.Steps, and puts the calls of dispatch before those of
 // clients.
 func (s *Store) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	return s.submit(ctx, &request{now: now, who: settings.ActorOf(ctx), steps: steps, urgent: store.ByDispatch(steps)})
@@ -23,7 +23,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	return len(left), err
 }
 
-// Sweep implements store.DispatchStore. It removes tasks first, then entries of the
+// Sweep implements store.DispatchStore, and removes tasks first, then entries of the
 // audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
@@ -40,8 +40,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return swept, nil
 }
 
-// submit passes r to the committer and waits for the reply. If ctx ends first,
-// r may or may not be applied.
+// submit passes r to the committer and waits for the reply, but if ctx ends first, r
+// may or may not be applied.
 func (s *Store) submit(ctx context.Context, r *request) ([]store.Reply, error) {
 	r.ctx, r.done = ctx, make(chan struct{})
 	if err := s.queue.push(r); err != nil {

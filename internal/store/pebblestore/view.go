@@ -47,8 +47,8 @@ func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) 
 	return exact, err
 }
 
-// query runs a query of the kernel. Its error is a failure of the medium, unless it is
-// the one of ctx.
+// query runs a query of the kernel, with a failure of the medium as its error, unless
+// that is the one of ctx.
 func (s *Store) query(ctx context.Context, what string, use func(*view) error) error {
 	v := view{Store: s}
 	err := s.read(ctx, what, func() (err error) {
@@ -61,7 +61,7 @@ func (s *Store) query(ctx context.Context, what string, use func(*view) error) e
 	return cmp.Or(err, ctx.Err())
 }
 
-// view is a snapshot of the store. It implements kernel.Reader.
+// view is a kernel.Reader of a snapshot of the store.
 type view struct {
 	*Store
 	raises bool // reads of lanes raise their marks
@@ -90,7 +90,7 @@ type lowRead struct {
 	finding lowwater.Finding
 }
 
-// open takes the snapshot. That must be after lowwater.Begin.
+// open takes the snapshot, which must be after lowwater.Begin.
 func (v *view) open() (err error) {
 	if v.snapshot != nil {
 		return nil
@@ -115,13 +115,10 @@ func (v *view) close() (err error) {
 	return err
 }
 
-// Parts implements kernel.Reader.
 func (v *view) Parts() int { return 1 }
 
-// Batch implements kernel.Reader.
 func (v *view) Batch() int { return 1 }
 
-// Scan implements kernel.Reader.
 func (v *view) Scan(_ context.Context, ranges []kernel.Range) ([][]string, error) {
 	if err := v.open(); err != nil {
 		return nil, err
@@ -162,8 +159,8 @@ func (r *lowRead) found(from string, places []string) {
 	}
 }
 
-// seek moves the iterator to the first place of a range. The bounds keep it away from
-// the tombstones at the head of the next lane.
+// seek moves the iterator to the first place of a range, within bounds that keep it
+// away from the tombstones at the head of the next lane.
 func (v *view) seek(r *kernel.Range) bool {
 	if r.Index == kernel.ByDue {
 		v.space = appendLane(v.space[:0], r.Lane)
@@ -179,7 +176,6 @@ func (v *view) seek(r *kernel.Range) bool {
 	return v.it.First()
 }
 
-// Records implements kernel.Reader.
 func (v *view) Records(_ context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
 	all, weight := make([]*task.Task, 0, len(keys)), 0
 	for _, key := range keys {
@@ -202,7 +198,7 @@ func (v *view) Records(_ context.Context, keys []task.Key, f *task.Filter, bodie
 	return all, nil
 }
 
-// matching returns a record if it exists and f matches it. It decodes no other one.
+// matching returns a record if it exists and f matches it, and decodes no other one.
 func (v *view) matching(key task.Key, f *task.Filter) (t *task.Task, err error) {
 	v.key = appendTaskKey(v.key[:0], taskPrefix, key)
 	value, closer, err := v.value(key.Name)
@@ -245,7 +241,7 @@ func (kept) Close() error { return nil }
 // lanePage is the number of lanes that are examined for each hold of the marks' lock.
 const lanePage = 1024
 
-// Lanes implements kernel.Reader. The marks of lanes are the bounds.
+// Lanes implements kernel.Reader, with the marks of lanes as the bounds.
 func (v *view) Lanes(_ context.Context, r kernel.LaneRead) (kernel.Lanes, error) {
 	if err := v.close(); err != nil { // the marks that were raised are seen now
 		return kernel.Lanes{}, err
@@ -277,8 +273,8 @@ func (v *view) Lanes(_ context.Context, r kernel.LaneRead) (kernel.Lanes, error)
 	return found, nil
 }
 
-// onceEach removes the second heads of lanes. A lane is named twice if another one ended
-// between two pages.
+// onceEach removes the second heads of lanes, because a lane is named twice if another
+// one ended between two pages.
 func onceEach(heads []kernel.Head) []kernel.Head {
 	seen := make(map[task.Lane]bool, len(heads))
 	return slices.DeleteFunc(heads, func(h kernel.Head) bool {
@@ -317,7 +313,6 @@ func (v *view) begin(heads []kernel.Head) []kernel.Head {
 // runtime interrupts a count.
 const yieldEvery = 256
 
-// Count implements kernel.Reader.
 func (v *view) Count(ctx context.Context, ranges []kernel.Range, r *store.DueRead, found store.DueFound) ([]kernel.Counted, error) {
 	if err := v.open(); err != nil {
 		return nil, err

@@ -13,19 +13,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// watermark is a file with four notes. Three of them let Open notice an error
-// that Pebble does not notice: the end of its log or of its manifest is missing,
-// or a whole log (live_logs.go). Pebble reads both files until a record looks wrong,
-// and takes that for a write that the end of the process interrupted. So a flipped bit
-// in the last block of the log loses everything after it, and one in the manifest loses
-// most of the tasks, without an error.
+// watermark is a file with four notes. Three of them let Open notice an error that
+// Pebble does not notice: the end of its log or of its manifest is missing, or a whole
+// log (live_logs.go). Pebble reads both files until a record looks wrong, and takes
+// that for a write that the end of the process interrupted. So a flipped bit in the
+// last block of the log loses everything after it, and one in the manifest most of the
+// tasks, without an error.
 //
 // The first note is the number of the newest batch that was confirmed, which each batch
 // also writes under numberKey. The second note is the length and the checksum of the
 // manifest when it was last synced. The file exists before the directory has a marker,
 // so a missing file is noticed too. The notes are written after the sync of their
-// subject, and these two are not synced. After a power loss they may be behind, never
-// ahead: then the check is less strict.
+// subject, and these two are not synced. After a power loss they may be behind, but
+// never ahead, so the check is less strict.
 //
 // The last note records that the medium failed, so that Open does not count the
 // attempts that were under way. All notes are in the first block of the file, so most
@@ -48,7 +48,7 @@ var errNoWatermark = fmt.Errorf("the file %s is missing or not as it was written
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openWatermark opens the file in dir. It creates a missing file.
+// openWatermark opens the file in dir, and creates a missing one.
 func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	path := fs.PathJoin(dir, watermarkFile)
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
@@ -101,8 +101,8 @@ func (w *watermark) failed() (bool, error) {
 	return note != nil && note[0] == 1, err
 }
 
-// readEnd compares the newest batch in the database with the newest confirmed
-// one. It returns the numbers of that batch and of the newest audit entry.
+// readEnd compares the newest batch in the database with the newest confirmed one, and
+// returns the numbers of that batch and of the newest audit entry.
 func (s *Store) readEnd() (number, entry uint64, err error) {
 	if number, entry, err = lastChange(s.db); err != nil {
 		return 0, 0, err
@@ -153,8 +153,8 @@ func beginWatermark(fs vfs.FS, dir string, n uint64) error {
 	return errors.Join(w.set(n), w.file.Sync(), w.file.Close(), syncDir(fs, dir))
 }
 
-// checkFiles checks the files of the database that Pebble is going to read. There
-// may be none if the creation of the directory was interrupted.
+// checkFiles checks the files of the database that Pebble is going to read, and accepts
+// none if the creation of the directory was interrupted.
 func (s *Store) checkFiles(db *pebble.DBDesc) error {
 	note, err := s.watermark.read(numberNote, numberNoteLen)
 	switch {

@@ -18,8 +18,8 @@ import (
 
 // The audit log is one stream in the slot of the settings. The script configure
 // appends to it, and removes the oldest entry beyond settings.MaxAuditEntries. An
-// entry has the id of its server, a time in milliseconds and a count. Its Seq has
-// the count in its last seqCount bits.
+// entry has the id of its server, a time in milliseconds and a count, which its
+// Seq has in its last seqCount bits.
 const seqCount = 20
 
 func seqOf(id string) (uint64, error) {

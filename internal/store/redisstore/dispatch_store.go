@@ -33,8 +33,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	return n + trimmed, s.failure(err)
 }
 
-// retire makes a step of tasks whose time in an index has come: at most limit,
-// earliest first. It returns how many tasks it changed.
+// retire makes a step of tasks whose time in an index has come, at most limit,
+// earliest first, and returns how many it changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, index func(*registry.OwnedShard) string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, how.Kind, index)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store
 }
 
 // Scrub implements store.Scrubber. A step ends at the end of its shard at the
-// latest. There it compares the counts of the shard.
+// latest, where it compares the counts of the shard.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
 	return call(ctx, s, func() (store.Scrubbed, error) { return s.scrubber.Step(ctx, now, cursor, limit) })
 }
@@ -129,7 +129,7 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 
 // LanePages implements store.DispatchStore for the shards that this node owns. A
 // cursor consists of a shard's number and a place among the namespace's lanes
-// in that shard.
+// there.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
 }

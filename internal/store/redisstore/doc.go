@@ -61,8 +61,8 @@
 //	foliot:permits:<process>   channel for scopes that the process should ask for
 //
 // All databases of a server share its channels. So in all databases but 0, the names
-// of the channels wake and nodes end with a colon and the number of the database.
-// The keys contain names, not hashes of names, so that Redis keeps lanes and listings
+// of the channels wake and nodes end with a colon and the number of the database. The
+// keys contain names, not hashes of names, so that Redis keeps lanes and listings
 // sorted.
 //
 // Invariants of each shard, at every moment: each task has exactly the index entries
@@ -71,13 +71,13 @@
 //
 // # Nodes
 //
-// Every shard has one owner (internal/store/membership). Only the owner claims,
-// reaps and removes there; every node can change tasks. The owner is in the
-// shard's own key, for the length of a lease. Its id has the nonce of its process and
-// the epoch of the acquisition, and put compares it in the run that writes. So a task
-// is never claimed twice, even if a node slept past its lease. Settlements and
-// extensions need only the task's token: a node can finish tasks that it claimed
-// before it lost the shard.
+// Every shard has one owner (internal/store/membership). Only the owner claims, reaps
+// and removes there; every node can change tasks. The owner is in the shard's own
+// key, for the length of a lease. Its id has the nonce of its process and the epoch
+// of the acquisition, and put compares it in the run that writes. So a task is never
+// claimed twice, even if a node slept past its lease. Settlements and extensions need
+// only the task's token, so a node can finish tasks that it claimed before it lost
+// the shard.
 //
 // The owner finds tasks that other nodes add to a shard in the index of lanes, which
 // it polls. For a task that is due before the next polls, put also publishes a
@@ -85,16 +85,16 @@
 //
 // # Calls
 //
-// Every call ends, even if its caller's context does not. A call that a server cannot
-// take is retried for two seconds, and its last try can take five seconds more
-// (package redisconn). Then the caller gets task.ErrUnavailable with an explanation.
-// Every request can be sent twice.
+// Every call ends, even if its caller's context does not, and every request can be
+// sent twice. A call that a server cannot take is retried for two seconds, and its
+// last try can take five seconds more (package redisconn). Then the caller gets
+// task.ErrUnavailable with an explanation.
 //
 // # Time
 //
 // Only the server's clock (TIME in a script) decides. Scripts refuse early calls (a
-// claim before the due time, a reap before the lease's end), and callers whose clock
-// is too far off to compute a lease. So a wrong clock of a node can only make tasks
-// late. To avoid this too, nodes use an estimate of the servers' clocks (package
-// serverclock).
+// claim before the due time, a reap before the lease's end), and callers with a clock
+// that is too far off to compute a lease. So a wrong clock of a node can only make
+// tasks late. To avoid this too, nodes use an estimate of the servers' clocks
+// (package serverclock).
 package redisstore

@@ -15,7 +15,7 @@ import (
 // heartbeats. It also raises a fence (fence.go), so a node that has not confirmed, or
 // is not live, claims nothing before it has read the settings.
 
-// awaitNodes waits at most confirmFor. The time between its reads doubles from
+// awaitNodes waits at most confirmFor, and the time between its reads doubles from
 // firstLook to lastLook.
 const (
 	confirmFor = 2 * time.Second
@@ -24,7 +24,7 @@ const (
 )
 
 // awaitNodes waits until all live nodes have applied edits, and returns the names of
-// those that have not. If the edits stop nothing, it does not wait.
+// those that have not, but does not wait if the edits stop nothing.
 func (s *Store) awaitNodes(ctx context.Context, edits []settings.Edit) (left []string, err error) {
 	stops, holds := false, false
 	for _, e := range edits {
@@ -71,8 +71,8 @@ func (s *Store) listenForEdits(ctx context.Context) {
 	})
 }
 
-// followSettings reads the settings after each message, until ctx ends. The poll
-// repeats a read that failed, and reports the failure.
+// followSettings reads the settings after each message, until ctx ends, while the
+// poll repeats a read that failed, and reports the failure.
 func (s *Store) followSettings(ctx context.Context) {
 	for {
 		select {

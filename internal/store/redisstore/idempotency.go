@@ -14,8 +14,8 @@ import (
 
 // An Idempotency-Key belongs to one name of a namespace while the record that was
 // created with it is kept. The two lie in different shards, so the key is taken first.
-// If the create fails after that, the key has no record, and when underWay has passed
-// the next create takes it over.
+// If the create fails after that, the key has no record, and the next create after
+// underWay takes it over.
 
 // underWay is the longest time between taking a key and creating its record.
 const underWay = 10 * time.Second
@@ -119,8 +119,8 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	return out, nil
 }
 
-// abandoned reports whether the record that was created with h's key is gone. A
-// create that has just taken the key may still be about to put its record.
+// abandoned reports whether the record that was created with h's key is gone, unless a
+// create has just taken the key, and may still be about to put its record.
 func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	if h.age <= underWay {
 		return false, nil

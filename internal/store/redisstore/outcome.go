@@ -58,8 +58,8 @@ func (s *Store) unadmitFrom(st *step, old *task.Task) {
 	}
 }
 
-// unspawn stops counting the tasks that fires create as under way: each is
-// counted by now, or was not created.
+// unspawn stops counting the tasks that fires create as under way, because each
+// is counted by now, or was not created.
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
 		if st.Extra.spawns != nil {

@@ -17,7 +17,7 @@ import (
 
 var _ store.PermitStore = (*Store)(nil)
 
-// permitting is allowed to run when memory is full. Otherwise no task of a
+// permitting is allowed to run when memory is full, because otherwise no task of a
 // limited queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
@@ -27,8 +27,9 @@ type permits struct {
 }
 
 // permitName encodes a scope as a string for keys. A destination can contain a
-// slash, the other parts cannot. If it contains a closing brace, the hash tag ends
-// there, so the keys of such destinations are spread less evenly over the slots.
+// slash, but the other parts cannot. If it contains a closing brace, the hash tag
+// ends there, so the keys of such destinations are spread less evenly over the
+// slots.
 func permitName(s store.PermitScope) string {
 	name := s.Namespace + "/" + s.Queue
 	if s.Destination != "" {
@@ -55,7 +56,7 @@ func (s *Store) permitted(name string) {
 	}
 }
 
-// Permit implements store.PermitStore. It runs a script once for each ask, all in
+// Permit implements store.PermitStore, by one run of a script for each ask, all in
 // one pipeline, and notifies the processes that the replies name.
 func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
 	replies, err := call(ctx, s, func() ([]store.PermitReply, error) { return s.permit(ctx, asks), nil })

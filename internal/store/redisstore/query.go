@@ -50,13 +50,10 @@ func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) 
 // the servers, because a node has low-water marks of its own shards alone.
 type query struct{ *Store }
 
-// Parts implements kernel.Reader.
 func (q query) Parts() int { return len(q.shards) }
 
-// Batch implements kernel.Reader.
 func (q query) Batch() int { return 128 }
 
-// Scan implements kernel.Reader.
 func (q query) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
 	if ranges[0].Index == kernel.ByDue {
 		return q.scanLanes(ctx, ranges)
@@ -133,7 +130,6 @@ func (q query) Records(ctx context.Context, keys []task.Key, f *task.Filter, bod
 	return all[:n], err
 }
 
-// Lanes implements kernel.Reader.
 func (q query) Lanes(ctx context.Context, r kernel.LaneRead) (kernel.Lanes, error) {
 	most := r.Limit*7/6/len(q.shards) + 1 // more than an even part, because lanes are spread at random
 	found, err := redisconn.Read(ctx, q.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(q.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
@@ -160,13 +156,12 @@ func (q query) Lanes(ctx context.Context, r kernel.LaneRead) (kernel.Lanes, erro
 
 // Count reads maxRead lanes in a call, and counts maxCounted lanes in a call. A Redis
 // server runs all commands of one call before those of other calls, so these numbers
-// bound how long a count delays a claim. If a lane has more than maxShort tasks, a
-// script counts them, which takes less time than to read them.
+// bound how long a count delays a claim. A script counts the tasks of a lane with more
+// than maxShort, because that is faster than to read them.
 const maxRead, maxCounted, maxShort = 32, 8, 64
 
 var counting = redisconn.NewScript(sources, redisconn.Reads, "due")
 
-// Count implements kernel.Reader.
 func (q query) Count(ctx context.Context, ranges []kernel.Range, r *store.DueRead, found store.DueFound) (costs []kernel.Counted, err error) {
 	var long []kernel.Range
 	for some := range slices.Chunk(ranges, maxRead) {

@@ -14,7 +14,7 @@ import (
 // Counts that are used to check a namespace's quotas are at most two seconds old. The
 // owners of shards publish sums (membership.Member.Sums), and a node that creates tasks
 // reads them again after quotaFresh. If the sums of some shards are missing, it counts
-// all shards, at most once in countFresh. It adds its own changes since then. So a
+// all shards, at most once in countFresh. It adds its own changes since then, so a
 // namespace can exceed its quota by the changes of other nodes in that time. If this
 // node writes a change while the counts are read, the change can be missing or count
 // twice until the next read. To make writes wait for the read would be exact, but then
@@ -37,9 +37,8 @@ type quotas struct {
 	have map[string]*usage
 }
 
-// usage is the usage of a namespace. underWay counts the changes that were
-// admitted and are not written yet. They are counted apart, so a read of the
-// counts does not remove them.
+// usage is the usage of a namespace. underWay counts the changes that were admitted and
+// are not written yet, separately, so that a read of the counts does not remove them.
 type usage struct {
 	counts, underWay task.Counts
 	fresh            time.Time // the counts need not be read before
@@ -55,12 +54,12 @@ type recentChanges struct {
 // Older changes than recentKept are in all sums that are used.
 const recentPart, recentKept = 20 * time.Millisecond, 5 * time.Second
 
-// limits returns the quotas of a namespace, nil if it has none. If other
-// namespaces exist, a namespace without max_bytes gets a share of the servers:
-// its records can use as many bytes as are still free. So the first such
-// namespace leaves about half of the memory, the second one about half of the
-// rest, and so on. A fixed share for each namespace was the simpler idea:
-// thousands of small namespaces would have had almost nothing each.
+// limits returns the quotas of a namespace, nil if it has none. If other namespaces
+// exist, a namespace without max_bytes gets a share of the servers: its records can use
+// as many bytes as are still free. So the first such namespace leaves about half of the
+// memory, the second one about half of the rest, and so on. A fixed share for each
+// namespace was the simpler idea: thousands of small namespaces would have had almost
+// nothing each.
 func (q *quotas) limits(s *settings.Settings, namespace string) *settings.NamespaceSettings {
 	n := s.Namespace(namespace)
 	if n == nil {
@@ -121,8 +120,8 @@ func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*ste
 	return nil
 }
 
-// published returns the published counts of namespaces, and the time that they show. It
-// returns false if they lack a namespace of steps.
+// published returns the published counts of namespaces, and the time that they show, or
+// false if they lack a namespace of steps.
 func (q *quotas) published(ctx context.Context, s *settings.Settings, steps []*step) (all map[string]task.Counts, at time.Time, ok bool) {
 	if q.sums == nil {
 		return nil, at, false
@@ -192,10 +191,10 @@ func (q *quotas) endUnderWay(old, t *task.Task) {
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
-// commit counts a change that was written. If the change counts as under way,
-// commit moves it from underWay to the counts under one lock. Otherwise the
-// change could for a moment be missing from both, and the quota could be
-// exceeded, or be in both, and the quota would have too little room.
+// commit counts a change that was written. If the change counts as under way, commit
+// moves it from underWay to the counts under one lock. Otherwise it could for a moment
+// be missing from both, so the quota could be exceeded, or be in both, so the quota
+// would have too little room.
 func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 // steps leaves a mark that refuses nothing.
 
 // dropNamespace removes a namespace. Removals wait for each other, because each
-// needs every server. No other call waits for them.
+// needs every server, but no other call waits for them.
 func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop settings.DropNamespace) (settings.EditReply, error) {
 	s.removing.Lock()
 	defer s.removing.Unlock()

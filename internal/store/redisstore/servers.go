@@ -43,8 +43,8 @@ type Examination struct {
 	Closed  string // why the Store that was examined is closed; empty means that it is open, or that there is no Store
 }
 
-// Examine checks the servers that c names. It changes nothing, and accepts
-// servers that Open would refuse.
+// Examine checks the servers that c names, without a change, and accepts those
+// that Open would refuse.
 func Examine(ctx context.Context, c Config) (*Examination, error) {
 	c = c.withDefaults()
 	s, err := redisconn.Link(ctx, c.conn())
@@ -68,8 +68,8 @@ func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	return x, err
 }
 
-// examineAll examines the masters. After an error, the result can have the masters
-// and no layout.
+// examineAll examines the masters, and after an error, its result can have the
+// masters and no layout.
 func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (x *Examination, err error) {
 	x = &Examination{}
 	if x.Masters, err = s.ExamineMasters(ctx); err == nil {

@@ -22,7 +22,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The scripts of settings. Each has the name of its file.
+// The scripts of settings, each with the name of its file.
 var (
 	configure    = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	readSettings = redisconn.NewScript(sources, redisconn.Reads, "settings")
@@ -131,8 +131,8 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 	return one, nil
 }
 
-// configureRun returns the run of configure that writes entries. The caller adds
-// settings.
+// configureRun returns the run of configure that writes entries, to which the caller
+// adds settings.
 func (s *Store) configureRun(version string, entries []settings.AuditEntry) redisconn.Run {
 	k := s.servers.Keys
 	args := []string{version, versionAfter(version), strconv.Itoa(len(entries)), strconv.Itoa(settings.MaxAuditEntries), s.servers.Identity, s.servers.Counters.Field}
@@ -165,8 +165,8 @@ func (s *Store) configure(ctx context.Context, one redisconn.Run) (version strin
 	return version, nil
 }
 
-// versionAfter returns the version of settings that follow a version. A later
-// version is a larger text, and no other edit has it.
+// versionAfter returns the version of settings that follow a version: a larger text,
+// which no other edit has.
 func versionAfter(version string) string {
 	number, _, _ := strings.Cut(version, "-")
 	n, _ := strconv.ParseUint(number, 16, 64) // there is none before the first edit
@@ -217,7 +217,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// adoptLocked publishes new settings and calls the watcher. The next heartbeat,
+// adoptLocked publishes new settings and calls the watcher, and the next heartbeat,
 // which follows at once, confirms them.
 func (s *Store) adoptLocked(c *configuration) {
 	s.settings.Store(c)
@@ -242,8 +242,8 @@ func parseSetting(field, value string) (settings.Setting, error) {
 	return r, nil
 }
 
-// Counts implements store.SettingsStore. It reads the counts of every shard, with one
-// round trip to each server.
+// Counts implements store.SettingsStore, and reads the counts of every shard, with
+// one round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx) })
 }
@@ -252,7 +252,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	return s.countShards(ctx, s.shards)
 }
 
-// countLimited counts the records in shards by the namespaces that have quotas. It
+// countLimited counts the records in shards by the namespaces that have quotas, and
 // returns nil if none has.
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
 	of, all := s.settings.Load().settings, map[string]task.Counts{}

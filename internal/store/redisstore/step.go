@@ -43,7 +43,6 @@ type request struct {
 	known       fences // the fences that the settings of this round have passed
 }
 
-// Guess implements kernel.Medium.
 func (r *request) Guess(key task.Key) (records.Record, bool) { return r.claimed.get(key) }
 
 // claimedRecords keeps the records of tasks as this node's claims left them, so
@@ -73,13 +72,10 @@ func (c *claimedRecords) drop(k task.Key) {
 	delete(c.m, k)
 }
 
-// Pause implements kernel.Medium.
 func (r *request) Pause(ctx context.Context, d time.Duration) bool { return r.servers.Pause(ctx, d) }
 
-// Unwritten implements kernel.Medium.
 func (r *request) Unwritten(st *step) { st.Answer(r.withBody(st), st.Decision.Err) }
 
-// Finish implements kernel.Medium.
 func (r *request) Finish(ctx context.Context, steps []*step) error {
 	if err := r.confirm(ctx, steps); err != nil {
 		return err
@@ -88,7 +84,6 @@ func (r *request) Finish(ctx context.Context, steps []*step) error {
 	return nil
 }
 
-// Prepare implements kernel.Medium.
 func (r *request) Prepare(ctx context.Context, open []*step) error {
 	if err := r.readRecords(ctx, open); err != nil {
 		return err
@@ -148,7 +143,6 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	return err
 }
 
-// Write implements kernel.Medium.
 func (r *request) Write(ctx context.Context, decided []*step) error {
 	var items []redisconn.Item
 	var of []*step // the steps of the items; nil means that the item is a task spawned by the step before it
@@ -189,7 +183,6 @@ func (r *request) Write(ctx context.Context, decided []*step) error {
 	return r.passFences(ctx, outcomes, items, repliedAt)
 }
 
-// Decide implements kernel.Medium.
 func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
 	f := facts{Store: r.Store, st: st, settings: r.settings.Load().settings}
 	if st.Kind == store.Change || st.Kind == store.Fire {
@@ -218,8 +211,8 @@ func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
 	return d, true
 }
 
-// facts are the inputs of a decision besides the record. With quotas, the caller
-// holds quotas.deciding.
+// facts are the kernel.Facts of a decision, for which the caller holds
+// quotas.deciding if there are quotas.
 type facts struct {
 	*Store
 	st       *step
@@ -227,13 +220,10 @@ type facts struct {
 	limits   *settings.NamespaceSettings // the quotas of its namespace; nil means none
 }
 
-// Settings implements kernel.Facts.
 func (f *facts) Settings() *settings.Settings { return f.settings }
 
-// Retention implements kernel.Facts.
 func (f *facts) Retention() task.Policy { return f.config.Policy }
 
-// Quota implements kernel.Facts.
 func (f *facts) Quota(namespace string) task.Quota {
 	if f.limits == nil {
 		return task.Quota{}
@@ -241,11 +231,10 @@ func (f *facts) Quota(namespace string) task.Quota {
 	return f.limits.Quota(f.quotas.counts(namespace))
 }
 
-// Unfinished implements kernel.Facts.
 func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
 
-// Room implements kernel.Facts. A task that exists may use the rest of the memory:
-// it is delivered, retried and cancelled.
+// Room implements kernel.Facts. A task that exists may use the rest of the memory,
+// because it is delivered, retried and cancelled.
 func (f *facts) Room(need kernel.Need) error {
 	if need == kernel.MoreRecords {
 		return f.servers.Room(f.shard(f.st.Key))

@@ -34,13 +34,12 @@ type Config struct {
 	// Client names the servers. Required.
 	Client rueidis.ClientOption
 
-	// Prefix is the first word of all keys and channels. Stores with different
-	// prefixes in the same servers share nothing. Default:
-	// keyspace.DefaultPrefix.
+	// Prefix is the first word of all keys and channels, so stores with different
+	// prefixes in the same servers share nothing. Default: keyspace.DefaultPrefix.
 	Prefix string
 
-	// Shards is the number of shards. The first node that opens a store decides
-	// it. Any other node must pass the same number or none. Default: the stored
+	// Shards is the number of shards, which the first node that opens a store
+	// decides. Any other node must pass the same number or none. Default: the stored
 	// number; in a new store identity.DefaultShards.
 	Shards int
 
@@ -52,7 +51,7 @@ type Config struct {
 	// full, keep no append-only file, or do not sync it as Durability needs.
 	Unsafe bool
 
-	// Policy says how long records are kept after their end. Zero fields have
+	// Policy says how long records are kept after their end, where zero fields have
 	// the defaults of task.Policy.
 	Policy task.Policy
 
@@ -64,8 +63,8 @@ type Config struct {
 	// not contain a slash. Default: a generated name.
 	Node string
 
-	// Version is the version of the program. Address is the host:port of its
-	// API. Every node lists both for all nodes: see Nodes. Default: empty.
+	// Version is the version of the program, and Address the host:port of its API,
+	// which every node lists for all nodes: see Nodes. Default: empty.
 	Version, Address string
 
 	// APIs returns further addresses of the API, host:port, to which no node sends
@@ -88,9 +87,9 @@ type Config struct {
 	// when Join is called.
 	Embedded bool
 
-	// CallersClock makes the times that callers pass the only clock. It is for
-	// tests with an artificial time and without other nodes. Otherwise the
-	// servers' clocks decide.
+	// CallersClock makes the times that callers pass the only clock, for tests with
+	// an artificial time and without other nodes. Otherwise the servers' clocks
+	// decide.
 	CallersClock bool
 
 	// OnReap is called with the tasks whose leases Reap took back, in their new
@@ -186,7 +185,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, err
 }
 
-// open reads the state of the store and starts its goroutines. After an error
+// open reads the state of the store and starts its goroutines, but after an error
 // none of them runs.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
 	m, err := identity.Agree(ctx, servers, identity.Requirements{Shards: c.Shards, Lease: c.ShardLease, AnyLease: c.Alone || c.Embedded})
@@ -241,8 +240,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	return s, nil
 }
 
-// Join makes this process one of the nodes until Release. It must be called at
-// most once.
+// Join makes this process one of the nodes until Release, and must be called at most
+// once.
 func (s *Store) Join() {
 	s.member.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
 }
@@ -284,11 +283,11 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 
 // Endpoints returns host:port of each server that this process knows: those in
 // Config.Client and those it is connected to, masters, replicas, Sentinels, and the
-// APIs of all nodes. It can contain a server several times. It costs no request.
+// APIs of all nodes. It can contain a server several times, and costs no request.
 func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.member.APIs()...) }
 
-// err returns why the store does not work. A server that goes away shows here within
-// a few seconds.
+// err returns why the store does not work, which shows within a few seconds after a
+// server goes away.
 func (s *Store) err() error {
 	if s.closed.Load() {
 		return task.ErrClosed
@@ -327,7 +326,7 @@ func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T,
 	return done, nil
 }
 
-// failure translates the error of a whole call for its caller. nil stays nil.
+// failure translates the error of a whole call for its caller, and nil stays nil.
 func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:

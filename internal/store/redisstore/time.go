@@ -15,8 +15,8 @@ func (s *Store) Now() time.Time {
 	return earliest
 }
 
-// Latest returns the time from which the delays of requests count. No server's
-// clock is later. So an action with a delay never happens too early.
+// Latest returns the time from which the delays of requests count. No server's clock
+// is later, so an action with a delay never happens too early.
 func (s *Store) Latest() time.Time {
 	_, latest := s.clocks(s.servers.Clocks.At)
 	return latest
@@ -48,7 +48,7 @@ func (s *Store) clocks(at func(time.Duration) (earliest, latest time.Time)) (ear
 // now returns Now in milliseconds.
 func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 
-// pollEvery is the time between two checks for changes by other nodes. It counts
+// pollEvery is the time between two checks for changes by other nodes, and counts
 // for settings only if the message about an edit is lost.
 const pollEvery = 500 * time.Millisecond
 

@@ -11,16 +11,15 @@ import (
 // digits: 9999-12-31T23:59:59.999Z.
 const LastInstant wallclock.Millis = 253_402_300_799_999
 
-// Calendar yields the instants of a rule. It has no record of the instants that
-// were fired.
+// Calendar yields the instants of a rule, without a record of those that were
+// fired.
 type Calendar struct {
 	rule  cron.Rule        // valid if every is 0
 	every wallclock.Millis // the distance between instants
 	*Rule
 }
 
-// Calendar returns the instants of r. It returns an error if the zone is
-// unknown.
+// Calendar returns the instants of r, or an error if the zone is unknown.
 func (r *Rule) Calendar() (Calendar, error) {
 	c := Calendar{Rule: r}
 	if r.Cron == "" {
@@ -42,7 +41,7 @@ func (c *Calendar) Instants(from, until wallclock.Millis, limit int) (all []wall
 	return all
 }
 
-// Clocks returns the expression of r and its zone. A rule with an interval has
+// Clocks returns the expression of r and its zone; a rule with an interval has
 // no expression, and its zone is UTC.
 func (r *Rule) Clocks() (cron.Rule, error) {
 	clocks := cron.Rule{Zone: time.UTC, Gap: r.Gap, Overlap: r.Fold}
@@ -59,7 +58,7 @@ func (r *Rule) Clocks() (cron.Rule, error) {
 	return clocks, nil
 }
 
-// after returns the first instant after m, or 0. For a fixed expression it
+// after returns the first instant after m, or 0, and for a fixed expression it
 // skips the instants whose civil time is at or before done.
 func (c *Calendar) after(m wallclock.Millis, done cron.Civil) wallclock.Millis {
 	if c.Start != 0 && m < c.Start {

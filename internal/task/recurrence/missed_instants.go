@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task/wallclock"
 )
 
-// Misfire is the policy for missed instants: those that passed while no server
-// could fire them. The numbers are part of the disk format.
+// Misfire is the policy for missed instants, those that passed while no server
+// could fire them, as a number that is part of the disk format.
 type Misfire uint8
 
 // The policies of misfires.
@@ -17,11 +17,11 @@ const (
 	FireAll                   // fires the latest missed instants, at most CatchupLimit
 )
 
-// Choose returns the due instant to fire now, and records the missed instants
-// that the rule's policy skips. It returns 0 if no due instant is left.
+// Choose returns the due instant to fire now, or 0 if none is left, and records
+// the missed instants that the rule's policy skips.
 //
-// An instant that is fired within its grace is not missed. Missed instants that
-// are older than the catchup window are skipped under every policy.
+// An instant that is fired within its grace is not missed, and missed instants
+// that are older than the catchup window are skipped under every policy.
 func (p *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wallclock.Millis {
 	first := p.Upcoming(c)
 	if first == 0 || first > now {
@@ -49,9 +49,9 @@ func (p *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wa
 	return at
 }
 
-// Missed returns what a schedule with the rule r does when no server could fire
-// it from s.From until s.Until: the instants that it fires at s.Until, and the
-// ones that it skips. The runs before do not count.
+// Missed returns the instants that a schedule with the rule r fires at s.Until,
+// and those that it skips, when no server could fire it from s.From until
+// s.Until. The runs before do not count.
 func (r *Rule) Missed(s Span) (fired []wallclock.Millis, skipped []Skip, err error) {
 	c, err := r.Calendar()
 	if err != nil {

@@ -16,8 +16,8 @@ type Progress struct {
 	PausedAt wallclock.Millis
 
 	// Last is the last instant that was fired or skipped. If the expression is
-	// fixed, Civil is the civil time of Last: even if the rules of a zone
-	// change, an evening has only one nine o'clock.
+	// fixed, Civil is its civil time, so that an evening has only one nine
+	// o'clock, even if the rules of a zone change.
 	Last  wallclock.Millis
 	Civil cron.Civil
 
@@ -59,7 +59,7 @@ func (p *Progress) Upcoming(c *Calendar) wallclock.Millis {
 	return at
 }
 
-// Rewind handles a clock that was set back. Instants that were skipped while
+// Rewind handles a clock that was set back, so instants that were skipped while
 // the clock was ahead can fire again, and fired ones cannot. An interval that
 // began while the clock was ahead begins earlier, by whole intervals.
 func (p *Progress) Rewind(now wallclock.Millis) {
@@ -72,7 +72,7 @@ func (p *Progress) Rewind(now wallclock.Millis) {
 }
 
 // Inherit copies the history of an existing schedule. A schedule that had ended
-// and has instants again has missed nothing since. If it stays ended, its
+// and has instants again has missed nothing since, and if it stays ended, its
 // history does not change.
 func (p *Progress) Inherit(now wallclock.Millis, old *Progress) {
 	p.Paused, p.PausedAt, p.Runs, p.Skipped, p.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting

@@ -38,7 +38,7 @@ const (
 )
 
 // Overlap is the policy for an instant that comes while an occurrence is
-// unfinished. The numbers are part of the disk format.
+// unfinished, as a number that is part of the disk format.
 type Overlap uint8
 
 // The policies of overlaps.
@@ -92,7 +92,6 @@ const (
 // RuleError says that a field of a Rule is not valid.
 type RuleError struct{ Field, Code, Detail string }
 
-// Error returns the field and the detail.
 func (e *RuleError) Error() string { return e.Field + ": " + e.Detail }
 
 // SetCron sets the expression of r in the form in which it is stored. "@every
@@ -120,8 +119,8 @@ func (r *Rule) Over(now wallclock.Millis) bool {
 	return err == nil && c.after(now, 0) == 0
 }
 
-// Same reports whether r and o have the same instants, ignoring their ends. A
-// client may have left the anchor of r open.
+// Same reports whether r and o have the same instants, ignoring their ends,
+// although a client may have left the anchor of r open.
 func (r *Rule) Same(o *Rule) bool {
 	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
 }

@@ -12,12 +12,12 @@ import (
 type Span struct{ From, Until wallclock.Millis }
 
 // A schedule records its fired instants in spans, so that none is fired twice
-// when the clock was set back. A span ends where an instant was skipped.
+// when the clock was set back, and a span ends where an instant was skipped.
 //
 // MaxSpans is the maximum number of spans. If there are more, the two closest
 // spans of the past are joined, and the instants skipped between them are
-// skipped for good. Therefore no fired instant is forgotten. The instants of an
-// hour that the clock jumped over can still fire, because that hour is ahead, or
+// skipped for good, so no fired instant is forgotten. The instants of an hour
+// that the clock jumped over can still fire, because that hour is ahead, or
 // between spans that are far apart.
 const MaxSpans = 16
 
@@ -70,8 +70,8 @@ func (p *Progress) FiredAt(at wallclock.Millis) (Span, bool) {
 	return Span{}, false
 }
 
-// firedAfter returns the first fired instant after at. If there is none, it
-// returns the greatest number.
+// firedAfter returns the first fired instant after at, or the greatest number
+// if there is none.
 func (p *Progress) firedAfter(at wallclock.Millis) wallclock.Millis {
 	for _, s := range p.Fired {
 		if s.From > at {

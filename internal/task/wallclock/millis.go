@@ -6,11 +6,11 @@ import (
 )
 
 // Millis is an instant: milliseconds since the Unix epoch on the store's wall
-// clock. The service promises milliseconds, so nothing finer is stored. Zero
-// means "never" or "not yet".
+// clock. The service promises milliseconds, so nothing finer is stored, and
+// zero means "never" or "not yet".
 type Millis int64
 
-// CeilMillis rounds t up to the millisecond, saturating: a task is never due
+// CeilMillis rounds t up to the millisecond, saturating, so a task is never due
 // before the instant its client named.
 func CeilMillis(t time.Time) Millis {
 	ms := FloorMillis(t)
@@ -21,8 +21,8 @@ func CeilMillis(t time.Time) Millis {
 }
 
 // FloorMillis rounds t down to the millisecond, saturating: UnixMilli wraps 292
-// million years from 1970. Use it to read a clock: the result is never ahead of
-// the clock, so "due ≤ now" is never true too early.
+// million years from 1970. Use it to read a clock, because the result is never
+// ahead of the clock, so "due ≤ now" is never true too early.
 func FloorMillis(t time.Time) Millis {
 	switch s := t.Unix(); {
 	case s >= math.MaxInt64/1000:

@@ -7,7 +7,7 @@ import (
 )
 
 // children caches resolved series, so that an event costs one map lookup and no
-// lock. The zero value is empty.
+// lock, and the zero value is empty.
 type children[K comparable, V any] struct {
 	m  atomic.Pointer[map[K]*V] // the map never changes: add replaces it. Read without mu
 	mu sync.Mutex               // held by add
@@ -21,7 +21,7 @@ func (c *children[K, V]) get(key K) *V {
 	return nil
 }
 
-// add returns the series of key. If there are none, it creates them with make.
+// add returns the series of key, and creates them with make if there are none.
 // It copies the map, so it suits small numbers of keys only.
 func (c *children[K, V]) add(key K, make func() *V) *V {
 	c.mu.Lock()
@@ -42,7 +42,7 @@ func (c *children[K, V]) add(key K, make func() *V) *V {
 // len returns the number of keys with series.
 func (c *children[K, V]) len() int { return len(c.all()) }
 
-// all returns the present map. The caller must not change it.
+// all returns the present map, which the caller must not change.
 func (c *children[K, V]) all() map[K]*V {
 	if m := c.m.Load(); m != nil {
 		return *m

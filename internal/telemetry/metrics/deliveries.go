@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// other is the label of queues without their own series. No name begins with an
-// underscore.
+// other is the label of queues without their own series, with an underscore
+// because no name begins with one.
 const other = "_other"
 
 // others are the labels for queues of unknown namespaces.
@@ -30,8 +30,8 @@ var outcomeNames = [...]string{
 	refused: "refused", interrupted: "interrupted", unsent: "unsent", stale: "stale",
 }
 
-// reasonNames are the reasons of deaths. Unknown reasons count under the last
-// one.
+// reasonNames are the reasons of deaths, where unknown ones count under the
+// last.
 var reasonNames = [...]string{
 	"gone", "no_retry", "egress_denied",
 	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, other,
@@ -94,8 +94,8 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 	return d
 }
 
-// native adds a native histogram to the buckets of o. Its own buckets are 9 %
-// wide, and it has at most 160 of them.
+// native adds a native histogram to the buckets of o, with at most 160 buckets
+// that are 9 % wide.
 func native(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 	o.NativeHistogramBucketFactor = 1.1
 	o.NativeHistogramMaxBucketNumber = 160
@@ -103,7 +103,7 @@ func native(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 }
 
 // Attempt counts a settled attempt of a queue's task. after is the record after
-// the settlement, nil if the lease was lost before. If the queue has its own
+// the settlement, or nil if the lease was lost before. If the queue has its own
 // series, the call takes less than 100 ns and allocates nothing.
 func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Task) {
 	q := m.deliveries.of(namespace, name)
@@ -165,8 +165,8 @@ func (d *deliveries) of(namespace, name string) *queue {
 	return q
 }
 
-// fold returns the labels under which a queue is counted, and its series. It
-// creates missing series.
+// fold returns the labels under which a queue is counted, and its series, which
+// it creates if they are missing.
 func (d *deliveries) fold(key task.QueueKey) (task.QueueKey, *queue) {
 	key = d.apart(key)
 	q := d.queues.get(key)
@@ -194,7 +194,7 @@ func (d *deliveries) apart(key task.QueueKey) task.QueueKey {
 	return key
 }
 
-// resolve creates the series of a queue. It exposes all counters at zero, so
+// resolve creates the series of a queue, and exposes all counters at zero, so
 // that the first event of a kind counts as an increase.
 func (d *deliveries) resolve(key task.QueueKey) *queue {
 	q := &queue{

@@ -2,8 +2,8 @@
 // Prometheus.
 //
 // Other parts take its plain functions (Attempt, Request, Sync, …) as fields of
-// their Config and call them for each event. Sources provide further values
-// during a scrape. No part imports this package.
+// their Config and call them for each event, so no part imports this package.
+// Sources provide further values during a scrape.
 //
 // The number of series does not depend on the requests of clients. A queue has
 // its own series if an operator configured it, or if it is the default queue of

@@ -16,23 +16,23 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// Config holds the settings of Metrics. The zero Config works.
+// Config holds the settings of Metrics, and the zero Config works.
 type Config struct {
 	// Version is the version in foliot_build_info. Default: "dev".
 	Version string
 
-	// Settings decides which queues have their own series. It is called by many
-	// goroutines and must not block. Default: no settings, so only the default
-	// queue of the default namespace has its own series.
+	// Settings decides which queues have their own series. Many goroutines call
+	// it, so it must not block. Default: no settings, so only the default queue
+	// of the default namespace has its own series.
 	Settings func() *settings.Settings
 
-	// Unsynced is true if the store syncs no log of its own. Then there are no
-	// metrics about syncs.
+	// Unsynced is true if the store syncs no log of its own, so that there are
+	// no metrics about syncs.
 	Unsynced bool
 
 	// MaxQueues bounds the queues with their own series. Each costs about 60
-	// series, or 40 with native histograms. A queue keeps its series until the
-	// process ends. Default: 100.
+	// series, or 40 with native histograms, and keeps them until the process
+	// ends. Default: 100.
 	MaxQueues int
 
 	// Logger logs the failures during scrapes. Default: none.
@@ -54,7 +54,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Metrics are the counts of one process. It starts no goroutine. Many
+// Metrics are the counts of one process. It starts no goroutine, and many
 // goroutines may call all methods.
 type Metrics struct {
 	config   Config
@@ -80,7 +80,7 @@ func New(config Config) *Metrics {
 	return m
 }
 
-// Ask adds sources, whose values are read during each scrape. It may be called
+// Ask adds sources for the values that each scrape reads, and may be called
 // once.
 func (m *Metrics) Ask(sources Sources) {
 	if sources.Now == nil {
@@ -95,8 +95,8 @@ const (
 )
 
 // Handler answers scrapes: as text or, if the client accepts it, as protobuf,
-// which is the only format with native histograms. It leaves out a source that
-// fails, and logs the failure.
+// which is the only format with native histograms. A source that fails is left
+// out and logged.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:            scrapeLog{m.config.Logger},

@@ -9,7 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Bounds of the lanes that one scrape reads. Each costs a read of the index.
+// Bounds of the lanes that one scrape reads, where each costs a read of the
+// index.
 const (
 	overdueLanes    = 512
 	overduePerQueue = 16
@@ -18,8 +19,8 @@ const (
 // overdue reports the age of the oldest overdue task of each queue, and of the
 // oldest overdue instant of a schedule. The head of a lane is only a lower
 // bound of the due time, because it may be a delivered task until the next
-// read. So overdue reads the lanes that seem the oldest: an alert must not be
-// caused by a task that is gone.
+// read. So overdue reads the lanes that seem the oldest, because an alert must
+// not be caused by a task that is gone.
 func (c *sourceCollector) overdue(ctx context.Context, to *collection) {
 	now := task.FloorMillis(c.sources.Now())
 	heads, err := store.LaneHeads(ctx, c.sources.Index, now)
@@ -52,7 +53,7 @@ func (c *sourceCollector) overdue(ctx context.Context, to *collection) {
 	}
 }
 
-// suspects returns reads of the lanes that seem the most overdue. These come
+// suspects returns reads of the lanes that seem the most overdue, which come
 // first in heads.
 func (c *sourceCollector) suspects(heads []task.LaneHead, now task.Millis) []store.LaneRead {
 	current := c.settings()

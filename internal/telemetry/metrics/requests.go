@@ -30,7 +30,8 @@ func newRequests(r prometheus.Registerer) requests {
 }
 
 // Request counts an answered request. route must be the pattern that matched,
-// such as /v1/tasks/{name}, never the path. method must be one of a few values.
+// such as /v1/tasks/{name}, never the path, and method must be one of a few
+// values.
 func (m *Metrics) Request(route, method string, status int, d time.Duration) {
 	m.requests.total.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.requests.duration.WithLabelValues(route, method).Observe(d.Seconds())

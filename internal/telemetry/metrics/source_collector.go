@@ -21,7 +21,6 @@ const sourceTimeout = 5 * time.Second
 
 var queueLabels = []string{"namespace", "queue"}
 
-// The metrics of the sources.
 var (
 	tasksDesc = prometheus.NewDesc("foliot_tasks",
 		"Tasks in the store, by state. Servers that share a store all report its total: take the largest, do not add them up.", append(queueLabels, "state"), nil)
@@ -89,7 +88,7 @@ type sourceCollector struct {
 	logger     *slog.Logger
 }
 
-// Describe implements prometheus.Collector. It describes nothing, because the
+// Describe implements prometheus.Collector, and describes nothing, because the
 // sources decide which metrics there are.
 func (c *sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
@@ -175,7 +174,7 @@ func (c *sourceCollector) namespace(name string) string {
 // collection receives the metrics of one scrape.
 type collection struct {
 	out     chan<- prometheus.Metric
-	missing []string // metrics whose source failed
+	missing []string // metrics of failed sources
 	err     error    // the first error
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Sources provide values during a scrape. One goroutine calls them for each
-// scrape, but several scrapes can run at once. If a function is nil, its metrics are
-// missing. The context of a call ends after a few seconds.
+// Sources provide values during a scrape. One goroutine calls them for each scrape,
+// but several scrapes can run at once. If a function is nil, its metrics are
+// missing, and the context of a call ends after a few seconds.
 type Sources struct {
 	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // store.SettingsStore's
 	Index       Index                                                        // store.DispatchStore's

@@ -57,8 +57,8 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 // Reclaimed counts leases that were taken back.
 func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
 
-// Died counts the dead tasks in left, the tasks whose leases the store took
-// back. Config.Settings must work by then.
+// Died counts the dead tasks in left, which have leases that the store took
+// back, so Config.Settings must work by then.
 func (m *Metrics) Died(left []*task.Task) {
 	for _, t := range left {
 		m.deliveries.of(t.Namespace, t.Queue).ended(t)

@@ -16,8 +16,8 @@ import (
 )
 
 // Attempt begins the span of an attempt. The attempt must use the returned
-// context and send the returned traceparent, which is "" if t is nil. It must
-// call end once, with its outcome.
+// context, send the returned traceparent, which is "" if t is nil, and call end
+// once, with its outcome.
 func (t *Tracer) Attempt(ctx context.Context, d task.Delivery) (_ context.Context, traceparent string, end func(task.Outcome)) {
 	if t == nil {
 		return ctx, "", ignore
@@ -101,7 +101,8 @@ func withoutQuery(text string) string {
 	return text
 }
 
-// parse parses a W3C traceparent. If it is invalid, so is the returned context.
+// parse parses a W3C traceparent, and returns an invalid context for an invalid
+// one.
 func parse(traceparent string) trace.SpanContext {
 	if traceparent == "" {
 		return trace.SpanContext{}

@@ -52,14 +52,13 @@ func (c *collector) close() {
 	c.client.CloseIdleConnections()
 }
 
-// Start and Stop implement otlptrace.Client.
+// Start and Stop implement otlptrace.Client, and do nothing.
 func (c *collector) Start(context.Context) error { return nil }
 
-// Stop implements otlptrace.Client.
 func (c *collector) Stop(context.Context) error { return nil }
 
-// UploadTraces sends one batch. It repeats the batch while the collector's
-// replies allow this. It fails at once after close.
+// UploadTraces sends one batch, repeats it while the collector's replies allow
+// this, and fails at once after close.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	// The bytes equal those of an ExportTraceServiceRequest, but that package
 	// links gRPC.

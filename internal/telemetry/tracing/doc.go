@@ -2,20 +2,20 @@
 // collector.
 //
 // A request to the API is a span of the caller's trace. Each attempt to deliver
-// a task is the root of a new trace, which the receiver continues. It has a
-// link to the span that created the task. One trace for both would be useless
-// in any viewer: it would begin with a click and end with a retry three days
+// a task is the root of a new trace, which the receiver continues, with a link
+// to the span that created the task. One trace for both would be useless in any
+// viewer, because it would begin with a click and end with a retry three days
 // later.
 //
-// The decision to keep a trace is made once. A request follows its caller's
-// decision, and an attempt follows that of the span that created its task. If
-// there is no earlier span, the ratio decides. Therefore a task is traced from
-// its creation to its end, or not at all.
+// The decision to keep a trace is made once, so a task is traced from its
+// creation to its end, or not at all. A request follows its caller's decision,
+// and an attempt that of the span that created its task. If there is no earlier
+// span, the ratio decides.
 //
 // These values leave the process: names, ids and numbers of tasks, host and
 // port of their destinations, statuses and errors. URLs, headers and bodies do
 // not.
 //
-// Spans wait in a queue of fixed length. A slow or absent collector costs
-// spans, which are counted. It costs no delivery and no memory.
+// Spans wait in a queue of fixed length, so a slow or absent collector costs
+// spans, which are counted, but no delivery and no memory.
 package tracing

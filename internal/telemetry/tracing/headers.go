@@ -11,7 +11,7 @@ import (
 
 // ParseHeaders parses headers for the collector in the format of
 // OTEL_EXPORTER_OTLP_HEADERS: name=value, separated by commas, with
-// percent-encoded values. Errors do not contain values.
+// percent-encoded values, which no error contains.
 func ParseHeaders(list string) (map[string]string, error) {
 	headers := map[string]string{}
 	for i, item := range strings.Split(list, ",") {

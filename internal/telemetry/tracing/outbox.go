@@ -13,8 +13,8 @@ import (
 const (
 	// maxWaiting bounds the spans in memory, about 2 kB each.
 	maxWaiting = 4096
-	// maxBatch is the number of spans in one request. batchWait is how long a
-	// span waits for others.
+	// maxBatch is the number of spans in one request, and batchWait is how long
+	// a span waits for others.
 	maxBatch  = 512
 	batchWait = time.Second
 )
@@ -40,7 +40,7 @@ func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outb
 	return b
 }
 
-// OnEnd implements sdk.SpanProcessor. It never blocks.
+// OnEnd implements sdk.SpanProcessor, and never blocks.
 func (o *outbox) OnEnd(s sdk.ReadOnlySpan) {
 	switch {
 	case !s.SpanContext().IsSampled():
@@ -52,8 +52,8 @@ func (o *outbox) OnEnd(s sdk.ReadOnlySpan) {
 	}
 }
 
-// Shutdown exports the waiting spans until ctx ends. Its error contains the
-// number of spans that failed.
+// Shutdown exports the waiting spans until ctx ends, with the number of spans
+// that failed in its error.
 func (o *outbox) Shutdown(ctx context.Context) error {
 	before := o.failed.Load()
 	o.stopped.Store(true)
@@ -66,10 +66,9 @@ func (o *outbox) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// counting is the exporter of the batch processor.
+// counting is the sdk.SpanExporter of the batch processor.
 type counting outbox
 
-// ExportSpans implements sdk.SpanExporter.
 func (c *counting) ExportSpans(ctx context.Context, batch []sdk.ReadOnlySpan) error {
 	n := len(batch)
 	err := c.exporter.ExportSpans(ctx, batch)
@@ -83,7 +82,6 @@ func (c *counting) ExportSpans(ctx context.Context, batch []sdk.ReadOnlySpan) er
 	return nil
 }
 
-// Shutdown implements sdk.SpanExporter.
 func (c *counting) Shutdown(context.Context) error {
 	close(c.done)
 	return nil

@@ -43,7 +43,7 @@ func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request
 	next.ServeHTTP(reply, inner)
 }
 
-// answered ends the span of a request. The span's name never contains text of
+// answered ends the span of a request, with a name that never contains text of
 // the client.
 func answered(span trace.Span, r *http.Request, reply *reply) {
 	method, status := r.Method, reply.code()
@@ -63,11 +63,11 @@ func answered(span trace.Span, r *http.Request, reply *reply) {
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// Parent returns the W3C traceparent of the span in a request's context, or ""
-// if there is none. A created task stores it.
+// Parent returns the W3C traceparent of the span in a request's context, which
+// a created task stores, or "" if there is none.
 func Parent(ctx context.Context) string { return write(trace.SpanContextFromContext(ctx)) }
 
-// reply records the status of a reply. http.ResponseController finds the
+// reply records the status of a reply, and http.ResponseController finds the
 // underlying writer with Unwrap.
 type reply struct {
 	http.ResponseWriter

@@ -5,11 +5,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// followSampler decides like the parent span or, without a parent, like the
-// linked span. Without either it calls otherwise.
+// followSampler is the sdk.Sampler that decides like the parent span or,
+// without a parent, like the linked span, and without either calls otherwise.
 type followSampler struct{ otherwise sdk.Sampler }
 
-// ShouldSample implements sdk.Sampler.
 func (f followSampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 	leader := trace.SpanContextFromContext(p.ParentContext)
 	if !leader.IsValid() && len(p.Links) > 0 {
@@ -25,5 +24,4 @@ func (f followSampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult
 	return result
 }
 
-// Description implements sdk.Sampler.
 func (f followSampler) Description() string { return "follow(" + f.otherwise.Description() + ")" }

@@ -20,16 +20,16 @@ import (
 
 // Config holds the collector and the settings of a Tracer.
 type Config struct {
-	// Endpoint is the collector's base URL, such as http://127.0.0.1:4318. The
-	// spans go to /v1/traces below it, as protobuf. Required.
+	// Endpoint is the collector's base URL, such as http://127.0.0.1:4318, and
+	// required. The spans go to /v1/traces below it, as protobuf.
 	Endpoint string
 
-	// Headers are sent to the collector with each batch. They may be secret, so
-	// no log and no error contains them.
+	// Headers are sent to the collector with each batch, but they may be
+	// secret, so no log and no error contains them.
 	Headers map[string]string
 
 	// Ratio is the share of kept traces among those that begin here, from 0 to
-	// 1. It does not apply to requests whose caller has already decided.
+	// 1. It does not apply to requests with a caller that has already decided.
 	Ratio float64
 
 	// Version of the server. Default: "dev".
@@ -40,8 +40,8 @@ type Config struct {
 }
 
 // Tracer makes spans of requests and attempts. A nil *Tracer makes none and
-// costs nothing. Many goroutines may call its methods. New starts one goroutine
-// that exports. Close stops it and waits.
+// costs nothing, and many goroutines may call its methods. New starts one
+// goroutine that exports, and Close stops it and waits.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -54,8 +54,8 @@ const scope = "github.com/foliot/foliot"
 // format is the format of span contexts in HTTP headers: W3C Trace Context.
 var format propagation.TraceContext
 
-// New returns a tracer. It does not call the collector before there are spans.
-// Errors concern the configuration.
+// New returns a tracer that does not call the collector before there are spans,
+// so errors concern the configuration.
 func New(config Config) (*Tracer, error) {
 	target, err := tracesURL(config.Endpoint)
 	if err != nil {
@@ -105,8 +105,8 @@ const (
 )
 
 // Close exports the remaining spans, until ctx ends or five seconds have
-// passed, and drops the rest. Spans that end later are not exported. It may be
-// called twice.
+// passed, and drops the rest. It may be called twice, but spans that end later
+// are not exported.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil

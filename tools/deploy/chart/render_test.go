@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/tools/deploy/container"
-	"github.com/google/go-cmp/cmp"
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
@@ -552,28 +551,6 @@ func TestTheValuesOfTheDocumentationInstallTheServer(t *testing.T) {
 	}
 	if r := mustRender(t, one+strings.ReplaceAll("\n"+blocks[1][1], "\n   ", "\n")); r.deployment == nil {
 		t.Error("the second values have no servers on a Redis")
-	}
-}
-
-// TestTheObjectsAreThoseOfTheGoldenFiles shows the effect of a change of the
-// chart on the objects. UPDATE_GOLDEN=1 writes the files.
-func TestTheObjectsAreThoseOfTheGoldenFiles(t *testing.T) {
-	for name, values := range map[string]string{"directory": directory, "ingress": behindIngress, "redis": redis} {
-		r := mustRender(t, values)
-		got := r.text + "---\n# NOTES.txt\n" + r.notes
-		path := filepath.Join("testdata", name+".golden")
-		if os.Getenv("UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-is +should be): if the change is meant, UPDATE_GOLDEN=1 writes the file\n%s", path, diff)
-		}
 	}
 }
 

@@ -201,6 +201,7 @@ func secretsFor(t *testing.T, redisURL string) map[string]map[string]string {
 		"foliot-tls":   {"tls.crt": cert, "tls.key": key, "ca.crt": cert},
 		"foliot-redis": {"url": redisURL},
 		"clients":      {"ca.crt": cert},
+		"authorities":  {"ca.pem": cert},
 	}
 }
 

@@ -176,26 +176,6 @@ func TestAMissingImageIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheServersOnARedisDifferOnlyInTheirNames(t *testing.T) {
-	all := servers(load(t, composeDir, "three-nodes.yaml"))
-	if len(all) != 3 {
-		t.Fatalf("there are %d servers", len(all))
-	}
-	for _, s := range all {
-		if s.Networks["default"] == nil || !slices.Equal(s.Networks["default"].Aliases, []string{"foliot"}) {
-			t.Errorf("%s is not found under the name foliot", s.Name)
-		}
-		if s.DependsOn["redis"].Condition != types.ServiceConditionHealthy {
-			t.Errorf("%s does not wait for Redis", s.Name)
-		}
-		for name := range all[0].Environment {
-			if a, b := value(all[0], name), value(s, name); a != b && name != "FOLIOT_NODE" {
-				t.Errorf("%s has %s=%s, and %s has %s", s.Name, name, b, all[0].Name, a)
-			}
-		}
-	}
-}
-
 // TestMonitoringUsesTheFilesOfTheDocumentation checks the files of Prometheus
 // and Grafana, and that they are mounted where these look for them.
 func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {

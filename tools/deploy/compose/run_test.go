@@ -348,17 +348,6 @@ func TestTheCertificateIsForANameOrAnAddress(t *testing.T) {
 	}
 }
 
-func TestAFailureOfOpensslIsShown(t *testing.T) {
-	dir := prepare(t)
-	container.Must(t, os.Remove(filepath.Join(dir, "secrets", "cert.pem")))
-	cmd := exec.Command(filepath.Join(dir, "secrets.sh"))
-	cmd.Env = append(os.Environ(), "FOLIOT_HOST=a,b")
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "could not make a certificate for a,b: ") || !strings.Contains(string(out), "error") {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
 func TestTheScriptReadsTheSettingsAndRunsNothing(t *testing.T) {
 	dir := prepare(t)
 	cert, made := filepath.Join(dir, "secrets", "cert.pem"), filepath.Join(dir, "made")

@@ -32,8 +32,8 @@ type Found struct {
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
 // AcceptLoss does the work of AcceptLoss of the store. shards is the former
-// number of shards, or 0 if it is unknown. lease is Config.ShardLease of the
-// store.
+// number of shards, or 0 if it is unknown, and lease is Config.ShardLease of
+// the store.
 func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
 	f, err := find(ctx, s, shards)
 	if err != nil || f.Whole() {
@@ -130,7 +130,7 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Layout describes how the servers store tasks. The zero Layout means that
+// Layout describes how the servers store tasks, and the zero Layout that
 // nothing is stored.
 type Layout struct {
 	Format     string

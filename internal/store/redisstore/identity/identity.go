@@ -3,6 +3,7 @@ package identity
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -220,7 +221,7 @@ func (w *Watch) shut(l *redisconn.Loss, now time.Time) {
 	if before == nil {
 		w.since = now
 	}
-	if before == nil || before.Kind != l.Kind {
+	if before == nil || !errors.Is(before.Kind, l.Kind) {
 		w.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.Found, "identity", w.servers.Identity, "reason", l.Kind)
 		w.config.Changed()
 	}

@@ -15,8 +15,8 @@ const DefaultPrefix = "foliot"
 // Keys names the keys and channels of a store. Stores with different prefixes
 // share nothing, so several can be in the same servers.
 type Keys struct {
-	// Meta is the hash of values that all nodes must share. The first node writes it
-	// (identity/scripts/meta.lua).
+	// Meta is the hash of values that all nodes must share, and the first node
+	// writes it (identity/scripts/meta.lua).
 	//
 	//	format   of keys, values, scripts and messages: codec.Format
 	//	shards   the number of shards, which never changes

@@ -14,8 +14,8 @@ import (
 // Slots is the number of hash slots of a Redis Cluster.
 const Slots = 16384
 
-// Shard is a part of all tasks. Its keys lie in one hash slot, because all of
-// them have its tag in braces. Without a Cluster they have it too.
+// Shard is a part of all tasks. Its keys lie in one hash slot, because all of them have
+// its tag in braces, even without a Cluster.
 type Shard struct {
 	Number int
 	Prefix string // "foliot:{tag}:", if foliot is the prefix of the store
@@ -39,7 +39,7 @@ func (k *Keys) Shards(n int) []*Shard {
 	return shards
 }
 
-// Shard returns a shard with tag in its keys. The slot must be that of tag.
+// Shard returns a shard with tag in its keys, where slot must be that of tag.
 func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
 	p := k.prefix + "{" + tag + "}:"
 	return &Shard{
@@ -69,8 +69,8 @@ func spread(s string, n int) int {
 	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
 }
 
-// Field returns the field or member for a task in a key that covers many
-// namespaces. Neither part can contain a slash.
+// Field returns the field or member for a task in a key that covers many namespaces,
+// where neither part can contain a slash.
 func Field(key task.Key) string { return key.Namespace + "/" + key.Name }
 
 // ParseField returns the task for a field or member.

@@ -20,7 +20,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The scripts of this package. Each has the name of its file.
+// The scripts of this package, each with the name of its file.
 var (
 	Listing = redisconn.NewScript(sources, redisconn.Reads, "lanes")
 	peeking = redisconn.NewScript(sources, redisconn.Reads, "peek")
@@ -67,8 +67,8 @@ func (x *Index) shard(key task.Key) *keyspace.Shard {
 	return x.shards[keyspace.ShardOf(key, len(x.shards))]
 }
 
-// Prepare reads the lanes of shards that this process has acquired. From then
-// on they count as owned.
+// Prepare reads the lanes of shards that this process has acquired, so that they
+// count as owned from then on.
 func (x *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 	var leads []lead
 	until := x.config.Now() + lookahead

@@ -207,7 +207,8 @@ func (x *Index) extend(ctx context.Context, strands []*strand) error {
 	return err
 }
 
-// Read requests a part of a lane in one shard. An After without a name is inclusive.
+// Read requests a part of a lane in one shard, where an After without a name is
+// inclusive.
 type Read struct {
 	Shard *keyspace.Shard
 	store.LaneRead

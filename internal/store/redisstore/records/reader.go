@@ -59,7 +59,7 @@ func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 	return all, nil
 }
 
-// ReadEach reads records. A record and its body are read atomically.
+// ReadEach reads records, each atomically with its body.
 func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 	groups, places := redisconn.Group(rd.servers.Cluster, reads, func(r Read) *keyspace.Shard { return rd.shard(r.Key) })
 	runs := make([]redisconn.Run, len(groups))

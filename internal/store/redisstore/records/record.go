@@ -19,23 +19,24 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// get reads records. idem takes, keeps and drops Idempotency-Keys.
+// get reads records, and idem takes, keeps and drops Idempotency-Keys.
 var (
 	get  = redisconn.NewScript(sources, redisconn.Reads, "get")
 	Idem = redisconn.NewScript(sources, redisconn.Adds, "idem")
 )
 
-// stampLen is the number of bytes before a record. They are random for each
-// value, so no two values of a record are equal.
+// stampLen is the number of bytes before a record, random for each value, so that no
+// two values of a record are equal.
 const stampLen = 8
 
 // inlineBody is the largest body that is stored in a record. A larger body has its own
-// hash entry, which a claim does not rewrite. But the entry needs 80 bytes of memory, and
-// two commands, which are as large in the append-only file as two copies of this body.
+// hash entry, which a claim does not rewrite. But the entry needs 80 bytes of memory,
+// and two commands, which are as large in the append-only file as two copies of this
+// body.
 const inlineBody = 128
 
-// valueSpace is the space in which a value is encoded without an allocation.
-// Most values fit.
+// valueSpace is the space in which a value is encoded without an allocation, if it
+// fits, as most do.
 const valueSpace = 512
 
 // Record is a record as it was read or written.

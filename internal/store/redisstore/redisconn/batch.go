@@ -266,8 +266,8 @@ func (p *pipeline) finish(ctx context.Context, all []*scriptRun, results []rueid
 }
 
 // checkReplicas reads the reply of WAIT at the end of a batch. short is true if
-// too few replicas confirmed the writes. If the durability level does not
-// accept that, checkReplicas also returns an error.
+// too few replicas confirmed the writes. It also returns an error if the
+// durability level does not accept that.
 func (p *pipeline) checkReplicas(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
 	for _, r := range tail {
 		if err := r.Error(); err != nil {

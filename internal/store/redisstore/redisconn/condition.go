@@ -40,8 +40,8 @@ type condition struct {
 	risks []string // settings that can lose tasks but are accepted
 }
 
-// settingsHold is how long Strict trusts the settings of the last CONFIG GET. So
-// one failure is ignored, and after two in a row Strict refuses tasks.
+// settingsHold is how long Strict trusts the settings of the last CONFIG GET, so one
+// failure is ignored, and after two in a row Strict refuses tasks.
 const settingsHold = 2 * CheckEvery
 
 // after returns c, with missing facts from the previous check: all of them while
@@ -63,8 +63,8 @@ func (c condition) after(before condition) condition {
 }
 
 // emptyWrite is a script that a server refuses if it refuses writes: a replica, a
-// master without the replicas that it needs, or one that cannot write its file.
-// It changes nothing. A full server accepts it, as it accepts deliveries.
+// master without the replicas that it needs, or one that cannot write its file. It
+// changes nothing, and a full server accepts it, as it accepts deliveries.
 const emptyWrite = Writes + "return 1"
 
 // report reads the INFO of the server at addr, and the settings that INFO does

@@ -24,7 +24,7 @@ type Counters struct {
 	lost  map[string]int64 // the changes that are missing, until Lost returns them
 }
 
-// Base is what a process knows of a hash when it sends a call.
+// Base is the knowledge of a process about a hash when it sends a call.
 type Base struct {
 	count  int64 // the highest count that was confirmed
 	losses int64 // the number of losses that were noticed
@@ -34,8 +34,8 @@ func newCounters() *Counters {
 	return &Counters{Field: "n" + strconv.Itoa(rand.IntN(counterFields)), known: map[string]Base{}, lost: map[string]int64{}} //nolint:gosec // no secret
 }
 
-// Base returns what is known of the hash at key. It must be read before a call
-// is sent, and passed to See with the reply.
+// Base returns the knowledge about the hash at key. It must be read before a call is
+// sent, and passed to See with the reply.
 func (c *Counters) Base(key string) Base {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,10 +22,9 @@ const (
 	// and the reply names Async, as it does if no replica follows.
 	Default Durability = "default"
 
-	// Strict: the master's file has the write, synced (appendfsync always).
-	// All replicas that follow have the write too, and at least one if a master
-	// has had one. Otherwise the error is task.ErrNotDurable, and repeating is
-	// safe.
+	// Strict: the master's file has the write, synced (appendfsync always), and
+	// so do all replicas that follow, at least one if a master has had one.
+	// Otherwise the error is task.ErrNotDurable, and repeating is safe.
 	Strict Durability = "strict"
 )
 

@@ -66,8 +66,8 @@ func (s *Servers) watchSentinels() {
 	}
 }
 
-// findSentinels reads the other Sentinels of the same master. One answer is
-// enough.
+// findSentinels reads the other Sentinels of the same master, for which one answer
+// is enough.
 func (s *Servers) findSentinels(ctx context.Context) {
 	known := slices.Clone(s.config.Client.InitAddress)
 	if list := s.sentinels.Load(); list != nil {

@@ -69,7 +69,7 @@ func (s *Servers) ExamineMasters(ctx context.Context) ([]Examined, error) {
 }
 
 // errLoading is the error for a server that does not report its state yet.
-var errLoading = errors.New("Redis is reading its file after a start: repeat the command when this is done")
+var errLoading = errors.New("Redis is reading its file after a start: repeat the command when this is done") //nolint:staticcheck // Redis is a name
 
 func (s *Servers) examined(addr string, how condition) Examined {
 	x, f := Examined{Addr: addr, Failed: how.failed}, how.facts

@@ -17,10 +17,10 @@ import (
 // failure.
 const LogEvery = time.Minute
 
-// reaching names the failure of every call while servers are away. The watch
-// asks all servers. It logs the end of the failure when no call has failed for
-// the time calm. A Redis that is reading its file answers the watch and refuses
-// all other calls, so one answer to the watch is not enough.
+// reaching names the failure of every call while servers are away. The watch asks all
+// servers, and logs the end of the failure when no call has failed for the time calm.
+// A Redis that is reading its file answers the watch and refuses all other calls, so
+// one answer to the watch is not enough.
 const (
 	reaching = "use Redis"
 	calm     = 2 * CheckEvery

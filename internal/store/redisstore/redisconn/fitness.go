@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/bytesize"
 )
 
-// ErrUnfit means that a server would lose tasks, or use memory without a limit.
-// Connect refuses such a server.
+// ErrUnfit means that Connect refuses a server, because it would lose tasks, or use
+// memory without a limit.
 var ErrUnfit = errors.New("the Redis is not fit for tasks")
 
 // facts is the configuration of a server, as far as the server reports it.
@@ -103,8 +103,8 @@ const (
 	maxLagSetting      = "min-replicas-max-lag 2"
 )
 
-// risks returns the settings of a master that can lose tasks under c, with
-// their remedies. The master is used nevertheless.
+// risks returns the settings of a master that can lose tasks under c, with their
+// remedies, although the master is used.
 func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
@@ -166,8 +166,8 @@ func (s *Servers) checkLoaded(ctx context.Context) error {
 	}
 }
 
-// awaitLoading waits before the next try to use a server that is reading its file.
-// It logs that from time to time.
+// awaitLoading waits before the next try to use a server that is reading its file, and
+// logs that from time to time.
 func (c Config) awaitLoading(ctx context.Context, try int, state string) error {
 	if try%awaitLogged == 0 {
 		c.Logger.Info("Redis is reading its file after a start: this node waits until Redis is ready", "servers", named(c.Client), "state", state)

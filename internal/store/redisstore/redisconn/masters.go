@@ -20,8 +20,8 @@ import (
 
 const (
 	// crowdedAt is the fraction of a master's memory above which it refuses new
-	// tasks. The rest is for tasks that exist: they must still be claimed,
-	// settled and cancelled.
+	// tasks. The rest is for tasks that exist, which must still be claimed, settled
+	// and cancelled.
 	crowdedAt = 0.85
 
 	// CheckEvery is the time between two checks of the masters.
@@ -86,7 +86,7 @@ func (s *Servers) Free() (bytes int64, scarce bool) {
 	return bytes, used > bytes
 }
 
-// CheckMasters finds the masters and checks their state. Its error is that of a
+// CheckMasters finds the masters and checks their state, and its error is that of a
 // master that did not answer.
 func (s *Servers) CheckMasters(ctx context.Context) error {
 	writable, refused, err := s.readMasters(ctx)
@@ -98,7 +98,7 @@ func (s *Servers) CheckMasters(ctx context.Context) error {
 	return err
 }
 
-// readMasters does the work of CheckMasters. It returns how many masters accept
+// readMasters does the work of CheckMasters, and returns how many masters accept
 // writes, and why another one refuses them.
 func (s *Servers) readMasters(ctx context.Context) (writable int, refused, err error) {
 	spans, err := s.spans(ctx)
@@ -189,7 +189,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidi
 	return how, nil
 }
 
-// spanOf returns one span of the master at addr. The master must have one.
+// spanOf returns one span of the master at addr, which must have one.
 func (m *Masters) spanOf(addr string) span {
 	return m.spans[slices.IndexFunc(m.spans, func(sp span) bool { return sp.addr == addr })]
 }

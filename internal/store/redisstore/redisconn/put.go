@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxItems is the largest number of items in one run of put. Such a run blocks
-// the server for about a millisecond.
+// maxItems is the largest number of items in one run of put, which then blocks the
+// server for about a millisecond.
 const maxItems = 64
 
 // call holds the keys and arguments of one run of put.
@@ -42,8 +42,7 @@ func newCall(c Clock, identity, holder, fence, counter string) *call {
 	return call
 }
 
-// key returns the number of a key. It adds the key if the call does not have
-// it.
+// key returns the number of a key, and adds the key if the call does not have it.
 func (c *call) key(name string) string {
 	n, ok := c.numbers[name]
 	if !ok {
@@ -123,10 +122,10 @@ func (it *Item) Write(name, key string, args ...string) {
 // Score returns a time in the form that Redis keeps in a sorted set.
 func Score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 
-// Put applies items. It returns the outcome of each, and the server's clock.
-// known holds the fences that the caller's settings have passed. If loose is
-// true, no replica needs to confirm the items. After an error some or all items
-// may have been applied. The caller can repeat Put.
+// Put applies items. It returns the outcome of each, and the server's clock. known
+// holds the fences that the caller's settings have passed. If loose is true, no replica
+// needs to confirm the items. After an error some or all items may have been applied,
+// and the caller can repeat Put.
 func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
 	writes, places := s.divide(c, items)
 	for _, r := range writes {

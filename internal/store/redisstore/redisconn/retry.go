@@ -117,7 +117,8 @@ func EachOf[T any](list []T, of func(rueidis.Builder, T) rueidis.Completed) []Co
 	return commands
 }
 
-// Repeat runs a script that can be repeated. No replica needs to confirm it.
+// Repeat runs a script that can be repeated, and that no replica needs to
+// confirm.
 func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
 	if len(runs) == 0 {
 		return nil, nil
@@ -169,7 +170,7 @@ func retry[R any, A interface{ Error() error }](ctx context.Context, s *Servers,
 	}
 }
 
-// Once returns a context for one try. It ends after limit, or soon after Stop.
+// Once returns a context for one try, which ends after limit, or soon after Stop.
 func (s *Servers) Once(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	unhook := context.AfterFunc(s.Lifetime, stop)
@@ -190,7 +191,7 @@ func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Await waits for the next multiple of a period since the store was opened. So
+// Await waits for the next multiple of a period since the store was opened, so
 // the periodic calls of all goroutines go to the servers together. It returns
 // false if ctx or the store ended first.
 func (s *Servers) Await(ctx context.Context, period time.Duration) bool {

@@ -16,8 +16,8 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The kinds of scripts. A script that only reaps or ends tasks can run on
-// a full server. Otherwise a queue that fills the memory could never be
+// The kinds of scripts. A script that only reaps or ends tasks can run on a
+// full server, because otherwise a queue that fills the memory could never be
 // emptied.
 const (
 	Adds   = "#!lua\n" // refused by a full server
@@ -25,7 +25,7 @@ const (
 	Reads  = "#!lua flags=no-writes,allow-oom\n"
 )
 
-// Script is a Lua script. A server knows it by its hash after the first run.
+// Script is a Lua script, which a server knows by its hash after the first run.
 type Script struct{ source, sha string }
 
 // NewScript returns the script scripts/NAME.lua of files. kind is Adds, Writes
@@ -110,7 +110,7 @@ func (s *Script) Do(ctx context.Context, c rueidis.CoreClient, runs []Run) []rue
 	return results
 }
 
-// The scripts of this package. put exists twice: putMore creates records.
+// The scripts of this package, where put exists twice: putMore creates records.
 var (
 	putMore = NewScript(sources, Adds, "put")
 	putOn   = NewScript(sources, Writes, "put")
@@ -146,8 +146,8 @@ func Group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (part
 type Repair struct{ run Run }
 
 // NewRepair returns a repair that runs only if a field of the hash at key
-// begins with the expected n bytes. With n = -1 the whole value is compared.
-// expected "" means that there must be no value.
+// begins with the expected n bytes. With n = -1 the whole value is compared,
+// and expected "" means that there must be no value.
 func NewRepair(key, field string, n int, expected string) *Repair {
 	return &Repair{Run{Keys: []string{key}, Args: []string{field, strconv.Itoa(n), expected}}}
 }

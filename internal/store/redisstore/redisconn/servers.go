@@ -33,8 +33,8 @@ type Config struct {
 }
 
 // Servers is the Redis of a store: one server or several. Start starts the
-// goroutine that watches it. Batches run in goroutines too. Close waits for all
-// of them.
+// goroutine that watches it, and batches run in goroutines too; Close waits for
+// all of them.
 type Servers struct {
 	conns          *connections // the connections of Client and Subscriber
 	Client         rueidis.Client
@@ -91,8 +91,8 @@ func newServers(c Config) (*Servers, error) {
 	}, nil
 }
 
-// Connect returns the servers that c names. It returns an error if the store
-// must not use them.
+// Connect returns the servers that c names, or an error if the store must not use
+// them.
 func Connect(ctx context.Context, c Config) (*Servers, error) {
 	s, err := Link(ctx, c)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Servers) Start() {
 // callsEnd is how long calls under way can take after Stop.
 const callsEnd = 600 * time.Millisecond
 
-// Stop makes calls end soon. Calls to servers that are away end at once. Other
-// calls end with their reply, or after callsEnd.
+// Stop makes calls end soon: at once if their servers are away, others with their
+// reply, or after callsEnd.
 func (s *Servers) Stop() {
 	s.stopping.Do(func() {
 		close(s.closing)
@@ -181,7 +181,7 @@ func (s *Servers) newWrite(sc *Script, sh *keyspace.Shard) *write {
 	return &write{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan result, 1)}
 }
 
-// Slot returns the slot of a shard; nil stands for the settings. Without a
+// Slot returns the slot of a shard, where nil stands for the settings; without a
 // Cluster all slots are 0.
 func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 	switch {
@@ -230,7 +230,7 @@ func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shar
 }
 
 // Confirm makes all that shards hold now as durable as the level requires. It
-// serves mutations that found nothing left to change. It reports whether the
+// serves mutations that found nothing left to change, and reports whether the
 // level is Default and no replica confirmed some of it.
 func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
 	var writes []*write

@@ -17,9 +17,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// drainField begins the field of a drain. duplicateField begins the field of a
-// duplicate: a process that shares its node name. deadField begins the field of
-// a node that ended without notice. Node names have no slash.
+// drainField begins the field of a drain, duplicateField that of a duplicate, a
+// process that shares its node name, and deadField that of a node that ended
+// without notice. Node names have no slash.
 const (
 	drainField     = "drain/"
 	duplicateField = "twin/"
@@ -34,7 +34,7 @@ func about(p *membership.Peer) string {
 		plain.Replace(p.Version), int64(p.Started), p.Lag.Milliseconds(), p.Applied, plain.Replace(p.Address), plain.Replace(p.More))
 }
 
-// parsePeer reads a field of the hash. Fields that are missing at the end of
+// parsePeer reads a field of the hash, where fields that are missing at the end of
 // the value are empty.
 func parsePeer(name, value string) (membership.Peer, error) {
 	parts := append(strings.SplitN(value, "/", 8), make([]string, 8)...)
@@ -49,8 +49,8 @@ func parsePeer(name, value string) (membership.Peer, error) {
 	return p, nil
 }
 
-// parsePeers reads fields and values of the hash. The result is sorted by node
-// name. A duplicate follows its original.
+// parsePeers reads fields and values of the hash, and sorts them by node name, so
+// that a duplicate follows its original.
 func parsePeers(list []string) ([]membership.Peer, error) {
 	var peers []membership.Peer
 	drains := map[string]string{}
@@ -91,8 +91,8 @@ func parsePeers(list []string) ([]membership.Peer, error) {
 // must own no shard and hold up nothing.
 const keepDead = time.Hour
 
-// Beat implements membership.Registry. It does not retry, except in the modes that
-// only read.
+// Beat implements membership.Registry, and does not retry, except in the modes
+// that only read.
 func (r *registry) Beat(ctx context.Context, mode membership.Mode, self *membership.Peer, silence time.Duration) (membership.Nodes, error) {
 	s := r.servers
 	args := []string{self.Name, self.Nonce, about(self), inMillis(10 * silence), inMillis(silence), s.Identity, inMillis(keepDead)}

@@ -27,7 +27,7 @@ type Config struct {
 
 	Suspect func(error) // is called with the replies of scripts that compare the identity of the store
 
-	// Prepare is called with shards that this process has acquired. It reads their
+	// Prepare is called with shards that this process has acquired, reads their
 	// lanes and sets Ready.
 	Prepare func(context.Context, []*OwnedShard) error
 
@@ -45,7 +45,7 @@ type Member struct {
 	listeners sync.WaitGroup               // on the channels of owned shards
 }
 
-// New returns a process that owns no shards. The caller then calls Join or
+// New returns a process that owns no shards, until the caller calls Join or
 // TakeAll.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member {
 	m := &Member{
@@ -58,7 +58,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 	return m
 }
 
-// acquired implements membership.Config. It listens to the shard's channel until
+// acquired implements membership.Config, and listens to the shard's channel until
 // the shard is lost.
 func (m *Member) acquired(o *membership.Owned) (lost func()) {
 	h := &OwnedShard{Shard: m.registry.shards[o.Shard], Owned: o, Lowwater: m.Lowwater.New()}
@@ -74,7 +74,6 @@ func (m *Member) acquired(o *membership.Owned) (lost func()) {
 	}
 }
 
-// prepare implements membership.Config.
 func (m *Member) prepare(ctx context.Context, owned []*membership.Owned) error {
 	list := make([]*OwnedShard, 0, len(owned))
 	for _, o := range owned {

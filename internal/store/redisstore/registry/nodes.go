@@ -15,7 +15,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Owners implements membership.Registry.
 func (r *registry) Owners(ctx context.Context) ([]membership.Lease, error) {
 	return redisconn.Read(ctx, r.servers, readLease, redisconn.EachOf(r.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()

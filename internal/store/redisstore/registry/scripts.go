@@ -10,7 +10,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// The scripts of this package. Each has the name of its file.
+// The scripts of this package, each with the name of its file.
 var (
 	own   = redisconn.NewScript(sources, redisconn.Writes, "own")
 	beat  = redisconn.NewScript(sources, redisconn.Writes, "beat")

@@ -19,7 +19,6 @@ func (r *registry) Publish(ctx context.Context, node string, sums []byte) error 
 	return r.servers.Client.Do(ctx, command).Error()
 }
 
-// Published implements membership.Registry.
 func (r *registry) Published(ctx context.Context) (map[string][]byte, error) {
 	texts, err := redisconn.ReadOne(ctx, r.servers, rueidis.RedisResult.AsStrMap, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(r.servers.Keys.Sums).Build() })
 	all := make(map[string][]byte, len(texts))

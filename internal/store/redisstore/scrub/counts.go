@@ -17,13 +17,13 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// maxRecounts limits the tries to count a shard that other nodes write to.
-// After that, the next scrub counts the shard.
+// maxRecounts limits the tries to count a shard that other nodes write to, after
+// which the next scrub counts it.
 const maxRecounts = 5
 
-// recount compares the counts of a shard with its records. Every stamp is used
-// only once. So if two walks find the same stamps, no record changed between
-// them, and the counts that are read between them must match the records.
+// recount compares the counts of a shard with its records. Every stamp is used only
+// once, so if two walks find the same stamps, no record changed between them, and the
+// counts that are read between them must match the records.
 func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 	for range maxRecounts {
 		stamps, want, err := sc.countRecords(ctx, sh)
@@ -53,7 +53,8 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 	return nil
 }
 
-// wrongCounts returns the fields of have that differ from want. A missing field is 0.
+// wrongCounts returns the fields of have that differ from want, where a missing field
+// is 0.
 func wrongCounts(have map[string]string, want map[string]int64) (wrong []string) {
 	for f, value := range have {
 		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n != want[f] {

@@ -124,7 +124,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 	return nil
 }
 
-// body logs a record that has lost its body. No repair can restore a body.
+// body logs a record that has lost its body, because no repair can restore a body.
 func (sc *scrub) body(ctx context.Context, t *task.Task) error {
 	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both at the same moment
 	if err != nil {

@@ -30,10 +30,10 @@ var walk = redisconn.NewScript(sources, redisconn.Reads, "walk")
 // A scrub walks the shards of this node one after another, and in each shard its
 // keys. Records come first, so their missing entries exist when entries are
 // examined. A disagreement is only a suspicion at first, because other nodes write
-// during the scrub. A script repairs it if the record still has its stamp.
+// during the scrub, so a script repairs it only if the record still has its stamp.
 //
-// A scrub misses entries of a lane that is in no index and in no record. Such
-// entries do no harm, because no node reads them.
+// A scrub misses entries of a lane that is in no index and in no record, but they
+// do no harm, because no node reads them.
 
 // space is a key of a shard, and how its content is examined.
 type space struct {
@@ -67,7 +67,8 @@ type position struct {
 	after        string // the last member of the scan's result that was examined; empty means none
 }
 
-// String returns p as a cursor. Lanes have no NUL byte; a member can have some.
+// String returns p as a cursor, where lanes have no NUL byte, but a member can
+// have some.
 func (p position) String() string {
 	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
@@ -216,7 +217,7 @@ func (sc *scrub) walk(ctx context.Context, sh *keyspace.Shard) (whole bool, err 
 type member struct{ name, value string }
 
 // walkKey examines a key from the step's position on, and reports whether it
-// reached the end. A scan can return more members than requested. The next step
+// reached the end. A scan can return more members than requested, so the next step
 // takes the rest in the order of the members.
 func (sc *scrub) walkKey(ctx context.Context, of space) (whole bool, err error) {
 	for {
