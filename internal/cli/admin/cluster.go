@@ -42,13 +42,9 @@ func (clusterNodesCmd) Run(ctx context.Context, con *console.Console, api *clien
 	if err != nil {
 		return err
 	}
-	out := con.Table([]string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"})
-	for _, n := range c.Nodes {
-		if err := out.Item(n, nodeRow(&n, c.Store == "shared")...); err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return console.Items(con, []string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"}, c.Nodes, func(n client.Node) []string {
+		return nodeRow(&n, c.Store == "shared")
+	})
 }
 
 func nodeRow(n *client.Node, shared bool) []string {
@@ -98,14 +94,9 @@ func (clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *clie
 	if err != nil {
 		return err
 	}
-	out := con.Table([]string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"})
-	for _, s := range shards {
-		err := out.Item(s, strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10))
-		if err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return console.Items(con, []string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"}, shards, func(s *client.Shard) []string {
+		return []string{strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10)}
+	})
 }
 
 type clusterDrainCmd struct {

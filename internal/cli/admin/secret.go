@@ -81,14 +81,9 @@ func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Cl
 	if err != nil {
 		return err
 	}
-	out := con.Table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
-	for _, s := range list {
-		err = out.Item(s, s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed"))
-		if err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return console.Items(con, []string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"}, list, func(s *client.Secret) []string {
+		return []string{s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed")}
+	})
 }
 
 type secretRmCmd struct {

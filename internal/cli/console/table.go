@@ -129,6 +129,17 @@ func (t *Table) colorOf(row []string, column int, field string) string {
 	return colorOf(field)
 }
 
+// Items prints a complete list, as objects or as rows of a table.
+func Items[T any](con *Console, heading []string, list []T, row func(T) []string) error {
+	out := con.Table(heading)
+	for _, item := range list {
+		if err := out.Item(item, row(item)...); err != nil {
+			return err
+		}
+	}
+	return out.End()
+}
+
 // List prints a list while it is read, as objects or as rows of a table.
 // Items that were read before an error are printed.
 func List[T any](con *Console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {

@@ -148,13 +148,9 @@ func (c *previewCmd) rule(from task.Millis) (r recurrence.Rule, words string, er
 
 // printInstants prints instants as rows of local time, UTC and day of the week.
 func printInstants(con *console.Console, list []client.Instant) error {
-	out := con.Table([]string{"LOCAL", "UTC", "DAY"})
-	for _, i := range list {
-		if err := out.Item(i, localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()); err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return console.Items(con, []string{"LOCAL", "UTC", "DAY"}, list, func(i client.Instant) []string {
+		return []string{localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()}
+	})
 }
 
 // localTime formats a time with its offset. It adds milliseconds unless the

@@ -287,11 +287,7 @@ func (d *decoder) scalar(n *yaml.Node, t reflect.Type, tag reflect.StructTag, pa
 	case reflect.String:
 		d.string(d.checkText(n, tag, path))
 	case reflect.Bool:
-		var b bool
-		if n.Tag != "!!bool" || n.Decode(&b) != nil {
-			d.refuse(n, "%s: must be true or false", path)
-		}
-		d.json.WriteString(strconv.FormatBool(b))
+		d.boolean(n, path)
 	case reflect.Float64:
 		var f float64
 		switch {
@@ -313,6 +309,14 @@ func (d *decoder) scalar(n *yaml.Node, t reflect.Type, tag reflect.StructTag, pa
 			d.json.WriteString(strconv.FormatInt(i, 10))
 		}
 	}
+}
+
+func (d *decoder) boolean(n *yaml.Node, path string) {
+	var b bool
+	if n.Tag != "!!bool" || n.Decode(&b) != nil {
+		d.refuse(n, "%s: must be true or false", path)
+	}
+	d.json.WriteString(strconv.FormatBool(b))
 }
 
 // checkText returns the value of a text. It checks the forms that the API
@@ -394,11 +398,7 @@ func (d *decoder) anyScalar(n *yaml.Node, path string) {
 	case n.Tag == "!!null":
 		d.json.WriteString("null")
 	case n.Tag == "!!bool":
-		var b bool
-		if err := n.Decode(&b); err != nil {
-			d.refuse(n, "%s: must be true or false", path)
-		}
-		d.json.WriteString(strconv.FormatBool(b))
+		d.boolean(n, path)
 	case n.Tag == "!!int", n.Tag == "!!float":
 		d.number(n, path)
 	default:

@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -61,14 +60,10 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	if err != nil {
 		return err
 	}
-	out := con.Table([]string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"})
-	for _, item := range list.Items {
-		err = out.Item(item, con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-"))
-		if err != nil {
-			break
-		}
-	}
-	if err = errors.Join(err, out.End()); err != nil {
+	err = console.Items(con, []string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"}, list.Items, func(item client.UpcomingItem) []string {
+		return []string{con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-")}
+	})
+	if err != nil {
 		return err
 	}
 	con.NoteIfEmpty()
