@@ -25,7 +25,6 @@ var Readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[NumberLimit](), reader(readLimit(readNumber))),
 	kong.KindMapper(reflect.Int, reader(readWhole)),
 	kong.KindMapper(reflect.Int64, reader(readWhole)),
-	kong.KindMapper(reflect.Float64, reader(readNumber)),
 }
 
 // reader returns a mapper that passes the text of a value to read.
