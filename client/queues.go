@@ -123,8 +123,8 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "resume queue", name, &call{method: http.MethodPost, path: "/resume", repeatable: true})
 }
 
-// Purge cancels all unfinished tasks that are in a queue now, in the background.
-// When it returns, after two seconds, the purge survives a restart, and tasks that
+// Purge cancels all unfinished tasks that are in a queue now, in the background. It
+// returns after two seconds; the purge then survives a restart, and tasks that
 // enter the queue after that stay. Queue.Purging reports whether the purge is under
 // way. The client does not repeat a purge, because a repeat would also cancel later
 // tasks.
