@@ -11,11 +11,11 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 )
 
-// Access is the set of rights of a request. The rights apply to all namespaces
-// of the store.
+// Access is the set of rights of a request, which apply to all namespaces of
+// the store.
 type Access int
 
-// The rights. Each includes those before it.
+// The rights, each with those before it.
 const (
 	None  Access = iota // the request is refused with status 401
 	Read                // the request may read tasks, queues and schedules, with their arguments
@@ -23,7 +23,7 @@ const (
 	Admin               // it may change queues, namespaces and tokens, read the audit log, and copy the store
 )
 
-// Handler returns a handler for the whole API and the web page of a Node. It
+// Handler returns a handler for the whole API and the web page of a Node, which
 // must be called only once for each Node.
 //
 // allow returns the rights of a request, for example from the session of its
@@ -53,8 +53,8 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 	return server
 }
 
-// tokenOf returns the rights of a request as an access token. It returns nil if
-// the request has no rights.
+// tokenOf returns the rights of a request as an access token, or nil if the
+// request has no rights.
 func tokenOf(allow func(*http.Request) Access, r *http.Request) *settings.AccessToken {
 	access := None
 	if allow != nil {

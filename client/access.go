@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Tokens manages a server's access tokens. Its methods need a token of scope
+// Tokens manages a server's access tokens; its methods need a token of scope
 // admin.
 type Tokens struct{ conn *conn }
 
 // Scope is the set of rights of a token.
 type Scope string
 
-// The scopes. Each includes the rights of the one before.
+// The scopes, each with all rights of the one before it.
 const (
 	ScopeRead  Scope = "read"  // read tasks, queues and counts
 	ScopeWrite Scope = "write" // change tasks
@@ -30,9 +30,9 @@ type TokenSpec struct {
 	Scope     Scope
 	Namespace string // the namespace of the token. Default: the client's namespace
 	Label     string // a name for humans
-	// ExpiresIn or ExpiresAt sets the expiry. It must not be later than that of
-	// the client's own token. If both are zero, the new token expires with the
-	// client's own token.
+	// ExpiresIn or ExpiresAt sets the expiry, which must not be later than that
+	// of the client's own token. If both are zero, the new token expires with
+	// the client's own token.
 	ExpiresIn time.Duration
 	ExpiresAt time.Time
 }
@@ -52,8 +52,8 @@ type Token struct {
 	// ActiveChildren is the number of active tokens that this one created,
 	// directly or through other tokens. Only a revoke returns it.
 	ActiveChildren int
-	// Token is the secret for Options.Token. Only Create returns it: the server
-	// cannot show it again.
+	// Token is the secret for Options.Token, which only Create returns, because
+	// the server cannot show it again.
 	Token string
 	// Unconfirmed has the nodes that had not applied the revocation two seconds
 	// after it: they may still take the token. Repeat the Revoke to see if they
@@ -66,9 +66,9 @@ func (t Token) String() string {
 	return "token " + t.ID + " (" + t.Namespace + ", " + string(t.Scope) + ", " + t.State + ")"
 }
 
-// Create creates a token. As soon as one token exists, every request needs one.
-// The first must be an operator's token of scope admin. The client does not
-// repeat this call. If its reply is lost, find the token by its label, revoke
+// Create creates a token. As soon as one token exists, every request needs one,
+// so the first must be an operator's token of scope admin. The client does not
+// repeat this call: if its reply is lost, find the token by its label, revoke
 // it and create another.
 func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 	t := new(Token)
@@ -77,13 +77,13 @@ func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 }
 
 // List returns the tokens of the client's namespace, including revoked and
-// expired ones. For an operator without a namespace it returns those of all
-// namespaces. An error is the last item.
+// expired ones, or of all namespaces for an operator without a namespace. An
+// error is the last item.
 func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
 	return pages[Token](ctx, ts.conn, "list tokens", "/tokens", "tokens", params{})
 }
 
-// Revoke invalidates a token from now on. Other servers of the same store
+// Revoke invalidates a token from now on, and other servers of the same store
 // follow within a second. Errors: ErrNotFound, ErrLastToken.
 func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
 	return ts.RevokeWith(ctx, id, RevokeOptions{})
@@ -102,9 +102,9 @@ type RevokeOptions struct {
 	Children bool // also revoke the tokens that it created, directly or through other tokens
 }
 
-// RevokeWith is Revoke with options. If a token leaked, revoke its children
-// too: its holder may have created some. Without Children they stay valid, so
-// that a token can be replaced.
+// RevokeWith is Revoke with options. Without Children the children stay valid,
+// so that a token can be replaced. If a token leaked, revoke them too, because
+// its holder may have created some.
 func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*Token, error) {
 	query := params{}
 	query.add("force", o.Force)
@@ -114,14 +114,14 @@ func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*T
 	return orNil(t, err)
 }
 
-// Secrets manages the secrets that sign the requests of the client's namespace.
-// Its methods need a token of scope admin.
+// Secrets manages the secrets that sign the requests of the client's namespace;
+// its methods need a token of scope admin.
 type Secrets struct{ conn *conn }
 
 // SecretSpec describes a signing secret to create.
 type SecretSpec struct {
-	// Queue limits the secret to one queue. A queue with secrets of its own is
-	// signed with those alone. Default: the secret signs for all queues of the
+	// Queue limits the secret to one queue, whose requests are then signed with
+	// its own secrets alone. Default: the secret signs for all queues of the
 	// namespace without one.
 	Queue  string
 	Secret string // your own, as Standard Webhooks writes it: whsec_…. Default: the server creates one
@@ -138,7 +138,7 @@ type Secret struct {
 	CreatedAt           time.Time
 	ExpiresAt           time.Time // zero: it signs until it is deleted
 	NamespaceSignsUntil time.Time // for a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
-	// Secret is the key for the receivers. Only Create returns it.
+	// Secret is the key for the receivers, which only Create returns.
 	Secret      string
 	Unconfirmed []string // after a Delete: the nodes that may still sign with it
 }
@@ -147,7 +147,7 @@ type Secret struct {
 func (s Secret) String() string { return "secret " + s.ID }
 
 // Create creates a signing secret. At most two secrets of a namespace, and two
-// of a queue, sign at a time. The client does not repeat this call. If its
+// of a queue, sign at a time. The client does not repeat this call: if its
 // reply is lost, delete the newest secret and create another.
 func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 	made := new(Secret)
@@ -156,7 +156,7 @@ func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 }
 
 // List returns the active secrets: those of the namespace, then those of its
-// queues by queue name. In each group the newest is first.
+// queues by queue name, the newest first in each group.
 func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
 	var list struct {
 		Secrets []*Secret `json:"secrets"`

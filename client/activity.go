@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// History has the figures of one server for each step of the last hour. A
-// namespace's own token sees its own attempts.
+// History has the figures of one server for each step of the last hour, in
+// which a namespace's own token sees its own attempts.
 type History struct {
 	Node       string          // the server that replied, in a shared store
 	Step       time.Duration   // length of a step
@@ -36,7 +36,8 @@ func (a Admin) History(ctx context.Context, span time.Duration) (*History, error
 	return get[History](ctx, a.conn, "get the history", "/history", values)
 }
 
-// AttemptQuery selects recent attempts. All fields that are set must match.
+// AttemptQuery selects recent attempts, which must match all fields that are
+// set.
 type AttemptQuery struct {
 	Queue    string
 	Outcomes []string // any of them: see EndedAttempt.Outcome
@@ -64,8 +65,8 @@ type EndedAttempt struct {
 	Reason                 string        // of its death
 }
 
-// Attempts returns recent attempts of the server that replies. The server keeps
-// 1000 that delivered a task, and 1000 others.
+// Attempts returns recent attempts of the server that replies, which keeps 1000
+// that delivered a task, and 1000 others.
 func (a Admin) Attempts(ctx context.Context, q AttemptQuery) (*AttemptList, error) {
 	values := params{}
 	values.add("queue", q.Queue)
@@ -76,20 +77,14 @@ func (a Admin) Attempts(ctx context.Context, q AttemptQuery) (*AttemptList, erro
 	return get[AttemptList](ctx, a.conn, "list attempts", "/attempts", values)
 }
 
-// MarshalJSON returns the history as the API writes it.
 func (h History) MarshalJSON() ([]byte, error) { return encode[wire.History](h) }
 
-// UnmarshalJSON reads the history as the API writes it.
 func (h *History) UnmarshalJSON(data []byte) error { return decode[wire.History](data, h) }
 
-// MarshalJSON returns the attempt as the API writes it.
 func (a EndedAttempt) MarshalJSON() ([]byte, error) { return encode[wire.EndedAttempt](a) }
 
-// UnmarshalJSON reads the attempt as the API writes it.
 func (a *EndedAttempt) UnmarshalJSON(data []byte) error { return decode[wire.EndedAttempt](data, a) }
 
-// MarshalJSON returns the list as the API writes it.
 func (l AttemptList) MarshalJSON() ([]byte, error) { return encode[wire.AttemptList](l) }
 
-// UnmarshalJSON reads the list as the API writes it.
 func (l *AttemptList) UnmarshalJSON(data []byte) error { return decode[wire.AttemptList](data, l) }

@@ -19,8 +19,8 @@ type AuditEntry struct {
 	Detail    string
 }
 
-// AuditQuery selects entries of the audit log. All fields that are set must
-// match.
+// AuditQuery selects entries of the audit log, which must match all fields that
+// are set.
 type AuditQuery struct {
 	Action, Target, By string
 	From               time.Time // inclusive
@@ -29,7 +29,7 @@ type AuditQuery struct {
 
 // Audit returns the entries of the audit log, newest first. It covers the
 // client's namespace, or for an operator without a namespace all namespaces and
-// the server. It needs a token of scope admin. An error is the last item.
+// the server, and needs a token of scope admin. An error is the last item.
 func (a Admin) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
 	values := params{}
 	for name, value := range map[string]any{"action": q.Action, "target": q.Target, "by": q.By, "from": q.From, "until": q.Until} {

@@ -9,9 +9,9 @@ import (
 )
 
 // Backup writes a backup of all data at one moment to w, as a tar archive for
-// `foliot restore`. It needs an operator's token of scope admin. Only the
-// context bounds its time. The client does not repeat it: discard the bytes of
-// a backup that returned an error.
+// `foliot restore`. It needs an operator's token of scope admin, and only the
+// context bounds its time. The client does not repeat it, so discard the bytes
+// of a backup that returned an error.
 func (a Admin) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
 	const op = "take a backup"
 	ctx, cancel := context.WithCancel(ctx)

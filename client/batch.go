@@ -29,9 +29,9 @@ type BatchResult struct {
 // task does not prevent the rest. It sends requests of at most 1000 tasks
 // and 16 MiB, one after another. results[i] is the outcome of specs[i].
 //
-// An error ends the batch early. In that case results holds only the items that
+// An error ends the batch early, and results then holds only the items that
 // were answered. Up to 1000 of the following items may have been created
-// nevertheless: see MaybeApplied. A batch has no Idempotency-Key. Give the
+// nevertheless: see MaybeApplied. A batch has no Idempotency-Key, so give the
 // tasks names: a repeat then shows which of them exist.
 func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchResult, err error) {
 	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(specs))}
@@ -73,8 +73,8 @@ const (
 	batchTail = `]}`
 )
 
-// add appends an item, or its error, to the next request. It sends that request
-// first if there is no room.
+// add appends an item, or its error, to the next request, which it sends first
+// if there is no room.
 func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 	if b.sent == maxBatch || b.sent > 0 && len(b.body)+len(",")+len(item)+len(batchTail) > maxBatchBytes {
 		if err := b.flush(ctx); err != nil {
@@ -96,7 +96,6 @@ func (b *batch) add(ctx context.Context, item []byte, fault error) error {
 	return nil
 }
 
-// flush sends the collected items.
 func (b *batch) flush(ctx context.Context) error {
 	replies, err := b.send(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Body is the body of a task's request: JSON, text or bytes. The zero Body is
-// no body. A Body is read-only and may be used for many tasks.
+// no body. A Body is read-only, so it may be used for many tasks.
 type Body struct {
 	kind bodyKind
 	data []byte
@@ -25,8 +25,8 @@ const (
 	binaryBody
 )
 
-// JSON returns v as a body. Its content type is application/json unless a
-// header sets another. A json.RawMessage is sent byte for byte. If v cannot be
+// JSON returns v as a body of type application/json, unless a header sets
+// another type; a json.RawMessage is sent byte for byte. If v cannot be
 // encoded, the call that sends the body sends nothing and returns an Error with
 // the Code bad_body.
 func JSON(v any) Body {
@@ -46,8 +46,8 @@ func JSON(v any) Body {
 	return Body{kind: jsonBody, data: bytes.TrimSpace(buf.Bytes())}
 }
 
-// Text returns s as a body. Its content type is text/plain unless a header sets
-// another. If s is not valid UTF-8, Text returns Bytes of it.
+// Text returns s as a body of type text/plain, unless a header sets another
+// type. If s is not valid UTF-8, Text returns Bytes of it.
 func Text(s string) Body {
 	if !utf8.ValidString(s) {
 		return Bytes([]byte(s))

@@ -25,7 +25,7 @@ const (
 	maxProblem = 1 << 20
 )
 
-// conn sends calls to one server. It does not change after New.
+// conn sends calls to one server, and does not change after New.
 type conn struct {
 	base    string // without a slash at its end
 	header  http.Header
@@ -51,14 +51,13 @@ type call struct {
 	into       any           // target of the decoded reply
 }
 
-// answer is a successful reply without its body.
 type answer struct {
 	status int
 	header http.Header
 }
 
-// named calls do for the object with that name. It completes the call's op and
-// puts the name before its path.
+// named calls do for the object with that name, after it has completed the
+// call's op and put the name before its path.
 func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, into any) (http.Header, error) {
 	c.op = verb + " " + name
 	path, err := below(c.op, path, name)
@@ -116,8 +115,8 @@ func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
 	return answer{resp.StatusCode, resp.Header}, nil
 }
 
-// send sends c once and returns the reply if it is a success. The caller must
-// close its body.
+// send sends c once and returns a successful reply, whose body the caller must
+// close.
 func (cn *conn) send(ctx context.Context, c *call) (*http.Response, error) {
 	req, err := cn.request(ctx, c)
 	if err != nil {
@@ -155,7 +154,6 @@ func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {
 	return req, nil
 }
 
-// noReply returns the error for a request that got no reply.
 func (cn *conn) noReply(c *call, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
@@ -165,7 +163,6 @@ func (cn *conn) noReply(c *call, err error) error {
 	return &TransportError{Op: c.op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
 }
 
-// refusal returns the error for a reply that is not a success.
 func (cn *conn) refusal(c *call, resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {

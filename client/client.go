@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Client calls one server. Its fields hold the methods, grouped by noun. A
-// Client and its fields may be used by many goroutines. A Client starts no
-// goroutine.
+// Client calls one server with the methods of its fields, which are grouped by
+// noun. A Client and its fields may be used by many goroutines, and start none.
 type Client struct {
 	Tasks      Tasks
 	Schedules  Schedules
@@ -26,22 +25,23 @@ type Client struct {
 }
 
 // Options configure a client. The zero Options suit a server on loopback that
-// has no tokens. New copies them, so later changes have no effect.
+// has no tokens. New copies the Options, so later changes have no effect.
 type Options struct {
 	// Token is sent as Authorization: Bearer. Default: no token is sent.
 	Token string
 	// Namespace selects the namespace for an operator's token, which is valid
-	// for all of them. Any other token has one namespace. Default: the token's
-	// namespace, or "default".
+	// for all of them, while any other token has one namespace. Default: the
+	// token's namespace, or "default".
 	Namespace string
 	// HTTPClient sends the requests. Set it to use a TLS configuration, a proxy
-	// or your own transport. New copies the http.Client, not its transport, and
-	// turns redirects off. Its own Timeout also ends long polls. Default: a
-	// client with a transport of its own, whose idle connections Close closes.
+	// or your own transport. New copies the http.Client but not its transport,
+	// and turns redirects off; the Timeout of the http.Client also ends long
+	// polls. Default: a client with a transport of its own, whose idle
+	// connections Close closes.
 	HTTPClient *http.Client
 	// Timeout bounds one request, not counting the time that a long poll waits.
-	// CancelMany and RetryMany have 30 minutes more, and Backfill has 5. The
-	// context of a call bounds all requests of that call together. Zero or less
+	// CancelMany and RetryMany have 30 minutes more, and Backfill has 5, while
+	// the context of a call bounds all its requests together. Zero or less
 	// means 60s.
 	Timeout time.Duration
 	// Retry sets how often and how soon a call is repeated. The zero
@@ -56,9 +56,9 @@ const (
 	idlePerHost    = 64               // kept open: programs that create tasks have many requests under way
 )
 
-// New returns a client for the server at a URL such as http://127.0.0.1:8750.
-// The URL may have a path below which the API is served. New sends nothing. It
-// returns an error if the URL or the token is invalid.
+// New returns a client for the server at a URL such as http://127.0.0.1:8750,
+// with a path if the API is served below one. New sends nothing, and returns an
+// error if the URL or the token is invalid.
 func New(server string, o Options) (*Client, error) {
 	base, err := parseServer(server)
 	if err != nil {
@@ -115,7 +115,6 @@ func parseServer(server string) (string, error) {
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
 }
 
-// header returns the header of each request.
 func (o Options) header() (http.Header, error) {
 	h := http.Header{"User-Agent": {cmp.Or(o.UserAgent, "foliot-go")}}
 	if o.Token != "" {

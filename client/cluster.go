@@ -33,8 +33,8 @@ type Node struct {
 	NameTaken     bool      // another process uses the same name and had it first: this node owns no shards until that ends
 }
 
-// Shard is a part of the tasks of a shared store. One node at a time delivers
-// them.
+// Shard is a part of the tasks of a shared store, which one node at a time
+// delivers.
 type Shard struct {
 	Shard   int
 	Owner   string    // empty: no node owns it now
@@ -44,12 +44,12 @@ type Shard struct {
 	Running int       // tasks with an attempt that is, or may be, under way
 }
 
-// Cluster returns the servers. It needs an operator's token.
+// Cluster returns the servers, and needs an operator's token.
 func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
 	return get[Cluster](ctx, a.conn, "get the cluster", "/cluster", nil)
 }
 
-// Shards returns all shards of a shared store. It needs an operator's token.
+// Shards returns all shards of a shared store, and needs an operator's token.
 func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
 	var list struct {
 		Shards []*Shard `json:"shards"`
@@ -58,8 +58,8 @@ func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
 	return list.Shards, err
 }
 
-// Drain makes a node of a shared store give its shards to other nodes. It owns
-// none until Undrain, or until it ends. Drain needs an operator's token of
+// Drain makes a node of a shared store give its shards to other nodes; it then
+// owns none until Undrain, or until it ends. Drain needs an operator's token of
 // scope admin. Errors: ErrNotFound, ErrLastNode.
 func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
 	return a.drain(ctx, "drain node", http.MethodPost, node, nil)
@@ -106,7 +106,6 @@ func (a Admin) drain(ctx context.Context, verb, method, node string, query param
 	return orNil(n, err)
 }
 
-// MarshalJSON returns the cluster as the API writes it.
 func (c Cluster) MarshalJSON() ([]byte, error) {
 	var w wire.Cluster
 	if err := convert(&w, c); err != nil {
@@ -118,10 +117,8 @@ func (c Cluster) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads the cluster as the API writes it.
 func (c *Cluster) UnmarshalJSON(data []byte) error { return decode[wire.Cluster](data, c) }
 
-// MarshalJSON returns the node as the API writes it.
 func (n Node) MarshalJSON() ([]byte, error) {
 	var w wire.Node
 	if err := convert(&w, n); err != nil {
@@ -131,7 +128,6 @@ func (n Node) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads the node as the API writes it.
 func (n *Node) UnmarshalJSON(data []byte) error { return decode[wire.Node](data, n) }
 
 // withoutShards omits the numbers of shards of a node that owns its store.
@@ -141,8 +137,6 @@ func withoutShards(n *wire.Node) {
 	}
 }
 
-// MarshalJSON returns the shard as the API writes it.
 func (s Shard) MarshalJSON() ([]byte, error) { return encode[wire.Shard](s) }
 
-// UnmarshalJSON reads the shard as the API writes it.
 func (s *Shard) UnmarshalJSON(data []byte) error { return decode[wire.Shard](data, s) }

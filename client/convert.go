@@ -15,7 +15,6 @@ import (
 // This file converts tasks and schedules to the types of the API and back, where
 // more than the names of fields differs.
 
-// MarshalJSON returns the spec as the API takes it.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	in, err := s.wire()
 	if err != nil {
@@ -24,7 +23,6 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	return marshal(&in)
 }
 
-// UnmarshalJSON reads a spec as the API takes it.
 func (s *Spec) UnmarshalJSON(data []byte) error { return read(data, s, readSpec) }
 
 func (s Spec) wire() (wire.TaskInput, error) {
@@ -44,7 +42,6 @@ func readSpec(in wire.TaskInput) (s Spec, err error) {
 	return s, err
 }
 
-// MarshalJSON returns the task as the API writes it.
 func (t Task) MarshalJSON() ([]byte, error) {
 	var shown wire.Task
 	if err := convert(&shown, t, "FirstAttemptAt"); err != nil { // only a request has it
@@ -56,7 +53,6 @@ func (t Task) MarshalJSON() ([]byte, error) {
 	return marshal(&shown)
 }
 
-// UnmarshalJSON reads a task as the API writes it.
 func (t *Task) UnmarshalJSON(data []byte) error {
 	return read(data, t, func(w wire.Task) (t Task, err error) {
 		err = convert(&t, w, "FirstAttempt", "Parent") // only a request has them
@@ -64,7 +60,6 @@ func (t *Task) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns the spec as the API takes it.
 func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	var in wire.ScheduleInput
 	if err := convert(&in, s.settled(), "Runs"); err != nil {
@@ -74,7 +69,6 @@ func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	return marshal(&in)
 }
 
-// UnmarshalJSON reads a spec as the API takes it.
 func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(in wire.ScheduleInput) (s ScheduleSpec, err error) {
 		err = convert(&s, in, "SetRuns")
@@ -83,13 +77,11 @@ func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns the schedule as the API writes it.
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	s.ScheduleSpec = s.settled()
 	return encode[wire.Schedule](s)
 }
 
-// UnmarshalJSON reads a schedule as the API writes it.
 func (s *Schedule) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(w wire.Schedule) (s Schedule, err error) {
 		err = convert(&s, w, "SetRuns") // a reply has Runs instead
@@ -105,7 +97,7 @@ func (s ScheduleSpec) settled() ScheduleSpec {
 	return s
 }
 
-// fromTemplate are the types of a template of tasks. The template has fewer fields.
+// fromTemplate are the types of a template of tasks, which has fewer fields.
 var fromTemplate = pair{reflect.TypeFor[Spec](), reflect.TypeFor[wire.ScheduledTask]()}
 
 // scheduled returns the template of the tasks of a schedule.

@@ -10,11 +10,12 @@ type DeadNotice struct {
 // NoDeadNotice notifies no URL, even if the queue has an OnDead URL.
 var NoDeadNotice = DeadNotice{off: true}
 
-// NotifyURL returns a DeadNotice for that URL. An empty url is the zero
-// DeadNotice.
+// NotifyURL returns a DeadNotice for that URL, which for an empty url is the
+// zero DeadNotice.
 func NotifyURL(url string) DeadNotice { return DeadNotice{url: url} }
 
-// URL returns the URL. It is empty for NoDeadNotice and for the zero DeadNotice.
+// URL returns the URL, which is empty for NoDeadNotice and for the zero
+// DeadNotice.
 func (n DeadNotice) URL() string { return n.url }
 
 // String returns the URL, or "none" for NoDeadNotice.

@@ -20,9 +20,9 @@
 // default, and distinguishes 0 from absent. The types here use Go's terms:
 // time.Time and time.Duration, and zero values for defaults. If the API's 0
 // means "no limit", the field has a type of its own with a constant for it:
-// [Limit] with [Unlimited], [Duration] with [Forever]. [Spec] and [Task]
-// marshal to the API's JSON and back, so other programs can read the files they
-// are written to.
+// [Limit] with [Unlimited], [Duration] with [Forever]. Types with a MarshalJSON
+// method, such as [Spec] and [Task], marshal to the API's JSON and back, so
+// other programs can read the files they are written to.
 //
 // # Errors
 //
@@ -43,13 +43,13 @@
 // apply them, because no connection could be made, or the reply was 429. Backup
 // is never repeated.
 //
-// The client obeys Retry-After. The context and [RetryPolicy] bound the whole
-// call. If the context's deadline would pass before the next request, the call
-// returns at once. Its error wraps context.DeadlineExceeded and the error of
-// the last request.
+// The client obeys Retry-After, and the context and [RetryPolicy] bound the
+// whole call. If the context's deadline would pass before the next request, the
+// call returns at once with an error that wraps context.DeadlineExceeded and
+// the error of the last request.
 //
 // # Tokens
 //
-// The token is sent to the server that New was given and to no other: redirects
-// are not followed. No error contains it.
+// The token is sent to the server that New was given and to no other, because
+// redirects are not followed. No error contains it.
 package client

@@ -45,9 +45,8 @@ type DueQueue struct {
 	Counts           []int64
 }
 
-// Due counts the tasks that come due. An operator's client without a namespace
-// counts those of all namespaces. All callers share a sample for at least a
-// second.
+// Due counts the tasks that come due, in all namespaces for an operator's
+// client without a namespace. All callers share a sample for at least a second.
 func (a Admin) Due(ctx context.Context, q DueQuery) (*Due, error) {
 	values := params{}
 	values.add("queue", q.Queue)
@@ -62,8 +61,6 @@ func (a Admin) Due(ctx context.Context, q DueQuery) (*Due, error) {
 	return get[Due](ctx, a.conn, "count the tasks that come due", "/due", values)
 }
 
-// MarshalJSON returns the counts as the API writes it.
 func (d Due) MarshalJSON() ([]byte, error) { return encode[wire.Due](d) }
 
-// UnmarshalJSON reads the counts as the API writes it.
 func (d *Due) UnmarshalJSON(data []byte) error { return decode[wire.Due](data, d) }

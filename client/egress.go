@@ -22,8 +22,8 @@ type EgressAddress struct {
 }
 
 // Egress returns whether tasks may call a URL, according to the egress policy
-// of the server that answers. The server resolves the host and connects to
-// nothing. Egress needs an operator's token.
+// of the server that answers, which resolves the host and connects to nothing.
+// Egress needs an operator's token.
 func (a Admin) Egress(ctx context.Context, rawURL string) (*Egress, error) {
 	return get[Egress](ctx, a.conn, "check the egress policy", "/egress", params{"url": {rawURL}})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// marshal returns v as JSON. A body in it stays byte for byte, and characters
+// marshal returns v as JSON, in which a body stays byte for byte and characters
 // that are special in HTML stay unescaped.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer

@@ -36,7 +36,8 @@ type Error struct {
 	// Allowed lists the values that Field may have.
 	Allowed []string
 
-	// RetryAfter is the delay that the server asks for. Zero means none.
+	// RetryAfter is the delay that the server asks for, zero if it asks for
+	// none.
 	RetryAfter time.Duration
 	// MaybeApplied reports whether the server may have applied this request of
 	// the call, or an earlier one.
@@ -103,7 +104,7 @@ type sentinel struct {
 
 func (s *sentinel) Error() string { return s.text }
 
-// Sentinels for errors.Is. The Code of an Error is more exact.
+// Sentinels for errors.Is, but the Code of an Error is more exact.
 //
 // ErrNotFound stands for status 404 of a record: the task, schedule, queue,
 // token, secret, node or namespace does not exist. ErrNamespace stands for the

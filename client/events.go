@@ -26,9 +26,9 @@ func newEventReader(r io.Reader, limit int) *eventReader {
 	return e
 }
 
-// next returns the next event that has data. An event without a name is a
-// "message". At the end of the stream next returns io.EOF, and drops an event
-// that is incomplete.
+// next returns the next event that has data, named "message" if it has no name.
+// At the end of the stream next returns io.EOF, and drops an event that is
+// incomplete.
 func (e *eventReader) next() (name string, data []byte, err error) {
 	name = "message"
 	for e.lines.Scan() {

@@ -97,8 +97,8 @@ var byType = fields.Rules(
 	fields.Parse(Work.wire), fields.Convert(work),
 )
 
-// instant writes t for the API. It keeps fractions of a millisecond: the API
-// rounds them up.
+// instant writes t for the API, with fractions of a millisecond, because the
+// API rounds them up.
 func instant(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -120,7 +120,6 @@ func readInstant(s string) (time.Time, error) {
 	return t, reading("time", err)
 }
 
-// duration writes d for the API, "" for the default.
 func duration(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -221,7 +220,7 @@ func (w Work) wire() (wire.WorkInput, error) {
 
 func work(in wire.WorkInput) Work { return Work{Kind: in.Kind, Args: jsonOrNone(in.Args)} }
 
-// jsonOrNone returns the body of a JSON value: none for null.
+// jsonOrNone returns the body of a JSON value, which is none for null.
 func jsonOrNone(raw json.RawMessage) Body {
 	if len(raw) == 0 || string(raw) == "null" {
 		return Body{}

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Filter selects tasks. All fields that are set must match.
+// Filter selects tasks, which must match all fields that are set.
 type Filter struct {
 	Queue      string
 	States     []State // any of them
@@ -29,10 +29,10 @@ type Filter struct {
 	// DryRun makes these methods change nothing: the result has the number of
 	// tasks that match, and some of them.
 	DryRun bool
-	// Expect makes these methods change nothing unless exactly this
-	// many tasks match. Otherwise they return ErrCount, and the Error's Count
-	// is the number of matching tasks. Tasks that begin to match after the
-	// count are left alone. At most a million. nil means any number.
+	// Expect makes these methods change nothing and return ErrCount unless
+	// exactly this many tasks match. The Error's Count is then the number of
+	// matching tasks. Tasks that begin to match after the count are left alone.
+	// It is at most a million; nil means any number.
 	Expect *int
 }
 
@@ -78,7 +78,7 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 	return &Page{Tasks: p.items, Next: p.next}, nil
 }
 
-// List returns the tasks that q selects, in the order of Page. It reads the
+// List returns the tasks that q selects, in the order of Page, and reads the
 // next page when the current one is used up. An error is the last item. A task
 // that is created or changed during the list may be missing, or be returned as
 // it was before.
@@ -112,17 +112,17 @@ type BulkResult struct {
 	Examples   []*Task `json:"examples,omitempty"`   // at most 20 of these, without bodies
 }
 
-// CancelMany cancels the tasks that match. Without States it cancels all that
-// are not finished. It works in pages: a call that ends early has changed some
-// of the tasks, and can be repeated. It may take long. Errors: ErrCount, if
-// f.Expect is set.
+// CancelMany cancels the tasks that match, or all that are not finished if
+// there are no States. It may take long, and works in pages, so a call that
+// ends early has changed some of the tasks, and can be repeated. Errors:
+// ErrCount, if f.Expect is set.
 func (ts Tasks) CancelMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "cancel", f, nil)
 }
 
-// RetryMany retries the tasks that match. Without States it retries the dead
-// ones. It skips finished tasks if their queue did not keep the bodies.
-// Otherwise it behaves as CancelMany.
+// RetryMany retries the tasks that match, or the dead ones if there are no
+// States. It skips finished tasks whose queue did not keep the bodies, and
+// otherwise behaves as CancelMany.
 func (ts Tasks) RetryMany(ctx context.Context, f Filter) (BulkResult, error) {
 	return ts.many(ctx, "retry", f, nil)
 }
@@ -135,8 +135,8 @@ type NewDue struct {
 	By    time.Duration  // added to the due time of each task; negative means earlier
 }
 
-// MoveMany changes the due times of the tasks that match. Without States it
-// moves the scheduled ones. It skips running and finished tasks. If a call with
+// MoveMany changes the due times of the tasks that match, or the scheduled ones
+// if there are no States. It skips running and finished tasks. If a call with
 // By ends early, a repeat moves the tasks again that still match, so set
 // DueBefore or DueAfter. Otherwise it behaves as CancelMany.
 func (ts Tasks) MoveMany(ctx context.Context, f Filter, to NewDue) (BulkResult, error) {

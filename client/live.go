@@ -106,7 +106,7 @@ var (
 	errEnded  = errors.New("the stream ended")
 )
 
-// streamLive passes the samples of one connection to yield. It returns nil if
+// streamLive passes the samples of one connection to yield, and returns nil if
 // yield returned false.
 func (a Admin) streamLive(ctx context.Context, yield func(*Live, error) bool) (received bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -134,8 +134,8 @@ func (a Admin) streamLive(ctx context.Context, yield func(*Live, error) bool) (r
 	}
 }
 
-// nextLive returns the next sample of a stream. Events of other names are for
-// later versions.
+// nextLive returns the next sample of a stream, and skips events of other
+// names, which are for later versions.
 func (cn *conn) nextLive(events *eventReader, resp *http.Response) (*Live, error) {
 	for {
 		name, data, err := events.next()

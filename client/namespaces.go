@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Namespaces manages the namespaces of a server. Its methods need an operator's
+// Namespaces manages the namespaces of a server; its methods need an operator's
 // token.
 type Namespaces struct{ conn *conn }
 
-// NamespaceSettings are the quotas of a namespace. A zero field sets no limit.
-// To stop a namespace, set Suspended.
+// NamespaceSettings are the quotas of a namespace. A zero field sets no limit,
+// so set Suspended to stop a namespace.
 type NamespaceSettings struct {
 	MaxPending   int64   // highest number of scheduled and running tasks; each schedule counts as one
 	MaxBytes     int64   // highest number of bytes of the stored records, with their bodies
@@ -43,12 +43,12 @@ type Namespace struct {
 	etag string
 }
 
-// ETag returns the entity tag for IfMatch. It is empty for a namespace of a
-// list, and for one without settings.
+// ETag returns the entity tag for IfMatch, empty for a namespace of a list, and
+// for one without settings.
 func (n *Namespace) ETag() string { return n.etag }
 
-// Put creates a namespace, or replaces all of its settings. Existing tasks
-// stay. Errors: ErrPrecondition, ErrForbidden.
+// Put creates a namespace, or replaces all of its settings, while existing
+// tasks stay. Errors: ErrPrecondition, ErrForbidden.
 func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
 	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
 }

@@ -33,7 +33,7 @@ func (p *page[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pages returns the items of all pages of a list. The field has them.
+// pages returns the items of all pages of a list, which the field has.
 func pages[T any](ctx context.Context, cn *conn, op, path, field string, query params) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		query := maps.Clone(query)

@@ -7,8 +7,8 @@ import (
 )
 
 // Patch changes fields of a task. A zero field leaves the task's field as it
-// is. Set and Reset make fields that change it, and the server refuses a Patch
-// without any.
+// is, while Set and Reset make fields that change it; the server refuses a
+// Patch without any.
 //
 //	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
 type Patch struct {
@@ -36,7 +36,7 @@ type Patch struct {
 	RemoveHeaders []string
 }
 
-// Field is one field of a patch. The zero Field leaves it as it is.
+// Field is one field of a patch, which the zero Field leaves as it is.
 type Field[T any] struct {
 	change fieldChange
 	value  T
@@ -57,7 +57,7 @@ func Set[T any](v T) Field[T] { return Field[T]{change: isSet, value: v} }
 // Reset changes a field to its default: the queue's, if queues have one.
 func Reset[T any]() Field[T] { return Field[T]{change: isReset} }
 
-// object is a JSON object. A json.RawMessage in it stays byte for byte.
+// object is a JSON object, in which a json.RawMessage stays byte for byte.
 type object map[string]any
 
 // encode returns the patch as the API takes it.
@@ -121,7 +121,7 @@ func addField[T, W any](o object, key string, f Field[T], word func(T) W) {
 }
 
 // addChoice is addField for a type whose zero value leaves the choice to the
-// queue. The API writes that as null.
+// queue, which the API writes as null.
 func addChoice[T comparable, W any](o object, key string, f Field[T], word func(T) W) {
 	var queues T
 	if f.change == isSet && f.value == queues {

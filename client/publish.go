@@ -31,8 +31,8 @@ type Publication struct {
 	Retries *int
 }
 
-// Publish creates the task that forwards p. As Create does, it carries an
-// Idempotency-Key of its own. Errors: those of Create.
+// Publish creates the task that forwards p, with an Idempotency-Key of its own
+// as in Create. Errors: those of Create.
 func (ts Tasks) Publish(ctx context.Context, p Publication) (*Task, error) {
 	return ts.PublishOnce(ctx, rand.Text(), p)
 }
@@ -52,7 +52,8 @@ func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Ta
 	})
 }
 
-// forwardPrefix marks headers for the receiver. The server removes the prefix.
+// forwardPrefix marks headers for the receiver, from which the server removes
+// it.
 const forwardPrefix = "Foliot-Forward-"
 
 // contentHeaders are forwarded without the prefix.

@@ -13,8 +13,8 @@ import (
 // Queues manages the queues of the client's namespace.
 type Queues struct{ conn *conn }
 
-// QueueSettings are the limits, defaults and retention of a queue. A zero field
-// is not set.
+// QueueSettings are the limits, defaults and retention of a queue, in which a
+// zero field is not set.
 type QueueSettings struct {
 	Rate           float64 // attempts started per second; 0.1: one in ten seconds
 	Burst          int     // attempts started at once after a pause. Default: Rate, at least one
@@ -34,8 +34,8 @@ type QueueSettings struct {
 	ManagedBy string // the owner for foliot apply --prune. A Put without it keeps the present owner
 }
 
-// Queue is a queue as the server returns it. Version is 0 if its settings were
-// never set.
+// Queue is a queue as the server returns it; its Version is 0 if its settings
+// were never set.
 type Queue struct {
 	QueueSettings
 
@@ -54,8 +54,8 @@ type Queue struct {
 	etag string
 }
 
-// ETag returns the entity tag for IfMatch. It is empty for a queue of a list,
-// and for one without settings.
+// ETag returns the entity tag for IfMatch, empty for a queue of a list, and for
+// one without settings.
 func (q *Queue) ETag() string { return q.etag }
 
 // Counts are numbers of tasks by state.
@@ -69,10 +69,10 @@ type Counts struct {
 	Bytes     int64 // bytes of the stored bodies
 }
 
-// Put replaces a queue's limits, defaults and retention. A pause or purge goes
-// on. Limits and retention apply at once. Defaults apply to tasks that are
-// created from now on. Errors: ErrPrecondition, and an Error with the invalid
-// field.
+// Put replaces a queue's limits, defaults and retention, while a pause or purge
+// goes on. Limits and retention apply at once, but defaults only to tasks that
+// are created from now on. Errors: ErrPrecondition, and an Error with the
+// invalid field.
 func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, conds ...Condition) (*Queue, error) {
 	return qs.one(ctx, "put queue", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
 }
@@ -90,15 +90,15 @@ func (qs Queues) List(ctx context.Context) iter.Seq2[*Queue, error] {
 }
 
 // Delete deletes the settings of a queue and returns the rest of it. Its tasks
-// stay, with the server's defaults. A paused queue resumes. Errors: ErrNotFound
-// if there are no settings, ErrPrecondition, ErrConflict while a purge is under
-// way.
+// stay, with the server's defaults, and a paused queue resumes. Errors:
+// ErrNotFound if there are no settings, ErrPrecondition, ErrConflict while a
+// purge is under way.
 func (qs Queues) Delete(ctx context.Context, name string, conds ...Condition) (*Queue, error) {
 	return qs.one(ctx, "delete queue", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }
 
-// Pause stops a queue: no attempt starts, except of tasks that are run by hand.
-// Attempts under way go on, and the tasks are kept.
+// Pause stops a queue, so no attempt starts, except of tasks that are run by
+// hand; attempts under way go on, and the tasks are kept.
 func (qs Queues) Pause(ctx context.Context, name string) (*Queue, error) {
 	return qs.pause(ctx, name, wire.PauseInput{})
 }
@@ -117,16 +117,17 @@ func (qs Queues) pause(ctx context.Context, name string, p wire.PauseInput) (*Qu
 	return qs.one(ctx, "pause queue", name, &call{method: http.MethodPost, path: "/pause", send: p, repeatable: true})
 }
 
-// Resume ends a pause. Tasks that became due start at once, within the limits.
+// Resume ends a pause, so tasks that became due start at once, within the
+// limits.
 func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "resume queue", name, &call{method: http.MethodPost, path: "/resume", repeatable: true})
 }
 
-// Purge cancels all unfinished tasks that are in a queue now, in the background.
-// When it returns, after two seconds, the purge is durable, and survives a restart.
-// Tasks that enter the queue after that stay. Queue.Purging reports whether the
-// purge is under way. The client does not repeat a purge, because a repeat would
-// also cancel later tasks.
+// Purge cancels all unfinished tasks that are in a queue now, in the background. It
+// returns after two seconds; the purge then survives a restart, and tasks that
+// enter the queue after that stay. Queue.Purging reports whether the purge is under
+// way. The client does not repeat a purge, because a repeat would also cancel later
+// tasks.
 func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge"})
 }
@@ -140,7 +141,7 @@ func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, 
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge", query: query})
 }
 
-// one sends a call about one queue. The call's path follows the queue's.
+// one sends a call about one queue, with its path after the queue's.
 func (qs Queues) one(ctx context.Context, verb, name string, c *call) (*Queue, error) {
 	q := new(Queue)
 	header, err := qs.conn.named(ctx, verb, "/queues/", name, c, q)

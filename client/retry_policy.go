@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how calls are repeated. docs/clients.md lists the calls
-// that are. In every field, zero or less means the default.
+// RetryPolicy sets how calls are repeated, for the calls that docs/clients.md
+// lists. In every field, zero or less means the default.
 //
 // Between two requests the client waits for the backoff, plus the Retry-After
 // of the server's reply if it has one. The backoff doubles from MinBackoff to
@@ -21,13 +21,13 @@ type RetryPolicy struct {
 	// MinBackoff is the backoff before the second request. Default: 100ms.
 	MinBackoff time.Duration
 	// MaxBackoff is the longest backoff, and the longest Retry-After that the
-	// client waits for. So a pause lasts at most twice MaxBackoff. If the
+	// client waits for, so a pause lasts at most twice MaxBackoff. If the
 	// server asks for more, the call returns an Error with that RetryAfter.
 	// Default: 10s.
 	MaxBackoff time.Duration
 	// Within is the longest time from the start of the first request to the
-	// start of the last. A repeat that would start later is not made. Default:
-	// no bound.
+	// start of the last, so a repeat that would start later is not made.
+	// Default: no bound.
 	Within time.Duration
 }
 
@@ -67,7 +67,7 @@ func (r RetryPolicy) next(try int, spent time.Duration, repeatable bool, err err
 	return pause, again && (r.Within <= 0 || spent+pause <= r.Within)
 }
 
-// busy reports whether a repeat may succeed after this status. It is false for
+// busy reports whether a repeat may succeed after this status; it is false for
 // 500, a fault that stays.
 func busy(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
@@ -84,9 +84,9 @@ func (r RetryPolicy) backoff(try int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// sleep waits for d and returns nil. If the context ends first, it returns the
-// context's error. If the context's deadline would pass during the wait, it
-// returns context.DeadlineExceeded at once.
+// sleep waits for d and returns nil, or the context's error if the context ends
+// first. If the context's deadline would pass during the wait, it returns
+// context.DeadlineExceeded at once.
 func sleep(ctx context.Context, d time.Duration) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return context.DeadlineExceeded

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ScheduleSpec describes a schedule: when it creates tasks, and which. Zero
-// fields have their defaults. It marshals to the API's JSON and back.
+// ScheduleSpec describes a schedule: when it creates tasks, and which; zero
+// fields have their defaults.
 type ScheduleSpec struct {
 	// Cron sets the instants: minute, hour, day of month, month, day of week,
 	// or six fields with the second first, or a word such as @daily. Set
@@ -21,13 +21,13 @@ type ScheduleSpec struct {
 	// "both". Default: "first".
 	DSTOverlap string
 	// Every is the time between instants, counted from Start, or from when the
-	// schedule was created. At least 1s.
+	// schedule was created; it is at least 1s.
 	Every time.Duration
 
-	// Anchor is the time from which Every counts if Start is zero. It is
-	// ignored with Cron or Start. Only a Put that creates the schedule uses it.
-	// An existing schedule keeps its own, or counts from the Put that changes
-	// Every. Default: when the schedule is created.
+	// Anchor is the time from which Every counts unless Cron or Start is set.
+	// Only a Put that creates the schedule uses it: an existing schedule keeps
+	// its own, or counts from the Put that changes Every. Default: when the
+	// schedule is created.
 	Anchor time.Time
 
 	Start   time.Time     // inclusive: no instant is before it. Zero means no bound
@@ -38,8 +38,9 @@ type ScheduleSpec struct {
 	// Misfire is the policy for instants that passed while no server could fire
 	// them. Default: FireOnce.
 	Misfire Misfire
-	// CatchupWindow limits the age of missed instants that still create a task.
-	// nil means 24h. A pointer to 0 means that no missed instant creates one.
+	// CatchupWindow limits the age of missed instants that still create a task;
+	// nil means 24h, and a pointer to 0 means that no missed instant creates
+	// one.
 	CatchupWindow *time.Duration
 	// CatchupLimit is the number of missed instants for which FireAll creates a
 	// task: the latest ones. Default: 100.
@@ -49,23 +50,23 @@ type ScheduleSpec struct {
 	Overlap Overlap
 
 	// SetRuns is the number of MaxRuns that are used up, for a schedule that is
-	// moved from another server. Only a Put that creates the schedule uses it.
-	// An existing schedule keeps its count. nil means 0.
+	// moved from another server. Only a Put that creates the schedule uses it,
+	// while an existing schedule keeps its count; nil means 0.
 	SetRuns *int64
-	// Paused stops the schedule from creating tasks. nil means unchanged. A new
-	// schedule is not paused.
+	// Paused stops the schedule from creating tasks. nil means unchanged, which
+	// for a new schedule is not paused.
 	Paused *bool
-	// ManagedBy is the owner for foliot apply --prune. A Put without it keeps
-	// the present owner.
+	// ManagedBy is the owner for foliot apply --prune, and a Put without it
+	// keeps the present owner.
 	ManagedBy string
 	// Task is the template for the tasks this schedule creates. A Task with a
-	// Name, At or Delay is refused: the schedule sets them. Zero fields get the
-	// queue's defaults at the Put.
+	// Name, At or Delay is refused, because the schedule sets them. Zero fields
+	// get the queue's defaults at the Put.
 	Task Spec
 }
 
 // Misfire is the policy for instants that passed while no server could fire
-// them. The zero Misfire is FireOnce.
+// them; the zero Misfire is FireOnce.
 type Misfire string
 
 // The policies of misfires.
@@ -76,7 +77,7 @@ const (
 )
 
 // Overlap is the policy for an instant at which a task of the schedule is
-// unfinished. The zero Overlap is AllowOverlap.
+// unfinished; the zero Overlap is AllowOverlap.
 type Overlap string
 
 // The policies of overlaps.
@@ -86,7 +87,7 @@ const (
 	BufferOne    Overlap = "buffer_one" // one instant waits until they have finished; more create no task
 )
 
-// ScheduleState is the state of a schedule. A newer server may have more
+// ScheduleState is the state of a schedule, and a newer server may have more
 // states.
 type ScheduleState string
 
@@ -97,9 +98,8 @@ const (
 	ScheduleEnded  ScheduleState = "ended" // no instant is left
 )
 
-// Schedule is a schedule as the server returns it. It marshals to the API's
-// JSON and back. Get, and a List with Bodies, return the body of Task. All
-// other methods return BodySize only.
+// Schedule is a schedule as the server returns it. Get, and a List with Bodies,
+// return the body of Task, while all other methods return BodySize only.
 type Schedule struct {
 	ScheduleSpec
 

@@ -51,20 +51,20 @@ func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedu
 	return pages[Schedule](ctx, ss.conn, "list schedules", "/schedules", "schedules", values)
 }
 
-// Delete deletes a schedule and returns its last state. Its tasks stay. Errors:
-// ErrNotFound, ErrPrecondition.
+// Delete deletes a schedule, whose tasks stay, and returns its last state.
+// Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Delete(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "delete schedule", name, &call{method: http.MethodDelete, header: headerOf(conds)})
 }
 
-// Pause stops a schedule from creating tasks until Resume. Existing tasks go
-// on. Errors: ErrNotFound, ErrPrecondition.
+// Pause stops a schedule from creating tasks until Resume, while existing tasks
+// go on. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Pause(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "pause schedule", name, &call{method: http.MethodPost, path: "/pause", header: headerOf(conds), repeatable: len(conds) == 0})
 }
 
-// Resume continues a schedule with its next instant. Instants during the pause
-// do not fire. Errors: ErrNotFound, ErrPrecondition.
+// Resume continues a schedule with its next instant, so instants during the
+// pause do not fire. Errors: ErrNotFound, ErrPrecondition.
 func (ss Schedules) Resume(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
 	return ss.one(ctx, "resume schedule", name, &call{method: http.MethodPost, path: "/resume", header: headerOf(conds), repeatable: len(conds) == 0})
 }
@@ -123,8 +123,8 @@ func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, li
 	return list.Instants, err
 }
 
-// RuleQuery selects the parts of a RulePreview. The zero RuleQuery selects the
-// next 10 instants.
+// RuleQuery selects the parts of a RulePreview, by default the next 10
+// instants.
 type RuleQuery struct {
 	From        time.Time // the first instant is at this time or later. Default: now
 	Limit       int       // at most 1000. Default: 10
@@ -174,7 +174,7 @@ func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery
 	return orNil(v, err)
 }
 
-// one sends a call about one schedule. The call's path follows the schedule's.
+// one sends a call about one schedule, with its path after the schedule's.
 func (ss Schedules) one(ctx context.Context, verb, name string, c *call) (*Schedule, error) {
 	s := new(Schedule)
 	_, err := ss.conn.named(ctx, verb, "/schedules/", name, c, s)

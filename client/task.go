@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Spec describes a task to create. Zero fields have their defaults. It marshals
+// Spec describes a task to create, with defaults for zero fields. It marshals
 // to the API's JSON and back.
 type Spec struct {
 	// Name is unique in the namespace: at most 256 letters, digits and . _ : -
@@ -15,12 +15,12 @@ type Spec struct {
 	// Queue is the queue whose limits it shares. Default: "default".
 	Queue string
 
-	// At is the due time, rounded up to the millisecond. A time in the past
+	// At is the due time, rounded up to the millisecond, and a time in the past
 	// means now. The zero time means that Delay sets the due time.
 	At time.Time
-	// Delay sets the due time, counted from when the server accepts the task.
-	// If At and Delay are both zero, the task is due at once. Only a task
-	// created with a delay can be touched. At most 100 years.
+	// Delay sets the due time, counted from when the server accepts the task,
+	// and is at most 100 years. If At and Delay are both zero, the task is due
+	// at once. Only a task created with a delay can be touched.
 	Delay time.Duration
 
 	HTTP HTTP // the request to send; set exactly one of HTTP and Work
@@ -29,7 +29,7 @@ type Spec struct {
 	// Timeout is the time limit of one attempt, from 1ms to 1h, both included.
 	// Default: the queue's, or 15s.
 	Timeout time.Duration
-	// ExpireAfter counts from the due time. If no attempt has started by then,
+	// ExpireAfter counts from the due time: if no attempt has started by then,
 	// none will. Forever means that the task never expires. Default: the
 	// queue's, or Forever.
 	ExpireAfter Duration
@@ -40,13 +40,13 @@ type Spec struct {
 	// Retry sets when the task is tried again. Default: the queue's, or the
 	// server's.
 	Retry Retry
-	// OnDead is the URL that is notified when the task dies. NoDeadNotice means
-	// that no URL is notified. Default: the queue's, or NoDeadNotice.
+	// OnDead is the URL that is notified when the task dies, unless it is
+	// NoDeadNotice. Default: the queue's, or NoDeadNotice.
 	OnDead DeadNotice
 
-	// FirstAttempt is the start of its first attempt, if that is later than At.
-	// It is for a task that is moved from another server, where it waited for a
-	// retry. ExpireAfter still counts from At. Default: At.
+	// FirstAttempt is the start of its first attempt, if that is later than At,
+	// for a task that waited for a retry on the server it is moved from.
+	// ExpireAfter still counts from At. Default: At.
 	FirstAttempt time.Time
 	// Parent is the span to which the spans of its attempts are linked, as a
 	// W3C traceparent. Default: the span of the request that creates the task.
@@ -58,35 +58,36 @@ type HTTP struct {
 	URL string
 	// Method is GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. Default: POST.
 	Method string
-	// Headers are sent as they are. Headers of the connection, Foliot-… and
+	// Headers are sent as they are, but headers of the connection, Foliot-… and
 	// webhook-… are refused.
 	Headers map[string]string
 	// Body is the result of JSON, Text or Bytes. Default: no body.
 	Body Body
 }
 
-// Work is the call of a handler. A Go program that embeds Foliot runs the handler.
+// Work is the call of a handler, which a Go program that embeds Foliot runs.
 type Work struct {
 	// Kind selects the handler. It has 1 to 128 characters: letters, digits and
 	// . _ : - are allowed, and the first must be a letter or a digit.
 	Kind string
-	// Args are the arguments: the result of JSON. A null means no arguments.
-	// Default: no arguments.
+	// Args are the arguments: the result of JSON, where a null means no
+	// arguments. Default: no arguments.
 	Args Body
 }
 
-// Retry sets when a task is tried again. Zero fields have the queue's defaults.
+// Retry sets when a task is tried again, with the queue's defaults for zero
+// fields.
 type Retry struct {
-	// MaxAttempts is the highest number of attempts. With Unlimited, only
-	// MaxAge ends them. The server's default is Unlimited.
+	// MaxAttempts is the highest number of attempts, or Unlimited, with which
+	// only MaxAge ends them. The server's default is Unlimited.
 	MaxAttempts Limit
-	// MinBackoff is the wait after the first failure. Further waits double up
-	// to MaxBackoff. The server's defaults are 1s and 1h.
+	// MinBackoff is the wait after the first failure, and further waits double
+	// up to MaxBackoff. The server's defaults are 1s and 1h.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
-	// MaxAge limits the time of all attempts and the waits between them. Time
-	// in which the server was down or the queue was paused does not count.
-	// Forever means no limit. The server's default is 24h.
+	// MaxAge limits the time of all attempts and the waits between them, but
+	// not time in which the server was down or the queue was paused. Forever
+	// means no limit. The server's default is 24h.
 	MaxAge Duration
 }
 
@@ -100,7 +101,7 @@ const (
 	Low    Priority = "low"
 )
 
-// State is the state of a task. A newer server may have more states.
+// State is the state of a task, and a newer server may have more states.
 type State string
 
 // The states.
@@ -118,9 +119,9 @@ const (
 // dead.
 func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running }
 
-// Task is a task as the server returns it: its Spec and its history. It
+// Task is a task as the server returns it, with its Spec and its history; it
 // marshals to the API's JSON and back. Get, Poll and Wait return the body, and
-// so does a Query with Bodies. All other methods return BodySize only.
+// so does a Query with Bodies; all other methods return BodySize only.
 //
 // A zero ExpireAfter means here that the task never expires, and a zero OnDead
 // that no URL is notified: the server has applied the queue's defaults.
@@ -154,9 +155,9 @@ type Task struct {
 	Durability  string // in the reply to a change: "synced" survives a power loss; "async", "default" and "strict" are levels of a shared store
 }
 
-// Authors tells who made a task or a schedule, and who changed it last. A token is
-// "token:" and its id, and after a space its label. Empty: a caller without a
-// token, or the server.
+// Authors names the callers that made a task or a schedule, and changed it last. A
+// token is "token:" and its id, and after a space its label; the empty string is a
+// caller without a token, or the server.
 type Authors struct {
 	CreatedBy     string
 	ChangedAt     time.Time // zero: no client has changed it since it was created

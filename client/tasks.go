@@ -70,8 +70,8 @@ func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condit
 // Get returns a task, with its body. Errors: ErrNotFound.
 func (ts Tasks) Get(ctx context.Context, name string) (*Task, error) { return ts.Poll(ctx, name, 0) }
 
-// Patch changes some fields of a task and returns it without the body. While an
-// attempt is under way, the due time cannot change. Errors: ErrNotFound,
+// Patch changes some fields of a task and returns it without the body; the due
+// time cannot change while an attempt is under way. Errors: ErrNotFound,
 // ErrPrecondition, ErrConflict, and an Error with the invalid field of the
 // patch.
 func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condition) (*Task, error) {
@@ -87,14 +87,14 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condit
 	return ts.one(ctx, &call{op: op, method: http.MethodPatch, path: path, body: body, header: headerOf(conds)})
 }
 
-// Touch moves the due time of a task that was created with a delay: it becomes
-// due that delay from now, with all its attempts again. A watchdog's heartbeat
-// is such a call. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
+// Touch moves the due time of a task that was created with a delay, so it
+// becomes due that delay from now, with all its attempts again: a watchdog's
+// heartbeat. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Touch(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "touch", len(conds) == 0, conds)
 }
 
-// Run makes a waiting task due now. The task ignores pause and rate, but not
+// Run makes a waiting task due now; the task ignores pause and rate, but not
 // concurrency. Errors: ErrNotFound, ErrPrecondition, ErrConflict.
 func (ts Tasks) Run(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "run", false, conds)
@@ -117,12 +117,11 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 	return ts.one(ctx, &call{op: op, method: http.MethodPost, path: path + "/" + verb, header: headerOf(conds), repeatable: repeatable})
 }
 
-// Cancel cancels a task. If underWay is false, no attempt starts any more. If
-// underWay is true, an attempt is in progress, or may be. That attempt is the
-// last one, and the task ends delivered or cancelled. underWay has the value of
-// t.UnderWay. A task that was cancelled before stays as it is (Task.Already).
-// Errors: ErrNotFound, ErrPrecondition, and ErrConflict if the task is
-// delivered or expired.
+// Cancel cancels a task. If underWay, which is t.UnderWay, is false, no attempt
+// starts any more. If it is true, an attempt is in progress, or may be; that
+// attempt is the last one, and the task ends delivered or cancelled. A task
+// that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound,
+// ErrPrecondition, and ErrConflict if the task is delivered or expired.
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, underWay bool, err error) {
 	op := "cancel " + name
 	path, err := taskPath(op, name)
@@ -152,8 +151,8 @@ func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 type Condition struct{ header, value string }
 
 // IfMatch requires that no client changed the record since it had that entity
-// tag. The ETag methods of Task, Schedule, Queue and Namespace return it. "*"
-// requires that the record exists.
+// tag. The ETag methods of Task, Schedule, Queue and Namespace return it, and
+// "*" requires that the record exists.
 func IfMatch(etag string) Condition { return Condition{"If-Match", etag} }
 
 // IfNoneMatch requires that the record does not exist: a Put with it only
@@ -171,7 +170,7 @@ func headerOf(conds []Condition) http.Header {
 // taskPath returns the path of a task.
 func taskPath(op, name string) (string, error) { return below(op, "/tasks/", name) }
 
-// below returns the path of the object with that name. It refuses names that a
+// below returns the path of the object with that name, and refuses names that a
 // server would read as a part of the path.
 func below(op, path, name string) (string, error) {
 	if name == "" || name == "." || name == ".." {

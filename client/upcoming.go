@@ -16,7 +16,7 @@ type UpcomingQuery struct {
 }
 
 // Upcoming has the next tasks and the next instants of schedules, the earliest
-// due time first. Overdue tasks come first, if the query includes them.
+// due time first, so overdue tasks come first if the query includes them.
 type Upcoming struct {
 	Time  time.Time // the server's time
 	Until time.Time // the list is complete until then; items that are due exactly then can be missing if More is set
@@ -37,7 +37,7 @@ type UpcomingItem struct {
 	Held             string // why it will not start when it is due: as Task.WaitsFor.Reason, and "pause" for an instant of a paused schedule
 }
 
-// Upcoming returns what is due next. It includes at most 1000 paused schedules.
+// Upcoming returns what is due next, with at most 1000 paused schedules.
 func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
 	values := params{}
 	values.add("from", q.From)
@@ -47,14 +47,10 @@ func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error
 	return get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
 }
 
-// MarshalJSON returns the list as the API writes it.
 func (u Upcoming) MarshalJSON() ([]byte, error) { return encode[wire.Upcoming](u) }
 
-// UnmarshalJSON reads the list as the API writes it.
 func (u *Upcoming) UnmarshalJSON(data []byte) error { return decode[wire.Upcoming](data, u) }
 
-// MarshalJSON returns the item as the API writes it.
 func (i UpcomingItem) MarshalJSON() ([]byte, error) { return encode[wire.UpcomingItem](i) }
 
-// UnmarshalJSON reads the item as the API writes it.
 func (i *UpcomingItem) UnmarshalJSON(data []byte) error { return decode[wire.UpcomingItem](data, i) }

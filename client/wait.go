@@ -11,8 +11,8 @@ import (
 const (
 	// pollWait is the time that one request of Wait asks the server to wait.
 	pollWait = 30 * time.Second
-	// outage is the time for which Wait continues without a reply. A restart
-	// takes much less.
+	// outage is the time for which Wait continues without a reply, much longer
+	// than a restart takes.
 	outage = 60 * time.Second
 	// pollAgain is the shortest time between two requests of Wait: a server
 	// that is stopping answers at once.
@@ -20,8 +20,8 @@ const (
 )
 
 // Poll returns a task, with its body, as soon as it is finished or dead. After
-// wait, which is at most 5m, it returns the task as it is. A wait of zero
-// returns it at once. Errors: ErrNotFound.
+// wait, which is at most 5m, it returns the task as it is, and at once if wait
+// is zero. Errors: ErrNotFound.
 func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Task, error) {
 	op := "get " + name
 	path, err := taskPath(op, name)
@@ -34,9 +34,9 @@ func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Tas
 }
 
 // Wait returns a task, with its body, when it is finished or dead: see
-// State.Ended. It continues across a restart of the server. If no reply comes
-// for a minute and a half, it returns the last error. Errors: ErrNotFound,
-// ErrReplaced, and the context's error.
+// State.Ended. It continues across a restart of the server, but if no reply
+// comes for a minute and a half, it returns the last error. Errors:
+// ErrNotFound, ErrReplaced, and the context's error.
 func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	t, err := ts.Get(ctx, name)
 	if err != nil {
@@ -63,8 +63,8 @@ func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	return t, nil
 }
 
-// pollOnce is one poll of Wait. It ends if a server takes the request and never
-// replies.
+// pollOnce is one poll of Wait, which ends if a server takes the request and
+// never replies.
 func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, outage+pollWait)
 	defer cancel()

@@ -21,14 +21,12 @@ type Identity struct {
 	Now        time.Time
 }
 
-// Whoami returns the rights of the client's token. It also describes the server
-// and its clock.
+// Whoami returns the rights of the client's token, and describes the server and
+// its clock.
 func (c *Client) Whoami(ctx context.Context) (*Identity, error) {
 	return get[Identity](ctx, c.conn, "get the caller", "/whoami", nil)
 }
 
-// MarshalJSON returns the identity as the API writes it.
 func (i Identity) MarshalJSON() ([]byte, error) { return encode[wire.Identity](i) }
 
-// UnmarshalJSON reads the identity as the API writes it.
 func (i *Identity) UnmarshalJSON(data []byte) error { return decode[wire.Identity](data, i) }

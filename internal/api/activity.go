@@ -11,10 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// outcomes are the values of EndedAttempt.Outcome.
 var outcomes = []string{"delivered", "failed", "deferred", "refused", "interrupted", "lost_lease"}
 
-// The bounds of the time that a history covers. It has steps of ten seconds.
+// The bounds of the time that a history covers, which has steps of ten seconds.
 const minHistory, maxHistory = 10 * time.Second, time.Hour
 
 var (

@@ -11,7 +11,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// actions are the values of AuditEntry.Action.
 var actions = []string{
 	"task.patch", "task.touch", "task.run", "task.retry", "task.cancel",
 	settings.ActionCancelMany, settings.ActionRetryMany, settings.ActionMoveMany,
@@ -52,8 +51,8 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, s.cursors.seal(f.Namespace, page.Next))
 }
 
-// auditFilter reads the filter of the audit log. It selects the namespace of r.
-// If an operator named none, it selects all namespaces and the server itself.
+// auditFilter reads the filter of the audit log, which selects the namespace of
+// r, or all namespaces and the server itself if an operator named none.
 func (r *request) auditFilter() (f settings.AuditFilter, err error) {
 	q := r.query
 	f = settings.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
@@ -117,7 +116,7 @@ func filterText(r *request) string {
 }
 
 // client returns the tool of a person that sent r: see settings.Actor. The command
-// line has its user agent. No browser lets a page set that, so the page of the
+// line has its user agent, but no browser lets a page set that, so the page of the
 // server has a header.
 func client(r *http.Request) string {
 	switch {

@@ -60,8 +60,8 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, rt *route)
 }
 
 // checkSuspended refuses a request with a token of a suspended namespace,
-// unless it is a read. An operator can still cancel and change existing tasks.
-// The store refuses creates of every caller.
+// unless it is a read. An operator can still cancel and change existing tasks,
+// but the store refuses creates of every caller.
 func (c *caller) checkSuspended(rt *route) error {
 	if c.operator || rt.reads() || !c.settings.Namespace(c.namespace).Suspended {
 		return nil
@@ -103,8 +103,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, curren
 	return nil, challenge(w, r, "invalid_token", invalidToken())
 }
 
-// bearer returns the hash of the token in the only Authorization header of r.
-// It reports false if there is no well-formed token.
+// bearer returns the hash of the token in the only Authorization header of r,
+// or false if there is no well-formed token.
 func bearer(r *http.Request) (hash string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -117,7 +117,6 @@ func bearer(r *http.Request) (hash string, ok bool) {
 	return settings.HashToken(strings.Trim(token, " "))
 }
 
-// authorize checks that a token has the scope of a route.
 func authorize(w http.ResponseWriter, rt *route, t *settings.AccessToken) error {
 	switch {
 	case rt.operator && !t.Operator():
@@ -168,7 +167,7 @@ func (c *caller) account(rt *route) string {
 }
 
 // revalidate checks that the caller of an accepted request is still authorized.
-// Long requests call it repeatedly. All changes call it, because a body can
+// Long requests call it repeatedly, and all changes call it, because a body can
 // arrive long after its headers.
 func (s *Server) revalidate(c *caller) error {
 	settings := s.store.Standing().Settings
@@ -202,10 +201,10 @@ func (c *caller) actor() settings.Actor {
 	return a
 }
 
-// blind reports whether the caller must not see bodies, headers and replies.
 func (c *caller) blind() bool { return c.blindTo(c.namespace) }
 
-// blindTo is blind for another namespace.
+// blindTo reports whether the caller must not see bodies, headers and replies
+// of a namespace.
 func (c *caller) blindTo(namespace string) bool {
 	if c.token == nil || c.token.Scope > settings.ScopeRead {
 		return false
@@ -242,8 +241,8 @@ func (c *caller) since() task.Millis {
 	return c.settings.Namespace(c.namespace).CreatedAt
 }
 
-// Context returns the context of the request. Changes in it are recorded as the
-// caller's.
+// Context returns the context of the request, in which changes are recorded as
+// the caller's.
 func (r *request) Context() context.Context {
 	if r.ctx == nil {
 		r.ctx = r.Request.Context()
@@ -265,9 +264,9 @@ func challenge(w http.ResponseWriter, r *http.Request, code string, err error) e
 	return err
 }
 
-// closing ends the connection after a refusal. Otherwise net/http would read
-// the body of an unauthenticated client to reach the next request. HTTP/2 ends
-// only the stream.
+// closing ends the connection after a refusal, because net/http would otherwise
+// read the body of an unauthenticated client to reach the next request; HTTP/2
+// ends only the stream.
 func closing(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")

@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	// maxBackfill bounds the instants of one backfill.
 	maxBackfill = 1000
 	// clientAhead is the largest tolerated lead of a client's clock over the
 	// server's clock, for a client that sends the present time as until.
@@ -65,7 +64,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, reply)
 }
 
-// backfillPart returns the number of tasks to create at once. Their total size is
+// backfillPart returns the number of tasks to create at once, whose total size is
 // at most that of a batch.
 func backfillPart(t *task.Task) int {
 	const record = 1 << 10 // bytes of a task without its texts

@@ -72,7 +72,7 @@ func (b *batch) decode(r *reader) error {
 	return err
 }
 
-// item reads one item. An error in the item becomes its result. It is an error
+// item reads one item. An error in the item becomes its result, and is an error
 // of the whole batch only if the end of the item cannot be found.
 func (b *batch) item(r *reader, i int) error {
 	if i == task.MaxBatch {
@@ -97,7 +97,7 @@ func (b *batch) item(r *reader, i int) error {
 }
 
 // checkRate removes the creates above the namespace's rate, which are the last
-// creates of the batch. The result of each is the refusal.
+// creates of the batch, and makes the refusal the result of each.
 func (b *batch) checkRate() {
 	n := b.request.settings.Namespace(b.request.namespace)
 	taken, _ := b.server.gate.Take(n, settings.CreateRate, len(b.changes), time.Now())

@@ -10,15 +10,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// boundStore is the store that request handlers use. Reads that take milliseconds of
-// a processor wait for a turn.
+// boundStore is the store that request handlers use, in which reads that take
+// milliseconds of a processor wait for a turn.
 type boundStore struct {
 	Store
 	gate    *admission.Gate
 	changes *slog.Logger // gets a line for each change; nil: none
 }
 
-// Transit implements Store.
 func (l *boundStore) Transit(ctx context.Context, now task.Millis, steps []store.Step) (replies []store.Reply, err error) {
 	replies, err = l.Store.Transit(ctx, now, steps)
 	if l.changes != nil {
@@ -50,7 +49,6 @@ func (l *boundStore) note(ctx context.Context, now task.Millis, e settings.Audit
 	return err
 }
 
-// Counts implements Store.
 func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
 	err = l.gate.Turn(ctx, func() (err error) {
 		counts, err = l.Store.Counts(ctx)
@@ -59,7 +57,6 @@ func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.
 	return counts, err
 }
 
-// List implements Store.
 func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
 	err = l.gate.Turn(ctx, func() (err error) {
 		listing, err = l.Store.List(ctx, f, page)
@@ -68,7 +65,6 @@ func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (l
 	return listing, err
 }
 
-// Upcoming implements Store.
 func (l *boundStore) Upcoming(ctx context.Context, read store.UpcomingRead) (page task.Upcoming, err error) {
 	err = l.gate.Turn(ctx, func() (err error) {
 		page, err = l.Store.Upcoming(ctx, read)
@@ -77,7 +73,6 @@ func (l *boundStore) Upcoming(ctx context.Context, read store.UpcomingRead) (pag
 	return page, err
 }
 
-// Audit implements Store.
 func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
 	err = l.gate.Turn(ctx, func() (err error) {
 		page, err = l.Store.Audit(ctx, f, before, limit)
@@ -90,7 +85,8 @@ func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before u
 // a turn.
 const largeDocument = 256 << 10
 
-// document parses the body of r. If the body is large, it waits for a turn first.
+// document parses the body of r, after it has waited for a turn if the body is
+// large.
 func (r *request) document(data []byte, read func(*reader) error) error {
 	if len(data) < largeDocument {
 		return document(data, read)

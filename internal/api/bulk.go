@@ -106,8 +106,8 @@ func moveText(p *task.Patch) string {
 	return "to " + showTime(p.When.At)
 }
 
-// bulkStep is the number of tasks that are changed at once. Changes of other
-// requests run between two steps.
+// bulkStep is the number of tasks that are changed at once, and changes of
+// other requests run between two steps.
 const bulkStep = 100
 
 // dryExamples is the number of tasks in the reply to a dry run.
@@ -115,7 +115,8 @@ const dryExamples = 20
 
 // changeMany changes the matching tasks page by page, and replies with their
 // number. Each change checks again that its task matches. If the request has an
-// expected number, a first pass counts the tasks. A dry run has only that pass.
+// expected number, a first pass counts the tasks, and a dry run has only that
+// pass.
 func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange) error {
 	f, err := r.filter()
 	if err != nil {
@@ -232,7 +233,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 }
 
 // countReply adds one reply to count. A task that changed after the listing is
-// skipped. A refusal of the store is an error.
+// skipped, but a refusal of the store is an error.
 func countReply(reply store.Reply, count *wire.BulkReply) error {
 	var (
 		state *task.StateError

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A server with a store of its own is a cluster of one node. It lists itself,
+// A server with a store of its own is a cluster of one node, which lists itself
 // and has no shards.
 
 const (

@@ -76,8 +76,8 @@ func newSealer() sealer {
 	return sealer{block}
 }
 
-// mark returns the second half of the only block of a cursor. It proves that
-// this server made the cursor, for this namespace.
+// mark returns the second half of the only block of a cursor, which proves that
+// this server made the cursor for this namespace.
 func mark(namespace string) []byte {
 	sum := sha256.Sum256([]byte(namespace))
 	return sum[:8]

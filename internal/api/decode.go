@@ -66,7 +66,6 @@ type taskFields struct {
 	given     given
 }
 
-// read reads the field with this name.
 func (f *taskFields) read(r *reader, key []byte) (err error) {
 	s := f.spec
 	switch string(key) {
@@ -161,7 +160,6 @@ func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 	return err
 }
 
-// decodeWork reads the call of a handler.
 func (r *reader) decodeWork(q *task.Request, bodyLimit int) error {
 	q.Method = ""
 	err := r.Object(func(key []byte) (err error) {
@@ -255,10 +253,9 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	return err
 }
 
-// oneBody returns the body of a request that has both body and body_base64. A
-// reply of showBody has both fields if no JSON value shows the bytes of a JSON
-// body. The result has the bytes of body_base64. Both fields must have the same
-// value.
+// oneBody returns the body of a request that has both body and body_base64, as
+// a reply of showBody has if no JSON value shows the bytes of a JSON body. Both
+// fields must have the same value, and the result has the bytes of body_base64.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -292,7 +289,7 @@ func (r *reader) base64(limit int) (task.Body, error) {
 	return task.Body{Kind: task.BinaryBody, Bytes: b}, nil
 }
 
-// name reads a name. It refuses an empty name, because later code treats it as an
+// name reads a name, but refuses an empty one, because later code treats it as an
 // absent field.
 func (r *reader) name() (string, error) {
 	s, err := r.Text()
@@ -351,7 +348,8 @@ func (r *reader) duration() (time.Duration, error) {
 	return parseDuration("", s)
 }
 
-// textSuchAs reads a string. The error of another value shows an example.
+// textSuchAs reads a string, and shows an example in the error of another
+// value.
 func (r *reader) textSuchAs(example string) (string, error) {
 	if r.Next() != '"' {
 		return "", r.Mismatch(`a string such as "` + example + `"`)
@@ -410,7 +408,7 @@ func isRFC3339(parsed string) bool {
 }
 
 // durationPattern is the grammar of parseDuration, for clients that check their
-// requests. It does not bound the value.
+// requests, without a bound on the value.
 const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 func parseDuration(field, s string) (time.Duration, error) {

@@ -2,8 +2,9 @@ package api
 
 import "github.com/foliot/foliot/internal/task"
 
-// decodePatch reads a patch. Absent fields stay nil. A field that is null points
-// to a field of defaults, which the caller fills after it knows the queue.
+// decodePatch reads a patch. Absent fields stay nil, and a field that is null
+// points to a field of defaults, which the caller fills after it knows the
+// queue.
 func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) error {
 	var at, delay bool
 	var when task.When
@@ -162,7 +163,7 @@ func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, erro
 	return &v, err
 }
 
-// textEdits reads changes of a map of strings. null removes a key.
+// textEdits reads changes of a map of strings, in which null removes a key.
 func (r *reader) textEdits() (map[string]*string, error) {
 	var m map[string]*string // nil if there is none
 	err := r.Object(func(key []byte) (err error) {

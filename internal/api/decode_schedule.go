@@ -12,7 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// newSchedule returns a schedule with the defaults of all fields.
 func newSchedule(key task.Key) task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: task.DefaultSpec()}
 	s.Key = key
@@ -20,7 +19,6 @@ func newSchedule(key task.Key) task.ScheduleSpec {
 	return s
 }
 
-// newRule returns a rule with the defaults of all fields.
 func newRule() recurrence.Rule {
 	return recurrence.Rule{CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.DefaultCatchupLimit}
 }
@@ -73,7 +71,7 @@ func (r *reader) decodeRule(rule *recurrence.Rule) error {
 	return completeRule(rule, given)
 }
 
-// decodeRuleField reads a field of a rule. It reports false if no field of a
+// decodeRuleField reads a field of a rule, and reports false if no field of a
 // rule has that name.
 func (r *reader) decodeRuleField(rule *recurrence.Rule, key []byte) (known bool, err error) {
 	switch string(key) {
@@ -120,7 +118,7 @@ func completeRule(rule *recurrence.Rule, given map[string]bool) error {
 	return nil
 }
 
-// bound reads a start or an end. It moves the first instant of 1970 by 1 ms,
+// bound reads a start or an end, and moves the first instant of 1970 by 1 ms,
 // because 0 means that there is none.
 func (r *reader) bound() (task.Millis, error) {
 	at, err := r.instant()
@@ -151,7 +149,6 @@ func (r *reader) decodeEvery(rule *recurrence.Rule) error {
 	return err
 }
 
-// decodeScheduled reads the template of the tasks of a schedule.
 func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	f := taskFields{spec: s, plain: fieldsOfTemplate, bodyLimit: bodyLimit}
 	err := r.Object(func(key []byte) error {
@@ -169,7 +166,7 @@ func (r *reader) decodeScheduled(s *task.Spec, defaults func(queue string) task.
 	return f.fillDefaults(defaults)
 }
 
-// decodeSpan reads the ends of a backfill. It rounds both to milliseconds,
+// decodeSpan reads the ends of a backfill, and rounds both to milliseconds,
 // towards the inside.
 func (r *reader) decodeSpan(s *recurrence.Span) error {
 	var from, until time.Time

@@ -16,8 +16,8 @@ var (
 	readOnlyOfQueue = replyOnly[wire.Queue, wire.QueueInput]()
 )
 
-// decodeQueue reads the settings of a queue. Absent fields leave q and owner
-// unchanged.
+// decodeQueue reads the settings of a queue, and leaves q and owner unchanged
+// where a field is absent.
 func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) error {
 	return r.Object(func(key []byte) (err error) {
 		switch name := string(key); {
@@ -34,8 +34,8 @@ func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) e
 	})
 }
 
-// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit. An
-// absent owner leaves owner unchanged.
+// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit,
+// and an absent owner leaves owner unchanged.
 func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.Owner) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -59,13 +59,12 @@ func (r *reader) sameName(want string) error {
 	return err
 }
 
-// owner reads the owner of a setting. An empty text removes it.
+// owner reads the owner of a setting, which an empty text removes.
 func (r *reader) owner() (settings.Owner, error) {
 	name, err := r.Text()
 	return settings.Owner{Name: name, Set: true}, err
 }
 
-// decodeToken reads the request for a token.
 func (r *reader) decodeToken(e *settings.AddToken, now func() task.Millis) error {
 	until := end{now: now}
 	scoped := false
@@ -94,7 +93,6 @@ func (r *reader) decodeToken(e *settings.AddToken, now func() task.Millis) error
 	return err
 }
 
-// namespace reads the namespace of a token.
 func (r *reader) namespace() (string, error) {
 	name, err := r.Text()
 	if err == nil && name != settings.AllNamespaces {
@@ -103,7 +101,6 @@ func (r *reader) namespace() (string, error) {
 	return name, err
 }
 
-// decodeSecret reads the request for a signing secret.
 func (r *reader) decodeSecret(e *settings.AddSecret) error {
 	return r.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -122,8 +119,8 @@ func (r *reader) decodeSecret(e *settings.AddSecret) error {
 	})
 }
 
-// secret reads a signing secret that the client chose. The error does not
-// contain it.
+// secret reads a signing secret that the client chose, which its error does not
+// contain.
 func (r *reader) secret() (string, error) {
 	text, err := r.Text()
 	if err != nil {
@@ -138,7 +135,6 @@ func (r *reader) secret() (string, error) {
 	return text, nil
 }
 
-// decodePause reads the end of a pause.
 func (e *end) decodePause(r *reader) error {
 	return r.Object(func(key []byte) error {
 		switch string(key) {

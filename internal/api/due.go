@@ -12,7 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// maxSteps is the largest number of slots of a timeline.
 const maxSteps = 1000
 
 var (
@@ -31,8 +30,8 @@ func dueRoutes() []route {
 	}}
 }
 
-// dueQuery selects a sample of what comes due. Callers with the same query share
-// their samples.
+// dueQuery selects a sample of what comes due, which all callers with the same
+// query share.
 type dueQuery struct {
 	view
 	since   task.Millis // the creation of the namespace, for a token of the namespace
@@ -58,7 +57,6 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// read reads the parameters of a request.
 func (q *dueQuery) read(r *request) (err error) {
 	if r.query.Has("queue") {
 		if err := task.ValidateName("queue", q.queue); err != nil {
@@ -80,7 +78,6 @@ func (q *dueQuery) read(r *request) (err error) {
 	return nil
 }
 
-// readTimeline reads until and step.
 func (q *dueQuery) readTimeline(r *request) error {
 	if r.query.Has("rings") {
 		return refuse("bad_parameter", "rings", "a request has either rings, or until and step")
@@ -110,7 +107,6 @@ func (q *dueQuery) readTimeline(r *request) error {
 	return nil
 }
 
-// ringsAt returns the rings of a sample.
 func (q *dueQuery) ringsAt(now task.Millis) []rings.Ring {
 	if q.rings > 0 {
 		return rings.Wheel(now, q.rings)
@@ -122,7 +118,6 @@ func (q *dueQuery) ringsAt(now task.Millis) []rings.Ring {
 // counts long lanes without an examination of their entries.
 const dueBudget, sharedDueBudget = 2_000_000, 500_000
 
-// countDue takes a sample, and returns its JSON.
 func (s *Server) countDue(r *request, q dueQuery) (body []byte, err error) {
 	count := func() error {
 		shown, err := s.sampleDue(r, q)
@@ -138,7 +133,7 @@ func (s *Server) countDue(r *request, q dueQuery) (body []byte, err error) {
 	return body, s.gate.Turn(r.Context(), count)
 }
 
-// sampleDue counts the tasks of a query. It must be called in a turn.
+// sampleDue counts the tasks of a query, and must be called in a turn.
 func (s *Server) sampleDue(r *request, q dueQuery) (*wire.Due, error) {
 	now, current := task.FloorMillis(s.cfg.Now()), s.store.Standing().Settings
 	counters := rings.NewCounters(now, q.ringsAt(now), q.byQueue)

@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// egress replies whether tasks are allowed to call a URL. The server resolves the
-// host, which can take seconds, but does not connect.
+// egress replies whether tasks are allowed to call a URL. The server resolves
+// the host, which can take seconds, but does not connect.
 func (s *Server) egress(w http.ResponseWriter, r *request) error {
 	engine := s.cfg.Engine
 	if engine == nil || engine.Egress() == nil {

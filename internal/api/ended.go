@@ -5,7 +5,8 @@ import "github.com/foliot/foliot/internal/task"
 // endedStates are the states that a list in the order of ends can have.
 var endedStates = []task.State{task.Delivered, task.Cancelled, task.Expired, task.Dead}
 
-// endedOnly restricts f to tasks that have ended. It fails if f selects others.
+// endedOnly restricts f to tasks that have ended, and fails if f selects
+// others.
 func (f *listFilter) endedOnly() error {
 	if len(f.States) == 0 {
 		f.States = endedStates

@@ -37,7 +37,6 @@ func readExpectation(q url.Values) (*expectation, error) {
 	return &expectation{want: n, seed: maphash.MakeSeed()}, nil
 }
 
-// count adds a page of matching tasks.
 func (e *expectation) count(tasks []*task.Task) {
 	e.found += len(tasks)
 	if e.found > e.want {
@@ -52,8 +51,8 @@ func (e *expectation) count(tasks []*task.Task) {
 	}
 }
 
-// differs ends the count. It returns an error if the number of counted tasks is
-// not the expected number.
+// differs ends the count, with an error if the number of counted tasks is not
+// the expected number.
 func (e *expectation) differs() error {
 	if e.found != e.want {
 		return &countError{want: e.want, found: e.found}

@@ -15,7 +15,7 @@ import (
 // field. The code in this file reads and shows such fields by their types, under the
 // names in the tags. So only a field with a rule of its own has code elsewhere.
 
-// The fields that a client can set. They are the suggestions for misspelled
+// The fields that a client can set, which are the suggestions for misspelled
 // ones.
 var (
 	requestFields  = fieldNames[wire.HTTPInput]()
@@ -108,7 +108,6 @@ func newFieldReader(shape, domain reflect.Type, stop string) *fieldReader {
 	return all
 }
 
-// has reports whether there is a field of that name.
 func (f *fieldReader) has(key []byte) bool { return f.readers[string(key)] != nil }
 
 // read reads the field with that name into the struct to which into points.

@@ -8,7 +8,7 @@ import (
 )
 
 // maxCounted bounds the instants before forecast.from that a request counts for
-// max_runs. Each costs about a microsecond.
+// max_runs, at about a microsecond each.
 const maxCounted = 100_000
 
 // forecast has the records from which the items of an upcoming list are made.

@@ -9,7 +9,7 @@ import (
 
 // guard protects the server from requests that a browser sends for a page of
 // another site. Such a page can reach every address that its visitor can reach,
-// including loopback. Browsers mark these requests, and guard refuses them.
+// including loopback, but browsers mark these requests, so guard refuses them.
 //
 // A page can also map its own host name to the server's address (DNS rebinding).
 // The browser does not mark such a request, so guard requires a Host that the
@@ -31,8 +31,8 @@ func newGuard(hosts []string) *guard {
 	return g
 }
 
-// check returns the problem with the origin of r, or nil. If ofHost is set, it
-// checks the Host too.
+// check returns the problem with the origin of r, or nil, and checks the Host
+// too if ofHost is set.
 func (g *guard) check(r *http.Request, ofHost bool) error {
 	if ofHost && !g.allowed(r) {
 		return refuse("host_not_allowed", "Host", "the server does not know this name: use its address, or start it with `foliot serve --host NAME`")
@@ -63,8 +63,8 @@ func (g *guard) allowed(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	// An address cannot be rebound like a name. The address of the connection is
-	// one of the server's.
+	// An address cannot be rebound like a name, and the address of the
+	// connection is one of the server's.
 	addr = addr.Unmap()
 	return addr.IsLoopback() || addr == localAddr(r)
 }

@@ -29,8 +29,8 @@ func (s *Server) document(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// fixedText is a reply that never changes. It is encoded once, because any
-// client may request it.
+// fixedText is a reply that never changes, encoded once, because any client may
+// request it.
 type fixedText struct {
 	mediaType, tag string
 	plain, gzipped []byte

@@ -52,16 +52,16 @@ func (s *Server) writeLive(w io.Writer, body []byte) {
 	_, _ = w.Write(body[len("{"):]) // no reply is possible if the client is gone
 }
 
-// sampleLive returns the present sample. All viewers get the same one, so the cost
-// of samples does not grow with the number of viewers.
+// sampleLive returns the present sample, the same for all viewers, so that the
+// cost of samples does not grow with the number of viewers.
 func (s *Server) sampleLive(r *request) (*liveSample, error) {
 	return s.samples.take(r.Context(), struct{}{}, func() (*liveSample, error) {
 		return &liveSample{at: time.Now(), live: s.cfg.Engine.Live()}, nil
 	})
 }
 
-// render returns the JSON of a view of a sample. It encodes each view once. The
-// encoding of a large view waits for a turn.
+// render returns the JSON of a view of a sample, and encodes each view once;
+// the encoding of a large view waits for a turn.
 func (s *Server) render(r *request, from *liveSample, v view) (body []byte, err error) {
 	if body, ok := from.views.Load(v); ok {
 		return body.([]byte), nil
@@ -101,7 +101,7 @@ func (v view) of(l wire.Live, current *settings.Settings) wire.Live {
 	return l
 }
 
-// only returns the items for which keep is true. It copies only these, because
+// only returns the items for which keep is true, and copies only these, because
 // all can be a very large slice.
 func only[T any](all []T, keep func(*T) bool) []T {
 	some := []T{}

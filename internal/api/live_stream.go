@@ -85,7 +85,6 @@ func (s *Server) sendLive(w http.ResponseWriter, r *request, sample *liveSample,
 	return nil
 }
 
-// sendEvent sends a value as an event with a name.
 func (s *Server) sendEvent(w http.ResponseWriter, r *request, name string, value any) {
 	buf := s.buffer()
 	defer s.release(buf)
@@ -96,13 +95,12 @@ func (s *Server) sendEvent(w http.ResponseWriter, r *request, name string, value
 	}
 }
 
-// flushEvent sends the bytes of an event.
 func (s *Server) flushEvent(w http.ResponseWriter, r *request, buf *bytes.Buffer) {
 	_, _ = w.Write(buf.Bytes()) // the context ends if the client is gone
 	_ = r.out.control.Flush()
 }
 
-// rest waits, and the request has no units meanwhile. It reports false if the server
+// rest waits, while the request has no units, and reports false if the server
 // or the request ends before.
 func (s *Server) rest(r *request, d time.Duration) bool {
 	wait := time.NewTimer(d)

@@ -10,8 +10,8 @@ import (
 )
 
 // The limits of invalid tokens from one address: loginBurst at once, and after
-// that loginRate a second. A token has 256 random bits, so guessing is hopeless.
-// The limits protect the log and the processor from guesses.
+// that loginRate a second. A token has 256 random bits, so guessing is hopeless,
+// but the limits protect the log and the processor from guesses.
 const (
 	loginBurst = 10
 	loginRate  = 1.0 / 6
@@ -21,9 +21,9 @@ const (
 )
 
 // logins limits failed logins by client address. A client above the limit must
-// wait. A request with a valid token is never limited: many clients can share one
-// address, and a client with an old token must not lock out the other clients.
-// The zero value is ready.
+// wait. A request with a valid token is never limited, because many clients can
+// share one address, and a client with an old token must not lock out the other
+// clients. The zero value is ready.
 type logins struct {
 	known atomic.Int64 // len(addrs); written with mu held, read without: if 0, valid requests skip the lock
 
@@ -31,7 +31,7 @@ type logins struct {
 	addrs map[netip.Addr]tokenbucket.Bucket
 }
 
-// wait returns the time until addr is allowed to fail again. Zero means now.
+// wait returns the time until addr is allowed to fail again, zero for now.
 func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	if l.known.Load() == 0 {
 		return 0
@@ -45,7 +45,6 @@ func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	return b.Wait(now, loginRate, loginBurst)
 }
 
-// failed counts an invalid token.
 func (l *logins) failed(addr netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -37,9 +37,9 @@ func storeLost(err error) error {
 	return nil
 }
 
-// refuseIfLost returns an error if the store or its settings are lost. The server
-// must then refuse requests with any token. While the settings are valid, it
-// still serves metrics and examinations, because they show the loss.
+// refuseIfLost returns an error if the store or its settings are lost, because
+// the server must then refuse requests with any token. While the settings are
+// valid, it still serves metrics and examinations, because they show the loss.
 func (s *Server) refuseIfLost(settings *settings.Settings, rt *route) error {
 	if err := s.tokenGuard.check(settings); err != nil || rt.diagnostic {
 		return err

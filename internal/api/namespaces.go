@@ -36,7 +36,6 @@ type holdings struct {
 	schedules   int64
 }
 
-// totals returns the content of each namespace.
 func (s *Server) totals(r *request) (map[string]holdings, error) {
 	queues, err := s.store.Counts(r.Context())
 	if err != nil {
@@ -110,7 +109,6 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	return s.replySetting(w, r, http.StatusOK, 0, "", shown)
 }
 
-// replyNamespace replies with a namespace.
 func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n *settings.NamespaceSettings) error {
 	totals, err := s.totals(r)
 	if err != nil {

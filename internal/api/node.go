@@ -60,16 +60,16 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	return nil
 }
 
-// stream is a reply without a time limit. It continues while the client reads
-// and its token is valid.
+// stream is a reply without a time limit, which continues while the client
+// reads and its token is valid.
 type stream struct {
 	w          http.ResponseWriter
 	revalidate func() error
 	begun      bool
 }
 
-// Write implements io.Writer. An empty b writes nothing: otherwise net/http
-// would send 200.
+// Write implements io.Writer. An empty b writes nothing, because net/http would
+// otherwise send 200.
 func (s *stream) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// observedMethods are the methods that have a metric of their own. A client can
-// send any other word as the method.
+// observedMethods are the methods that have a metric of their own, because a
+// client can send any word as the method.
 var observedMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// unrouted replaces a path or method that a client made up. Otherwise clients
-// could create any number of metrics.
+// unrouted replaces a path or method that a client made up, because clients
+// could otherwise create any number of metrics.
 const unrouted = "other"
 
-// sender is the namespace and the token id of an authenticated request. The id is
-// "" if no token was required.
+// sender is the namespace and the token id of an authenticated request, with the
+// id "" if no token was required.
 type sender struct{ namespace, token string }
 
-// logRequest writes a line at level debug for a request that has ended. The line
-// has the route, because the path contains names of tasks. It never has the query.
+// logRequest writes a line at level debug for a request that has ended, with the
+// route, because the path contains names of tasks, but never the query.
 func (s *Server) logRequest(r *http.Request, out *response, began time.Time) {
 	if !s.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
 		return

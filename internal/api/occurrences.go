@@ -32,8 +32,8 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// condition returns the schedule in the path of r. If its version is not the one
-// that r requires, stale is the error to return.
+// condition returns the schedule in the path of r; stale is the error to return
+// if its version is not the one that r requires.
 func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
 	cond, err := precondition(r.Request)
 	if err != nil {

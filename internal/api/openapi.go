@@ -37,7 +37,6 @@ the creator of a task does not set timeout, expire_after, on_dead or retry, the 
 A schedule creates tasks again and again, by a cron expression in a time zone, or after each interval. It creates one task at each instant, in the same durable step in which
 the schedule advances. That task is like any other. Its name derives from the schedule and the instant.`
 
-// describe returns the OpenAPI 3.1 document.
 func (s *Server) describe(rs []route) []byte {
 	b, err := json.MarshalIndent(s.documentOf(rs), "", "  ")
 	if err != nil {
@@ -78,7 +77,6 @@ var scheme = &huma.SecurityScheme{
 	Description: "A token with the scope that the operation names, or a larger one. If it names operator, an operator's token. A server without tokens requires none.",
 }
 
-// limits returns a table of the limits.
 func (s *Server) limits() string {
 	rows := []struct{ limit, most string }{
 		{"a task's body, or its arguments", bytesText(s.cfg.BodyLimit)},
@@ -127,7 +125,6 @@ func bytesText(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// codes returns a table of the problems.
 func codes() string {
 	var b strings.Builder
 	b.WriteString("| code | status | meaning |\n| --- | --- | --- |\n")
@@ -257,7 +254,7 @@ func (d describer) send(s *huma.Schema) {
 }
 
 // open allows further fields in replies, because a client must ignore fields that
-// it does not know. Schemas of requests stay closed.
+// it does not know, while schemas of requests stay closed.
 func (d describer) open() {
 	for _, schema := range d.registry.Map() {
 		if !d.sent[schema] {

@@ -54,7 +54,6 @@ func reference(name string) *huma.Response {
 	return &huma.Response{Ref: "#/components/responses/" + name}
 }
 
-// refusals returns the components of the problems.
 func (d describer) refusals() map[string]*huma.Response {
 	all := map[string]*huma.Response{anyProblem: d.refusal("Any other problem.", 0)}
 	for _, p := range problemTypes {

@@ -14,11 +14,12 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// pagesPath is the folder of the pages of docs. Problems and alerts link there.
+// pagesPath is the folder of the pages of docs, to which problems and alerts
+// link.
 const pagesPath = "/docs/"
 
-// pages returns the pages by their paths below pagesPath. They are made at the
-// first call.
+// pages returns the pages by their paths below pagesPath, made at the first
+// call.
 var pages = sync.OnceValue(func() map[string]fixedText {
 	files := map[string]string{"problems.md": "# Problems\n"}
 	for _, p := range problemTypes {
@@ -38,7 +39,8 @@ var pages = sync.OnceValue(func() map[string]fixedText {
 	return all
 })
 
-// pageName returns the path of the page of a file. A README.md is its folder.
+// pageName returns the path of the page of a file, which for a README.md is its
+// folder.
 func pageName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), "README")
 }
@@ -79,7 +81,7 @@ func renderPage(files map[string]string, file string) fixedText {
 		`<meta name="color-scheme" content="light dark"><title>`+html.EscapeString(title)+` · Foliot</title><pre style="white-space: pre-wrap">`+body+"</pre>\n"))
 }
 
-// page serves a page, under the name of its file too. Anyone may read it.
+// page serves a page to any reader, under the name of its file too.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	p, ok := pages()[pageName(strings.TrimPrefix(r.URL.Path, pagesPath))]
 	if !ok {

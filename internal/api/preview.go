@@ -89,7 +89,6 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, reply)
 }
 
-// readQuery reads the parameters of p.
 func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
 	q := r.query
 	if p.limit, err = limitOr(q, 10); err != nil {
@@ -139,7 +138,6 @@ func (p *rulePreview) anchor() {
 	}
 }
 
-// compute returns the reply.
 func (p *rulePreview) compute() (reply wire.RulePreview, err error) {
 	clocks, err := p.rule.Clocks()
 	if err != nil {
@@ -178,7 +176,6 @@ func (p *rulePreview) compute() (reply wire.RulePreview, err error) {
 	return reply, err
 }
 
-// absence returns the effect of the absence.
 func (p *rulePreview) absence(zone *time.Location) (*wire.Absence, error) {
 	fired, skipped, err := p.rule.Missed(p.away)
 	if err != nil {

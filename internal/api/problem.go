@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Handlers return errors. The tables of this package map each error to HTTP, and
+// Handlers return errors; the tables of this package map each error to HTTP, and
 // fail writes it as a problem. No error reaches a client in another way.
 
 // sentinels maps the errors of the store contract to codes.
@@ -44,8 +44,8 @@ var sentinels = []struct {
 	{admission.ErrBusy, "too_many_at_once"},
 }
 
-// remedies has the end of a detail in words of the API. The errors themselves
-// know neither the API nor the CLI.
+// remedies has the end of a detail in words of the API, because the errors
+// themselves know neither the API nor the CLI.
 var remedies = map[error]string{
 	settings.ErrFirstToken: `: send {"namespace": "*", "scope": "admin"}`,
 	settings.ErrLastToken: ": create another one first, or send force=true; after that, only a user of the data directory can create a new one, " +
@@ -133,7 +133,6 @@ func settingProblem(err error) (wire.Problem, bool) {
 // lists has the path that lists the records of a kind.
 var lists = map[string]string{"queue": queuesPath, "schedule": schedulesPath, "node": clusterPath, "token": tokensPath, "secret": secretsPath}
 
-// missingProblem returns the problem for a record that does not exist.
 func missingProblem(missing *settings.MissingError) wire.Problem {
 	code, detail := "not_found", missing.Error()
 	if missing.What == "namespace" {
@@ -164,7 +163,6 @@ func clipPath(path string) string {
 	return strings.ToValidUTF8(path[:longest], "") + "…"
 }
 
-// refuse returns the error of a request that is refused.
 func refuse(code, field, detail string) error {
 	return &task.FieldError{Path: field, Code: code, Detail: detail}
 }
@@ -176,14 +174,13 @@ type factsError struct {
 	add func(*wire.Problem)
 }
 
-// Within implements decode.Nested.
 func (e *factsError) Within(key []byte) error { return &factsError{decode.Within(key, e.err), e.add} }
 
 func (e *factsError) Error() string { return e.err.Error() }
 func (e *factsError) Unwrap() error { return e.err }
 
-// suggest adds to err the known name that is spelled most like a wrong name. If
-// name is "", it adds none.
+// suggest adds to err the known name that is spelled most like a wrong name, or
+// none if name is "".
 func suggest(err error, name string) error {
 	if name == "" {
 		return err
@@ -197,8 +194,8 @@ func notAllowed(code, field string, words []string) error {
 	return &factsError{err, func(p *wire.Problem) { p.Allowed = words }}
 }
 
-// fail answers r with err. It does so even if the client is gone: otherwise
-// net/http would send 200, and a 200 is a promise.
+// fail answers r with err, even if the client is gone, because net/http would
+// otherwise send 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if isLogged(p) {
@@ -215,8 +212,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
 }
 
-// delayRefusal delays a reply with status 429. Without the delay, a client that
-// repeats at once would occupy a processor with refused requests. Retry-After is
+// delayRefusal delays a reply with status 429, because a client that repeats at
+// once would otherwise occupy a processor with refused requests. Retry-After is
 // never shorter than the delay. Some refusals by a rate are not delayed, because
 // they are cheap.
 func (s *Server) delayRefusal(ctx context.Context, w http.ResponseWriter, code string) {

@@ -56,7 +56,6 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// instructions reads the Foliot-… headers.
 func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	spec.When = task.When{Relative: true}
 	for name := range r.Header {
@@ -99,15 +98,13 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	return nil
 }
 
-// forwardPrefix begins the names of headers that the task must send. The task
-// sends them without the prefix. No proxy in front of this server adds such a
-// header.
+// forwardPrefix begins the names of headers that the task must send, without
+// the prefix. No proxy in front of this server adds such a header.
 const forwardPrefix = "Foliot-Forward-"
 
 // contentHeaders describe the body, and the task sends them unchanged. All other
-// headers belong to this request. Some of those are added by proxies: the
-// identity and address of the caller, tokens and certificates. No receiver must
-// get them.
+// headers belong to this request, and no receiver must get them, because proxies
+// add some: the identity and address of the caller, tokens and certificates.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
 // forwarded returns the headers that the task of a published request sends. A

@@ -35,14 +35,12 @@ const (
 	maxWait      = 5 * time.Minute
 )
 
-// reasons are the values of Task.Reason.
 var reasons = []string{
 	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, "gone", "no_retry", "egress_denied",
 	task.ReasonExpired, task.ReasonCancelled, task.ReasonPurged,
 }
 
 var (
-	// states are the values of Task.State.
 	states   = []string{"scheduled", held, "running", "delivered", "cancelled", "expired", "dead"}
 	includes = []string{"body"}
 )
@@ -105,8 +103,8 @@ func readQuery(r *http.Request, known []param) (url.Values, error) {
 	return query, nil
 }
 
-// oneOf refuses a value that is not one of words. Otherwise a misspelled filter
-// would silently match no task.
+// oneOf refuses a value that is not one of words, because a misspelled filter
+// would otherwise silently match no task.
 func oneOf(q url.Values, name string, words []string) error {
 	if !q.Has(name) || slices.Contains(words, q.Get(name)) {
 		return nil
@@ -129,13 +127,11 @@ func namesOf(params []param) []string {
 	return list
 }
 
-// listFilter is the filter of a list.
 type listFilter struct {
 	task.Filter
 	heldOnly bool // exclude scheduled tasks that are not held
 }
 
-// filter reads the filters of a list.
 func (r *request) filter() (listFilter, error) {
 	q := r.query
 	f := listFilter{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix")}}
@@ -165,7 +161,7 @@ func (r *request) filter() (listFilter, error) {
 	return f, bounds(&f.Filter, q)
 }
 
-// labels reads the label filters. The result is nil if there are none.
+// labels reads the label filters, nil if there are none.
 func labels(q url.Values) (map[string]string, error) {
 	var all map[string]string
 	for _, pair := range q["label"] {

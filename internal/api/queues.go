@@ -129,7 +129,7 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 }
 
 // editQueue applies an edit to a queue that exists. The edit depends only on
-// path, query and headers. checks can refuse the edit.
+// path, query and headers, and checks can refuse it.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
 	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
@@ -171,8 +171,8 @@ func (r *request) queueName() (string, error) {
 	return name, task.ValidateName("queue", name)
 }
 
-// queueAfter returns the queue directly after an edit. Later edits of other
-// requests do not belong in the reply.
+// queueAfter returns the queue directly after an edit, because later edits of
+// other requests do not belong in the reply.
 func queueAfter(changes []settings.SettingChange) *settings.QueueSettings {
 	for _, c := range changes {
 		if q, ok := c.Value.(*settings.QueueSettings); ok {
@@ -182,7 +182,6 @@ func queueAfter(changes []settings.SettingChange) *settings.QueueSettings {
 	return new(settings.QueueSettings)
 }
 
-// replyQueue replies with a queue.
 func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *settings.QueueSettings) error {
 	counts, err := s.counts(r.Context(), r.namespace)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // quotas returns the settings of r's namespace.
 func (r *request) quotas() *settings.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
-// checkRate takes one unit of a rate of r's namespace. If none is left, it sets
-// Retry-After and returns the refusal.
+// checkRate takes one unit of a rate of r's namespace, or sets Retry-After and
+// returns the refusal if none is left.
 func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate) error {
 	n := r.quotas()
 	if taken, wait := s.gate.Take(n, rate, 1, time.Now()); taken == 0 {
@@ -22,8 +22,8 @@ func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate
 	return nil
 }
 
-// checkCreateRate is checkRate for a request that creates many tasks. It accepts
-// the request if one create is allowed.
+// checkCreateRate is checkRate for a request that creates many tasks, and
+// accepts it if one create is allowed.
 func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
 	n := r.quotas()
 	if wait := s.gate.TakeAll(n, settings.CreateRate, creates, time.Now()); wait > 0 {
@@ -32,8 +32,8 @@ func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int)
 	return nil
 }
 
-// checkPutRate is checkRate for a PUT. It takes a create. For a PUT that replaces a
-// record, changed takes a change afterwards, so checkPutRate refuses the PUT
+// checkPutRate is checkRate for a PUT, and takes a create. For a PUT that replaces
+// a record, changed takes a change afterwards, so checkPutRate refuses the PUT
 // while no change is available.
 func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 	if err := s.checkChangeRate(w, r); err != nil {
@@ -43,7 +43,7 @@ func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
 }
 
 // checkChangeRate is checkRate for a request whose number of changes is not known
-// yet. It takes none, because changed takes them afterwards.
+// yet, and takes none, because changed takes them afterwards.
 func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	n := r.quotas()
 	if wait := s.gate.Wait(n, settings.ChangeRate, time.Now()); wait > 0 {

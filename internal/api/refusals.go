@@ -24,8 +24,7 @@ const (
 )
 
 // refusals collects requests that were refused because of their token, for the
-// audit log. It groups them by address, token and route. The zero value is
-// ready.
+// audit log, grouped by address, token and route. The zero value is ready.
 type refusals struct {
 	mu     sync.Mutex // guards everything below
 	seen   map[refusal]*refused
@@ -49,7 +48,6 @@ type refused struct {
 	first time.Time
 }
 
-// note counts a refusal.
 func (l *refusals) note(k refusal, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

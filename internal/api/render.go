@@ -25,8 +25,8 @@ func (s *Server) replyRecord(w http.ResponseWriter, r *request, status int, show
 	return s.reply(w, r, status, shown)
 }
 
-// replyChange replies to a change. The reply omits the body, which the client
-// sent or did not request.
+// replyChange replies to a change, without the body, which the client sent or
+// did not request.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) error {
 	t := done.Task
 	shown := s.show(r, t.WithoutBody())
@@ -38,7 +38,7 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done
 	return s.replyRecord(w, r, status, shown, t.ETag())
 }
 
-// fillTask sets the fields that show does not set itself. Lists have many tasks, so
+// fillTask sets the fields that show does not set itself: lists have many tasks, so
 // show sets those that most tasks have.
 var fillTask = showing[wire.Task, task.Task](
 	"Name", "Queue", "Delay", "Timeout", "ExpireAfter", "Priority", "Labels", "Retry", "OnDead", "FirstAttemptAt",
@@ -127,9 +127,9 @@ func holdOf(s *settings.Settings, now task.Millis, t *task.Task) settings.Hold {
 	return s.Hold(t.Lane(), now)
 }
 
-// showBody sets the body as it was given. No JSON value can show white space
-// around JSON, or a JSON string or null as a body. In these cases showBody sets
-// the bytes as well.
+// showBody sets the body as it was given, and the bytes as well where no JSON
+// value can show it: white space around JSON, or a JSON string or null as a
+// body.
 func showBody(h *wire.HTTPInput, r task.Request) {
 	if r.Body == nil && r.BodySize > 0 { // not loaded
 		return
@@ -181,7 +181,8 @@ const handlerFailed = "the handler returned an error"
 
 // errorWithoutReply returns the error of an attempt without texts of the
 // receiver. An error after a reply can quote the reply, for example the target of
-// a redirect. The status remains. An error of a handler can quote anything.
+// a redirect, so only the status remains; an error of a handler can quote
+// anything.
 func errorWithoutReply(destination string, status int, text string) string {
 	switch {
 	case text != "" && task.KindOf(destination) != "":

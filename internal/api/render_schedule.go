@@ -10,7 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// replyScheduleChange is replyChange for a schedule.
 func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) error {
 	shown := r.showSchedule(t.WithoutBody())
 	shown.Durability = s.durability(r)
@@ -78,7 +77,6 @@ func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
 	return shown
 }
 
-// words returns the rule as an English sentence.
 func words(r *recurrence.Rule) string {
 	expr, err := cron.Parse(cmp.Or(r.Cron, "@every "+r.Every.String()))
 	if err != nil { // impossible: the PUT has parsed it

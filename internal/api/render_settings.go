@@ -39,7 +39,6 @@ func showCounts(c task.Counts) wire.Counts {
 	}
 }
 
-// showToken returns t as the API shows it now.
 func showToken(t *settings.AccessToken, now task.Millis) (shown wire.Token) {
 	fillToken(&shown, t)
 	shown.State = "active"

@@ -85,7 +85,7 @@ func checkEncoding(r *http.Request) error {
 	return nil
 }
 
-// noBody refuses a body on a route that would ignore it. It accepts an empty
+// noBody refuses a body on a route that would ignore it, except an empty
 // object, which some clients send in place of no body.
 func noBody(r *request) error {
 	if r.Body == nil || r.ContentLength == 0 {
@@ -101,7 +101,6 @@ func noBody(r *request) error {
 	return nil
 }
 
-// key returns the key of the task in the path of r.
 func (r *request) key() (task.Key, error) {
 	name := r.PathValue("name")
 	if err := task.ValidateRecordName("name", name); err != nil {
@@ -158,7 +157,7 @@ func conditional[K any](r *request, key func() (K, error)) (K, task.Precondition
 
 const weak = "W/"
 
-// etags splits a list of entity tags and removes their quotes. * stays.
+// etags splits a list of entity tags and removes their quotes, but keeps *.
 func etags(list string) ([]string, error) {
 	var tags []string
 	for _, item := range strings.Split(list, ",") {

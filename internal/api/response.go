@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// stalled is how long a client may take no bytes of a reply. Other requests of
-	// its namespace wait for the units of the request.
+	// stalled bounds the time in which a client takes no bytes of a reply,
+	// because other requests of its namespace wait for the units of the
+	// request.
 	stalled = 30 * time.Second
 	// replyStep is the number of bytes after which the deadline moves.
 	replyStep = 32 << 10
 )
 
-// response writes one reply. It owns the units of its request, and a deadline that
-// moves while the client reads.
+// response writes one reply, and owns the units of its request and a deadline
+// that moves while the client reads.
 type response struct {
 	http.ResponseWriter
 	server  *Server
@@ -48,8 +49,8 @@ func (o *response) enter(r *http.Request, namespace string, weight int64) (err e
 	return err
 }
 
-// strangers is the namespace of clients without a valid token. No real one has this
-// name.
+// strangers is the namespace of clients without a valid token, a name that no real
+// one has.
 const strangers = ""
 
 // weigh returns the units of a request.
@@ -65,7 +66,6 @@ func weigh(rt *route, r *http.Request) int64 {
 	return admission.Small + min(r.ContentLength, task.MaxBatchBytes)/admission.UnitBytes
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (o *response) WriteHeader(status int) {
 	if o.status == 0 || o.status < http.StatusOK { // 1xx come before the status
 		o.status = status
@@ -73,7 +73,6 @@ func (o *response) WriteHeader(status int) {
 	o.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (o *response) Write(b []byte) (written int, err error) {
 	if o.status == 0 {
 		o.status = http.StatusOK
@@ -99,7 +98,7 @@ func (o *response) extend() {
 	_ = o.control.SetWriteDeadline(deadline) // some writers have no deadline
 }
 
-// endless removes the time limit of a reply. The client must still read.
+// endless removes the time limit of a reply, but the client must still read.
 func (o *response) endless() { o.paced, o.end = true, time.Time{} }
 
 // Unwrap lets http.ResponseController reach the writer's methods.

@@ -90,8 +90,8 @@ func (r *request) reached(replies []store.Reply) {
 }
 
 // durability returns the level that all changes of r have reached, "" if it
-// made none. An existing task counts as a change: the store confirms it before
-// it refuses the create. It confirms nothing for other refusals.
+// made none. An existing task counts as a change, because the store confirms it
+// before it refuses the create, which it does for no other refusal.
 func (s *Server) durability(r *request) string {
 	if !r.made {
 		return ""
@@ -355,8 +355,8 @@ func (s *Server) hintPut(r *http.Request) string {
 	return ": to create or change a record, use " + pattern
 }
 
-// cleanPath reports whether the mux serves the path of r without a redirect. A
-// client may repeat a redirected POST as a GET.
+// cleanPath reports whether the mux serves the path of r without a redirect,
+// because a client may repeat a redirected POST as a GET.
 func cleanPath(r *http.Request) bool {
 	p := r.URL.Path
 	return p == "/" || strings.HasPrefix(p, "/") && path.Clean(p) == strings.TrimSuffix(p, "/")

@@ -22,7 +22,6 @@ func scheduleRoutes() []route {
 	return slices.Concat(scheduleRecordRoutes(), occurrenceRoutes())
 }
 
-// scheduleRecordRoutes returns the routes of schedules.
 func scheduleRecordRoutes() []route {
 	return []route{
 		{

@@ -25,7 +25,6 @@ type sampled[Q comparable, V any] struct {
 	all map[Q]*lastSample[V]
 }
 
-// lastSample is the last sample of a query.
 type lastSample[V any] struct {
 	turn  chan struct{} // full while a request reads or writes the fields below
 	value V
@@ -54,7 +53,7 @@ func (s *sampled[Q, V]) take(ctx context.Context, q Q, compute func() (V, error)
 	return v, nil
 }
 
-// of returns the sample of q. If there are too many, it forgets all others.
+// of returns the sample of q, and forgets all others if there are too many.
 func (s *sampled[Q, V]) of(q Q) *lastSample[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

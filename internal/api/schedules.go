@@ -59,7 +59,6 @@ func (s *Server) schedule(r *request) (*task.Task, error) {
 	return t, nil
 }
 
-// scheduleKey returns the key of the schedule in the path of r.
 func (r *request) scheduleKey() (task.Key, error) {
 	name := r.PathValue("name")
 	if err := task.ValidateName("name", name); err != nil {

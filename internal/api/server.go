@@ -46,7 +46,7 @@ type Engine interface {
 	// which waiting tasks are read into memory.
 	Near() (timers int, until task.Millis)
 	// WaitsFor returns why a task does not start, or nil if it need not start
-	// yet. It must return quickly.
+	// yet, and must return quickly.
 	WaitsFor(*task.Task) *wire.WaitsFor
 	// Handles reports whether this process has handlers for a namespace. If it
 	// has none, the namespace needs the setting Kinds for tasks with a kind.
@@ -59,8 +59,8 @@ type Engine interface {
 	// store, or nil if it has neither.
 	Examine() func(context.Context) []wire.Finding
 	// Egress returns the function that reports whether tasks may call a URL, or
-	// nil if nothing here knows that. The function returns an empty Host if no
-	// task may have the URL. It may wait for a resolver.
+	// nil if nothing here knows that. The function may wait for a resolver, and
+	// returns an empty Host if no task may have the URL.
 	Egress() func(ctx context.Context, url string) wire.Egress
 }
 
@@ -71,8 +71,8 @@ type Engine interface {
 // reaches the server is an operator. The caller must ensure that only loopback
 // can reach it then.
 type Config struct {
-	// BodyLimit bounds the body of one task, in bytes. Default: 256 KiB; at
-	// most 1 MiB, more is cut down to that.
+	// BodyLimit bounds the body of one task, in bytes, and is cut down to 1 MiB
+	// if it is more. Default: 256 KiB.
 	BodyLimit int
 	// AllowedHosts are the names, without port, by which clients may call the
 	// server. A request with another Host is refused: a page in a browser could
@@ -81,8 +81,8 @@ type Config struct {
 	// listener can be passed unchanged.
 	AllowedHosts []string
 	// ClientAddr returns the client's address, for the audit log and the limit of
-	// failed logins. Default: the other end of the connection. Behind a proxy that
-	// is the proxy, and all its clients share one limit.
+	// failed logins. Default: the other end of the connection, which behind a
+	// proxy is the proxy, so all its clients share one limit.
 	ClientAddr func(*http.Request) netip.Addr
 	// Version is shown by the OpenAPI document and the health routes. Default:
 	// "dev".
@@ -92,8 +92,8 @@ type Config struct {
 	// callers. Limits and deadlines of connections use another clock. Now must not
 	// block. Default: time.Now.
 	Now func() time.Time
-	// Trusted returns the time by which a full namespace forgets ended tokens. It
-	// is Now, or an earlier time while Now may be wrong. Default: Now.
+	// Trusted returns the time by which a full namespace forgets ended tokens,
+	// which is Now, or an earlier time while Now may be wrong. Default: Now.
 	Trusted func() time.Time
 	// Log receives errors of the server. Default: slog.Default().
 	Log *slog.Logger
@@ -109,17 +109,16 @@ type Config struct {
 	Authorize func(*http.Request) *settings.AccessToken
 
 	// Authenticated is called with the context of an authenticated request before it
-	// is carried out. It must return quickly. Default: none.
+	// is carried out, and must return quickly. Default: none.
 	Authenticated func(context.Context)
 	// Observe is called after each request with the route's path as in OpenAPI
-	// ("other" for no route), the method, the status and the duration. Status 0
-	// means that the connection ended before a reply. It must return quickly.
-	// Default: none.
+	// ("other" for no route), the method, the status (0 if the connection ended
+	// before a reply) and the duration. It must return quickly. Default: none.
 	Observe func(route, method string, status int, d time.Duration)
 	// Trace returns the span of a request as a W3C traceparent, or "". Tasks keep
 	// it. Default: the traceparent header.
 	Trace func(context.Context) string
-	// Engine is the node behind the API. Default: none. Then routes that need it
+	// Engine is the node behind the API. Default: none, so routes that need it
 	// reply 501, no reply shows why a task waits, and no process has handlers.
 	Engine Engine
 	// Metrics serves /metrics. Default: the route replies 501.
@@ -149,7 +148,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server serves the API. It starts no goroutine. All methods may be called
+// Server serves the API, and starts no goroutine. All methods may be called
 // concurrently.
 type Server struct {
 	cfg     Config
@@ -201,19 +200,19 @@ func New(cfg Config, st Store) *Server {
 
 // Stop ends the long polls with the present state of their tasks, later ones
 // too, and makes /readyz fail. All other requests go on. Call it at the start
-// of a shutdown, which would wait for the polls: pass it to
-// http.Server.RegisterOnShutdown. It may be called again.
+// of a shutdown, which would wait for the polls, so pass it to
+// http.Server.RegisterOnShutdown; it may be called again.
 func (s *Server) Stop() {
 	s.stopped.Do(func() { close(s.stop) })
 }
 
 // Notify reports that the tasks may have changed, so that long polls read them
-// at once. It is a hint: polls also read by themselves. It does not block, and
-// is very cheap if no poll waits.
+// at once. It is a hint, because polls also read by themselves; it does not
+// block, and is very cheap if no poll waits.
 func (s *Server) Notify(keys ...task.Key) { s.waiting.notify(keys...) }
 
-// ServeHTTP serves one request. It logs a panic of a handler and replies with
-// an internal problem.
+// ServeHTTP serves one request, and answers a panic of a handler with a log
+// entry and an internal problem.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, out := time.Now(), s.newResponse(w, r)
 	w = out
@@ -246,13 +245,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// now returns the time of a request. Handlers read it once, after the whole
+// now returns the time of a request, which handlers read once, after the whole
 // request has arrived. It is rounded up, so that no delay is shorter than
 // requested.
 func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 
-// write sends v as JSON. It encodes v first, so that an encoding error can
-// still set the status.
+// write sends v as JSON, encoded first, so that an encoding error can still set
+// the status.
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
 	defer s.release(buf)

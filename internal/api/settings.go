@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settingLimit bounds the body of a request that changes a setting. An on_dead
-// URL with every byte escaped fits.
+// settingLimit bounds the body of a request that changes a setting, in which an
+// on_dead URL with every byte escaped fits.
 const settingLimit = 64 << 10
 
 // configure applies one edit and returns its changes. noun names the record in
@@ -56,7 +56,6 @@ func (s *Server) confirm(r *request, e settings.Edit, began time.Time, unconfirm
 	return nil
 }
 
-// readSetting reads a required body.
 func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
 	buf, err := s.readJSON(w, r, settingLimit)
 	if err != nil {
@@ -82,8 +81,7 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 	return document(buf.Bytes(), decode)
 }
 
-// replySetting replies with a setting. A setting with a version has an entity
-// tag.
+// replySetting replies with a setting, and its entity tag if it has a version.
 func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, version uint64, etag string, shown any) error {
 	if version != 0 {
 		w.Header().Set("ETag", `"`+etag+`"`)

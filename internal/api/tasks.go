@@ -81,7 +81,7 @@ func (r *request) defaults(queue string) task.Spec {
 }
 
 // finalize sets the namespace, span and id of spec, and the name if it has
-// none. Then it validates spec.
+// none, and then validates spec.
 func (s *Server) finalize(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
 	spec.Namespace = r.namespace
 	if spec.Trace == "" {
@@ -150,7 +150,6 @@ func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
 }
 
-// createSpec creates a task and replies.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
 	if err := s.checkRate(w, r, settings.CreateRate); err != nil {
 		return err
@@ -247,9 +246,9 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	return s.change(w, r, at, p)
 }
 
-// queueOf returns the queue of p's task after the patch. If p does not set it,
-// it is the present queue. If another change moves the task at the same time,
-// this counts as the later change.
+// queueOf returns the queue of p's task after the patch, which is the present
+// queue if p does not set it. If another change moves the task at the same
+// time, this counts as the later change.
 func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
 	if p.Queue != nil {
 		return *p.Queue, nil
@@ -305,7 +304,6 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 	return s.replyChange(w, r, status, done)
 }
 
-// apply applies one change.
 func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
 	if err := s.revalidate(&r.caller); err != nil {
 		return task.Result{}, err

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// trace returns the span in which r creates a task, "" if there is none. It
+// trace returns the span in which r creates a task, "" if there is none, and
 // ignores an invalid header, as W3C Trace Context requires.
 func (s *Server) trace(r *http.Request) string {
 	if s.cfg.Trace != nil {
@@ -20,7 +20,7 @@ func (s *Server) trace(r *http.Request) string {
 }
 
 // traceparent returns a valid traceparent in the form of version 00, and "" for
-// an invalid one. It cuts a later version to the fields of version 00.
+// an invalid one, and cuts a later version to the fields of version 00.
 func traceparent(s string) string {
 	const (
 		form    = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

@@ -55,7 +55,6 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, reply)
 }
 
-// read reads the parameters of a request.
 func (f *forecast) read(q url.Values) (err error) {
 	if q.Has("queue") {
 		if err := task.ValidateName("queue", f.queue); err != nil {
@@ -96,8 +95,8 @@ func parseFrom(s string, now task.Millis) (task.Millis, error) {
 	return max(task.CeilMillis(at), 0), nil
 }
 
-// readForecast reads the tasks and the schedules of f. It has read all that are
-// due before end.
+// readForecast reads the tasks and the schedules of f, all that are due before
+// end.
 func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Millis, err error) {
 	end = f.until + 1
 	schedules := most
@@ -134,7 +133,6 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 	return end, nil
 }
 
-// show returns i as a client sees it.
 func (i *comingItem) show(known *settings.Settings, now task.Millis) wire.UpcomingItem {
 	t := i.record
 	shown := wire.UpcomingItem{Due: showTime(i.due), Namespace: t.Namespace, Queue: t.Queue, Name: t.Name, URL: t.Request.URL, Kind: t.Request.Kind}

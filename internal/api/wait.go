@@ -40,8 +40,8 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 // settled reports whether t has reached a state that only a client changes.
 func settled(t *task.Task) bool { return t.State.Finished() || t.State == task.Dead }
 
-// allow extends the server's deadline for this reply by d. The deadline for
-// reading ends with the request.
+// allow extends the server's deadline for this reply by d, while the deadline
+// for reading ends with the request.
 func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
 	if most := writeTimeout(r); most > 0 {
 		w.(*response).end = time.Now().Add(d + most)
@@ -64,9 +64,9 @@ const (
 	latest  = time.Second
 )
 
-// await returns the task when it is finished or dead. It returns the present
-// task after wait, or when the server stops. It returns an error if the
-// caller's token is revoked. The request has no units meanwhile.
+// await returns the task when it is finished or dead, or the present task after
+// wait or when the server stops. It returns an error if the caller's token is
+// revoked, and the request has no units while it waits.
 func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
 	ctx := r.Context()
 	r.out.Leave()
@@ -123,8 +123,8 @@ type waiter struct {
 	n       int
 }
 
-// join returns a channel that the next notify of key closes. The caller must
-// call leave when it no longer needs the channel.
+// join returns a channel that the next notify of key closes, and leave, which
+// the caller must call when it no longer needs the channel.
 func (w *waiters) join(key task.Key) (changed <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// NewLogger returns the log of the server. It removes secrets in two ways. If the
-// name of an attribute means that it contains a secret, its value is replaced.
-// And text that looks like a secret is replaced anywhere in a line.
+// NewLogger returns the log of the server, which removes secrets in two ways. It
+// replaces the value of an attribute with the name of a secret, and text that
+// looks like a secret anywhere in a line.
 func NewLogger(w io.Writer, format, level string) *slog.Logger {
 	var least slog.Level
 	_ = least.UnmarshalText([]byte(level)) // kong has checked the value
@@ -66,7 +66,6 @@ const exampleUser = "://USER:PASSWORD@"
 // are not found, but log handlers write whole lines.
 type redactor struct{ w io.Writer }
 
-// Write implements io.Writer.
 func (r redactor) Write(line []byte) (int, error) {
 	if !secrets.Match(line) {
 		return r.w.Write(line)

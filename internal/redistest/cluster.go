@@ -21,8 +21,8 @@ type Cluster struct {
 	Replicas int // of each master
 }
 
-// NewCluster starts masters with replicas each, and ends them with the test.
-// They take an unreachable server for dead after a second.
+// NewCluster starts masters with replicas each, which take an unreachable
+// server for dead after a second, and ends them with the test.
 func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	quick.Leave(t, "starts a cluster")
@@ -101,7 +101,6 @@ func (c *Cluster) whole(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Addrs returns the addresses of all servers.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Servers))
 	for i, s := range c.Servers {
@@ -110,7 +109,6 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Close ends all servers.
 func (c *Cluster) Close() {
 	for _, s := range c.Servers {
 		s.Kill()

@@ -43,7 +43,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// StartProxy starts a proxy to target, which need not be there yet. Close ends
+// StartProxy starts a proxy to target, which need not be there yet; Close ends
 // it.
 func StartProxy(target string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,6 @@ func (p *Proxy) FreezeBut(name string) {
 	p.change(func() { p.frozen, p.spared = true, name })
 }
 
-// Thaw ends a Freeze.
 func (p *Proxy) Thaw() { p.change(func() { p.frozen, p.spared = false, "" }) }
 
 // CutAt closes a connection instead of returning the reply to a command for
@@ -83,7 +82,6 @@ func (p *Proxy) CutAt(cut func(command []string) bool) { p.change(func() { p.jud
 // Mute drops the messages of channels on connections that are made from now on.
 func (p *Proxy) Mute() { p.change(func() { p.mute = true }) }
 
-// Muted returns how many messages were dropped.
 func (p *Proxy) Muted() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +95,7 @@ func (p *Proxy) Refuse(deaf bool) { p.change(func() { p.deaf = deaf }) }
 func (p *Proxy) Cut() { p.change(p.cutLocked) }
 
 // CutReplyAfter closes all connections once, after n more bytes of replies have
-// passed. It counts the bytes of all connections together.
+// passed, counted over all connections together.
 func (p *Proxy) CutReplyAfter(n int) { p.change(func() { p.left = n }) }
 
 // Replied returns how many bytes of replies have passed, on all connections

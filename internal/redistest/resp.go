@@ -64,8 +64,8 @@ func announces(line []byte) (nested, size int, err error) {
 	return 0, -1, nil
 }
 
-// words returns the words of a command, which is an array of texts. For another
-// value it returns nil.
+// words returns the words of a command, which is an array of texts, and nil for
+// another value.
 func words(value []byte) []string {
 	r := bufio.NewReader(bytes.NewReader(value))
 	line, err := r.ReadBytes('\n')

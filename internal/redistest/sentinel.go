@@ -96,7 +96,6 @@ func (s *Sentinels) Addr(place int) string {
 	return s.Servers[place].Addr
 }
 
-// Close ends all servers.
 func (s *Sentinels) Close() {
 	for _, one := range append(s.Sentinels, s.Servers...) {
 		one.Kill()
@@ -133,7 +132,7 @@ func (s *Sentinels) startServer(dir string, proxied bool, env, args []string) er
 	return err
 }
 
-// startSentinel starts one Sentinel. Its configuration is a file, because a
+// startSentinel starts one Sentinel, whose configuration is a file, because a
 // Sentinel writes to it.
 func (s *Sentinels) startSentinel(dir string) (*Server, error) {
 	port, err := freePort()

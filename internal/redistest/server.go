@@ -17,7 +17,7 @@ import (
 )
 
 // RequireEnv is the variable that turns a missing redis-server into a failure
-// instead of a skipped test. CI sets it.
+// instead of a skipped test, as in CI.
 const RequireEnv = "FOLIOT_REQUIRE_REDIS"
 
 // Need skips the test if no redis-server is installed.
@@ -33,7 +33,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// Server is a redis-server process. After it has ended, it can be started again
+// Server is a redis-server process, which can be started again after its end,
 // at the same address with the same data. Its methods must not be called by two
 // goroutines at the same time.
 type Server struct {
@@ -52,8 +52,8 @@ type Server struct {
 // caller must kill the result unless it is nil, even if Start returns an error.
 func Start(dir string, args ...string) (*Server, error) { return start(dir, nil, args...) }
 
-// start is Start in an environment; nil: that of this process. Another process can
-// take the free port first, so start tries several.
+// start is Start in an environment, or that of this process if env is nil. Another
+// process can take the free port first, so start tries several.
 func start(dir string, env []string, args ...string) (s *Server, err error) {
 	for range 5 {
 		var port int
@@ -87,8 +87,8 @@ func New(t testing.TB, args ...string) *Server {
 	return s.until(t, err)
 }
 
-// until ends s with the test, unless s is nil. If err is not nil, the test
-// fails.
+// until ends s with the test, unless s is nil, and fails the test if err is not
+// nil.
 func (s *Server) until(t testing.TB, err error) *Server {
 	t.Helper()
 	if s != nil {
@@ -187,8 +187,8 @@ func (s *Server) Log() string {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
 
-// freePort returns a port without a listener. Another process may take the port
-// first. Then the server ends, and Restart returns an error.
+// freePort returns a port without a listener. If another process takes the port
+// first, the server ends, and Restart returns an error.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// pollEvery is the time between two checks of a condition. A check may need
-	// a connection.
+	// pollEvery is the time between two checks of a condition, which may need a
+	// connection.
 	pollEvery = 5 * time.Millisecond
 
 	// tryTime bounds one check, because the server may be stopped.
@@ -21,8 +21,8 @@ const (
 // time must be judged by an event, such as the number of heartbeats.
 const Patience = time.Minute
 
-// Until waits until met, which asks a real server, returns true. It returns how
-// long that took. After Patience the test fails with the text event.
+// Until waits until met, which asks a real server, returns true, and returns
+// how long that took. After Patience the test fails with the text event.
 func Until(t testing.TB, event string, met func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -40,8 +40,8 @@ func Until(t testing.TB, event string, met func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// Poll calls try until it returns nil or ctx ends, at least once. Each call has
-// two seconds. Poll returns the last error.
+// Poll calls try until it returns nil or ctx ends, at least once, with two
+// seconds for each call, and returns the last error.
 func Poll(ctx context.Context, try func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

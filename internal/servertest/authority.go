@@ -23,7 +23,6 @@ type Authority struct {
 	made int64
 }
 
-// NewAuthority returns an authority with a new key.
 func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
 	a := &Authority{t: t}
@@ -73,12 +72,10 @@ func (a *Authority) Leaf(end time.Time) (cert, key []byte) {
 	return PEM("CERTIFICATE", c.Raw), PEM("PRIVATE KEY", der)
 }
 
-// PEM returns a PEM block.
 func PEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Pool returns a pool with the certificate of the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	p := x509.NewCertPool()
 	p.AddCert(a.Cert)
@@ -106,7 +103,6 @@ func (a *Authority) Renew(f KeyFiles, end time.Time) {
 	WriteFile(a.t, f.Key, key)
 }
 
-// WriteFile writes a file that only its user can read.
 func WriteFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {

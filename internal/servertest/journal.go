@@ -17,14 +17,12 @@ type Journal struct {
 	written sync.Cond
 }
 
-// NewJournal returns an empty journal.
 func NewJournal() *Journal {
 	j := new(Journal)
 	j.written.L = &j.mu
 	return j
 }
 
-// Write implements io.Writer.
 func (j *Journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -32,14 +30,13 @@ func (j *Journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
-// String returns the text that was written so far.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
 }
 
-// Await waits until text was written. It fails the test after Patience.
+// Await waits until text was written, and fails the test after Patience.
 func (j *Journal) Await(t *testing.T, text string) {
 	t.Helper()
 	late := false

@@ -15,7 +15,7 @@ type Receiver struct {
 	Release func()      // replies to all callbacks from now on
 }
 
-// NewReceiver starts a receiver. It is closed at the end of the test.
+// NewReceiver starts a receiver, which is closed at the end of the test.
 func NewReceiver(t *testing.T) *Receiver {
 	t.Helper()
 	open := make(chan struct{})
@@ -32,7 +32,6 @@ func NewReceiver(t *testing.T) *Receiver {
 	return r
 }
 
-// Next returns the name of the next callback.
 func (r *Receiver) Next(t *testing.T) string {
 	t.Helper()
 	select {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Patience bounds each wait for another process. A test that reaches it has
+// Patience bounds each wait for another process, so a test that reaches it has
 // failed.
 const Patience = time.Minute
 
-// Eventually calls holds until it returns true. It fails the test after Patience,
-// with condition as the message.
+// Eventually calls holds until it returns true, and fails the test after
+// Patience, with condition as the message.
 func Eventually(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !holds(); {

@@ -1,4 +1,4 @@
-// Package usage has the error for an invalid flag, variable or argument. All
-// packages can return it. The command line then exits with the code for invalid
-// input.
+// Package usage has the error for an invalid flag, variable or argument, which
+// all packages can return; the command line then exits with the code for
+// invalid input.
 package usage

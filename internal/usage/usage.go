@@ -34,7 +34,6 @@ func FileName(path string) string {
 // names a file.
 type Error struct{ Name, Reason string }
 
-// Error returns the name and the reason.
 func (e *Error) Error() string {
 	if e.Name == "" {
 		return e.Reason

@@ -1,7 +1,7 @@
 package wire
 
-// TokenInput is the body of a create of a token. It has at most one of
-// ExpiresIn and ExpiresAt.
+// TokenInput is the body of a create of a token, with at most one of ExpiresIn
+// and ExpiresAt.
 type TokenInput struct {
 	Scope     string `json:"scope" enum:"read,write,admin" doc:"read: see tasks, queues and counts. write: also change tasks. admin: also change queues, tokens and secrets, and read the audit log."`
 	Namespace string `json:"namespace,omitempty" maxLength:"256" doc:"The namespace of the token. * makes an operator's token, which is valid for all namespaces and for the server itself. Absent: the namespace of the request."`
@@ -10,8 +10,8 @@ type TokenInput struct {
 	ExpiresAt string `json:"expires_at,omitempty" format:"date-time"`
 }
 
-// Token is the record of a token. The server does not store the token itself:
-// only the reply to the create shows it.
+// Token is the record of a token. The server does not store the token itself,
+// so only the reply to the create shows it.
 type Token struct {
 	ID         string `json:"id"`
 	Namespace  string `json:"namespace"`
@@ -71,7 +71,7 @@ type Secret struct {
 }
 
 // SecretList holds the active secrets of a namespace: its own, then those of
-// its queues in the order of their names. The newest comes first.
+// its queues in the order of their names, the newest first.
 type SecretList struct {
 	Secrets []Secret `json:"secrets" nullable:"false"`
 }

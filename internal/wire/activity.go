@@ -1,6 +1,6 @@
 package wire
 
-// History has the figures of a server for each step of the last hour. A
+// History has the figures of a server for each step of the last hour; a
 // namespace's own token sees its own attempts.
 type History struct {
 	Node         string        `json:"node,omitempty" doc:"The server that replies, if others share its store. They have histories of their own."`
@@ -32,7 +32,6 @@ type AttemptList struct {
 	Since    string         `json:"since,omitempty" format:"date-time" doc:"The server has all attempts that ended after this time. It keeps the last 1,000 that delivered a task, and the last 1,000 of the others: at most 100 of a namespace in a second. Each namespace has its share."`
 }
 
-// EndedAttempt is an attempt that has ended.
 type EndedAttempt struct {
 	At          string  `json:"at" format:"date-time" doc:"The end of the attempt."`
 	Namespace   string  `json:"namespace"`

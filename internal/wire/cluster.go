@@ -9,7 +9,6 @@ type Cluster struct {
 	Secured    bool   `json:"secured" doc:"Requests need a token."`
 }
 
-// Node is one server.
 type Node struct {
 	Name      string `json:"name,omitempty" doc:"The node name, for a shared store."`
 	Self      bool   `json:"self,omitempty" doc:"This node sent the reply."`
@@ -37,7 +36,6 @@ type Examination struct {
 	Findings []Finding `json:"findings" nullable:"false"`
 }
 
-// Finding is the result of one check.
 type Finding struct {
 	Check string `json:"check" example:"fit"`
 	OK    bool   `json:"ok"`
@@ -46,7 +44,6 @@ type Finding struct {
 	Warning bool `json:"warning,omitempty" doc:"true: ok is false, but the server works."`
 }
 
-// Shard is a shard of a shared store.
 type Shard struct {
 	Shard   int    `json:"shard" doc:"The number of the shard, from 0."`
 	Owner   string `json:"owner,omitempty" doc:"The node that delivers its tasks. Absent: none, until a node takes the shard."`

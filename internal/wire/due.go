@@ -1,7 +1,7 @@
 package wire
 
 // Due has the numbers of waiting tasks by the time at which they come due. A task
-// that waits for a retry counts at its next attempt. Schedules do not count.
+// that waits for a retry counts at its next attempt, and schedules do not count.
 type Due struct {
 	Time       string    `json:"time" format:"date-time" doc:"The time of the sample."`
 	ExactUntil string    `json:"exact_until,omitempty" format:"date-time" doc:"The counts are exact until this time, and the slots after it are 0. If it is before time, overdue has only some of the overdue tasks. Absent: all counts are exact."`
@@ -13,7 +13,7 @@ type Due struct {
 	Rings      []DueRing `json:"rings" nullable:"false" doc:"The ring with the shortest slots first. Each ring counts all tasks in its slots."`
 }
 
-// DueRing is a row of slots of equal length. A slot begins at a multiple of its
+// DueRing is a row of slots of equal length, which begin at multiples of that
 // length since the Unix epoch.
 type DueRing struct {
 	Slot   string     `json:"slot" example:"4.096s" doc:"The length of a slot."`

@@ -88,7 +88,6 @@ func orNull(e encoder) encoder {
 	}
 }
 
-// appendAny appends a value with encoding/json.
 func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	enc := json.NewEncoder(buf)
@@ -99,7 +98,6 @@ func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 	return buf.Bytes()[:buf.Len()-len("\n")], nil
 }
 
-// appendText appends s as a JSON string.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -167,7 +165,6 @@ func encodeSlice(t reflect.Type) encoder {
 	}
 }
 
-// member is a field of a struct.
 type member struct {
 	key    string                   // with the comma before it, the quotes and the colon
 	text   bool                     // a string
@@ -177,8 +174,8 @@ type member struct {
 	inner  []member // the members of an embedded struct, which has nothing else
 }
 
-// encodeStruct returns the encoder of a struct. It leaves a struct with a field that
-// has no tag to encoding/json.
+// encodeStruct returns the encoder of a struct, but leaves a struct with a field
+// that has no tag to encoding/json.
 func encodeStruct(t reflect.Type) encoder {
 	members, ok := membersOf(t)
 	if !ok {
@@ -191,8 +188,8 @@ func encodeStruct(t reflect.Type) encoder {
 	}
 }
 
-// membersOf returns the members of a struct, with its fields in their order. It
-// returns false if a field has no tag.
+// membersOf returns the members of a struct, with its fields in their order, or
+// false if a field has no tag.
 func membersOf(t reflect.Type) (all []member, ok bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -223,7 +220,7 @@ func membersOf(t reflect.Type) (all []member, ok bool) {
 }
 
 // appendMembers appends the members of an object that has its first at b[first:].
-// Most fields of a task are texts, and most of those are absent. So texts are
+// Most fields of a task are texts, and most of those are absent, so texts are
 // appended here, without a call for each.
 func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []byte, err error) {
 	for i := range members {
@@ -252,7 +249,6 @@ func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []
 	return b, nil
 }
 
-// isEmpty is the condition of omitempty.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String, reflect.Map, reflect.Slice:
@@ -263,7 +259,6 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isZero is the condition of omitzero.
 func isZero(v reflect.Value) bool {
 	of := v
 	if v.CanAddr() {

@@ -15,7 +15,6 @@ type Live struct {
 	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"The destinations with running or overdue tasks, or with a breaker that is not closed."`
 }
 
-// Lateness describes a delay of the attempts of the last minute.
 type Lateness struct {
 	Count uint64  `json:"count"`
 	P50MS float64 `json:"p50_ms"`

@@ -12,7 +12,7 @@ const ClientHeader = "Foliot-Client"
 const AllNamespaces = "*"
 
 // QueueInput is the settings of a queue: the body of a PUT, which replaces all
-// of them. Absent fields set nothing.
+// of them; absent fields set nothing.
 type QueueInput struct {
 	Rate           float64 `json:"rate,omitempty" minimum:"0.0000116" maximum:"1000000" example:"50" doc:"The maximum number of attempts that start per second; 0.1 means one in ten seconds. A waiting task spends no attempt. Absent: no limit. To stop a queue, pause it."`
 	Burst          int     `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"The maximum number of attempts that start at once after a pause; requires a rate. 0 or absent: those of one second, at least one."`
@@ -64,7 +64,7 @@ type QueueList struct {
 	NextCursor string  `json:"next_cursor,omitempty" doc:"Absent on the last page."`
 }
 
-// PauseInput is the optional body of a pause. It has at most one field.
+// PauseInput is the optional body of a pause, which has at most one field.
 type PauseInput struct {
 	For   string `json:"for,omitempty" pattern:"duration" example:"10m" doc:"The queue resumes by itself after this time."`
 	Until string `json:"until,omitempty" format:"date-time" doc:"The queue resumes by itself at this time."`

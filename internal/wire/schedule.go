@@ -1,6 +1,6 @@
 package wire
 
-// ScheduleRule has the fields of a schedule that select its instants. Absent
+// ScheduleRule has the fields of a schedule that select its instants; absent
 // fields have defaults.
 type ScheduleRule struct {
 	Cron       string `json:"cron,omitempty" maxLength:"256" example:"0 21 * * MON-FRI" doc:"The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."`
@@ -22,7 +22,7 @@ type ScheduleRule struct {
 }
 
 // ScheduleInput is the schedule in a request: the body of a PUT, which replaces
-// all of it. Absent fields have defaults.
+// all of it; absent fields have defaults.
 type ScheduleInput struct {
 	ScheduleRule
 
@@ -33,7 +33,7 @@ type ScheduleInput struct {
 	ManagedBy string `json:"managed_by,omitempty" maxLength:"256" pattern:"^([0-9A-Za-z][0-9A-Za-z._:-]*)?$" example:"apply" doc:"The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."`
 }
 
-// ScheduledTask is the template of the tasks of a schedule. The PUT fills
+// ScheduledTask is the template of the tasks of a schedule; the PUT fills
 // absent fields from the queue.
 type ScheduledTask struct {
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the tasks. Tasks of a queue share its limits. Absent: default."`
@@ -84,13 +84,11 @@ type ScheduleList struct {
 	NextCursor string     `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
 }
 
-// BackfillInput is the body of a backfill.
 type BackfillInput struct {
 	From  string `json:"from" format:"date-time" doc:"The first instant is at this time or later."`
 	Until string `json:"until" format:"date-time" doc:"The last instant is at this time or earlier. Not in the future."`
 }
 
-// BackfillReply is the result of a backfill.
 type BackfillReply struct {
 	Created    int    `json:"created" doc:"The number of created tasks. All are due now."`
 	Existing   int    `json:"existing" doc:"The number of tasks that the same backfill had created before."`
@@ -128,7 +126,6 @@ type Absence struct {
 	Skipped []SkippedInstants `json:"skipped" nullable:"false" doc:"The missed instants that create no task."`
 }
 
-// Instant is one instant of a schedule.
 type Instant struct {
 	At    string `json:"at" format:"date-time"`
 	Local string `json:"local" format:"date-time" example:"2026-11-22T21:00:00+01:00" doc:"The same time in the schedule's time zone."`

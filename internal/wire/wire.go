@@ -1,10 +1,10 @@
 // Package wire has the JSON types of the HTTP API, version 1. The server writes
-// them, and the client and the command line read them. Package task has the
+// them, the client and the command line read them, and package task has the
 // rules for their values. The doc tags become the descriptions in the OpenAPI
 // document.
 //
-// Instants are RFC 3339 in UTC with milliseconds. Durations have Go's form: the
-// pattern "duration" stands for the pattern in package api.
+// Instants are RFC 3339 in UTC with milliseconds, and durations have Go's form,
+// for which the pattern "duration" stands for the pattern in package api.
 package wire
 
 import (
@@ -12,10 +12,8 @@ import (
 	"time"
 )
 
-// Version is the first element of every path.
 const Version = "/v1"
 
-// TimeLayout is the format of instants.
 const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // FormatTime writes t as the API does.
@@ -34,8 +32,8 @@ func IsLeapSecond(s string) bool {
 	return len(s) > seconds && s[minutes:seconds] == ":60"
 }
 
-// TaskInput is the task in a request: the body of a create and of a replace.
-// Absent fields have defaults.
+// TaskInput is the task in a request: the body of a create and of a replace;
+// absent fields have defaults.
 type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the task. Tasks of a queue share its limits. Absent: default."`
@@ -64,7 +62,6 @@ type HTTPInput struct {
 	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send in place of body. A read shows both if no JSON value shows the bytes of a JSON body. A request with both sends these bytes as JSON. It is refused if body is another value."`
 }
 
-// IsZero reports whether there is no request.
 func (h HTTPInput) IsZero() bool {
 	return h.URL == "" && h.Method == "" && len(h.Headers) == 0 && len(h.Body) == 0 && h.BodyBase64 == nil
 }
@@ -75,11 +72,10 @@ type WorkInput struct {
 	Args json.RawMessage `json:"args,omitempty" doc:"The arguments: any JSON value. The handler gets them byte for byte. null: no arguments."`
 }
 
-// IsZero reports whether there is no call.
 func (w WorkInput) IsZero() bool { return w.Kind == "" && len(w.Args) == 0 }
 
-// Retry is a retry policy. Absent fields have the queue's defaults. In the
-// settings of a queue they have the server's.
+// Retry is a retry policy, whose absent fields have the queue's defaults, or in
+// the settings of a queue the server's.
 type Retry struct {
 	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" doc:"0: no limit except max_age. Absent: the queue's, or 0."`
 	MinBackoff  string `json:"min_backoff,omitempty" pattern:"duration" example:"1s" doc:"The wait after the first failure. No wait is shorter. Absent: the queue's, or 1s."`
@@ -87,9 +83,9 @@ type Retry struct {
 	MaxAge      string `json:"max_age,omitempty" pattern:"duration" example:"24h" doc:"The time for all attempts, from the first one on. 0s: no limit. Absent: the queue's, or 24h."`
 }
 
-// TaskPatch is the body of a patch. Absent fields do not change. In JSON, null
-// resets a field to its queue's default, and removes a label, a header or the
-// body. In Go, a nil value in a map removes.
+// TaskPatch is the body of a patch, in which absent fields do not change. In
+// JSON, null resets a field to its queue's default, and removes a label, a
+// header or the body; in Go, a nil value in a map removes.
 type TaskPatch struct {
 	At          string             `json:"at,omitempty" format:"date-time" doc:"A patch has at most one of at and delay."`
 	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
@@ -113,12 +109,11 @@ type HTTPPatch struct {
 	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send in place of body, or together with body if a read shows both."`
 }
 
-// WorkPatch changes the call of a handler. The kind cannot change.
+// WorkPatch changes the call of a handler, but not its kind.
 type WorkPatch struct {
 	Args json.RawMessage `json:"args,omitempty" doc:"Replaces the arguments. null removes them."`
 }
 
-// RetryPatch changes a retry policy.
 type RetryPatch struct {
 	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
 	MinBackoff  *string `json:"min_backoff,omitempty" pattern:"duration" nullable:"true"`
@@ -182,13 +177,11 @@ type Attempt struct {
 	WaitedMS  int64   `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
 }
 
-// TaskList is one page of tasks.
 type TaskList struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
 }
 
-// BatchInput is the body of a batch create.
 type BatchInput struct {
 	Tasks []json.RawMessage `json:"tasks"`
 }
@@ -226,7 +219,7 @@ type BulkReply struct {
 	Examples   []Task `json:"examples,omitempty" nullable:"false" doc:"Only with dry_run: the first 20 of them, without bodies."`
 }
 
-// MoveInput is the body of a move by filter. It has exactly one field.
+// MoveInput is the body of a move by filter, which has exactly one field.
 type MoveInput struct {
 	At    string `json:"at,omitempty" format:"date-time" doc:"The new due time of all tasks."`
 	Delay string `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"All tasks are due this long after the server moves them."`
@@ -242,15 +235,16 @@ type Health struct {
 // Repository begins the address of each file of this repository.
 const Repository = "https://github.com/foliot/foliot/blob/main/"
 
-// ProblemDocs begins the type of every problem. The rest is its code: the page
-// has an anchor for each code.
+// ProblemDocs begins the type of every problem. The rest is its code, because
+// the page has an anchor for each code.
 //
-// RFC 9457 recommends an absolute URL. It is the same for all servers, so that
-// programs can compare it. Each server has the same text at /docs/problems.
+// RFC 9457 recommends an absolute URL, which is the same for all servers, so
+// that programs can compare it. Each server has the same text at
+// /docs/problems.
 const ProblemDocs = Repository + "docs/api.md#"
 
-// Problem is an error in the form of RFC 9457. Code is stable. Detail is for
-// people: programs use the other fields.
+// Problem is an error in the form of RFC 9457. Code is stable, but Detail is
+// for people, so programs use the other fields.
 type Problem struct {
 	Type   string `json:"type" format:"uri" doc:"The documentation of the problem, the same for all servers. The part after # is the code. The server describes it at /docs/problems#CODE."`
 	Title  string `json:"title"`
@@ -271,7 +265,6 @@ type Problem struct {
 	State      string   `json:"state,omitempty" doc:"The state of that task."`
 }
 
-// MaxExpect is the largest count that a change by filter can expect.
 const MaxExpect = 1_000_000
 
 // ProblemType is the media type of a Problem.

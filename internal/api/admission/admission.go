@@ -41,7 +41,7 @@ const (
 )
 
 // MaxPolls bounds the requests of one namespace that wait for a task or watch the
-// server. Each costs about 45 KB with its connection.
+// server, at about 45 KB with its connection.
 const MaxPolls = 5000
 
 const (
@@ -72,7 +72,6 @@ type tenant struct {
 	buckets map[settings.Rate]*tokenbucket.Bucket
 }
 
-// New returns a gate with a number of turns.
 func New(turns int) *Gate {
 	return &Gate{units: semaphore.NewWeighted(serverUnits), turns: semaphore.NewWeighted(int64(turns))}
 }
@@ -99,7 +98,7 @@ func (g *Gate) Turn(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// Poll counts a request that waits for a task or watches the server. It returns
+// Poll counts a request that waits for a task or watches the server, or returns
 // false if there are too many. Otherwise the caller must call leave at the end.
 func (g *Gate) Poll(namespace string) (leave func(), ok bool) {
 	polls := g.tenant(namespace).polls
@@ -116,13 +115,13 @@ type Pass struct {
 }
 
 // Enter waits for the units of a request. It returns ErrBusy if they did not come in
-// time, or the error of ctx if that ended. The caller must call Leave at the end.
+// time, or the error of ctx if that ended; the caller must call Leave at the end.
 func (g *Gate) Enter(ctx context.Context, namespace string, weight int64) (Pass, error) {
 	p := Pass{gate: g, tenant: g.tenant(namespace), weight: min(weight, namespaceUnits)}
 	return p, p.Return(ctx)
 }
 
-// Leave gives the units back. It may be called again.
+// Leave gives the units back, and may be called again.
 func (p *Pass) Leave() {
 	if p.inside {
 		p.inside = false
@@ -185,7 +184,7 @@ func (g *Gate) TakeAll(ns *settings.NamespaceSettings, rate settings.Rate, n int
 	return wait
 }
 
-// Wait returns the time until a unit is available. It takes none.
+// Wait returns the time until a unit is available, and takes none.
 func (g *Gate) Wait(ns *settings.NamespaceSettings, rate settings.Rate, now time.Time) (wait time.Duration) {
 	g.limited(ns, rate, func(b *tokenbucket.Bucket, l settings.RateLimit) { wait = b.Wait(now, l.PerSecond, l.Burst) })
 	return wait
@@ -201,8 +200,8 @@ func (g *Gate) Debit(ns *settings.NamespaceSettings, rate settings.Rate, n int, 
 	})
 }
 
-// FreeRefusal takes one of the 20 refusals a second that a namespace gets at once.
-// It reports whether one was left.
+// FreeRefusal takes one of the 20 refusals a second that a namespace gets at once,
+// and reports whether one was left.
 func (g *Gate) FreeRefusal(namespace string, now time.Time) (free bool) {
 	const each = 20
 	g.tenant(namespace).use("refusals", func(b *tokenbucket.Bucket) {

@@ -32,8 +32,8 @@ func Equal(a, b []byte) bool {
 	}
 }
 
-// equalText skips a string in x and in y. It reports whether they have the same
-// value, after unescaping.
+// equalText skips a string in x and in y, and reports whether they have the
+// same value, after unescaping.
 func equalText(x, y *Reader) bool {
 	a, inA, errA := x.span()
 	b, inB, errB := y.span()

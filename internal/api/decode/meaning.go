@@ -8,8 +8,8 @@ import (
 )
 
 // Meaning returns bytes that two JSON documents share if they differ only in white
-// space, escapes and the order of members. Numbers must be written the same way.
-// Other data is returned unchanged.
+// space, escapes and the order of members. Numbers must be written the same way,
+// and other data is returned unchanged.
 func Meaning(data []byte) []byte {
 	var m []byte
 	if err := Document(data, func(r *Reader) (err error) { m, err = r.meaning(); return err }); err != nil {

@@ -16,7 +16,7 @@ import (
 // might read differently: it takes the last of two equal keys, and replaces
 // invalid characters.
 //
-// Its errors are *task.FieldError. Their path begins at the reader's position.
+// Its errors are *task.FieldError, whose path begins at the reader's position.
 // Results do not refer to the document, except those of Raw.
 type Reader struct {
 	data  []byte
@@ -30,7 +30,6 @@ type Reader struct {
 	lenient bool
 }
 
-// NewReader returns a reader of data.
 func NewReader(data []byte) *Reader { return &Reader{data: data} }
 
 // Pos returns the position of the reader in its document.
@@ -43,7 +42,7 @@ const Escaped = len(`\u0000`)
 // nesting.
 const lenientDepth = 1000
 
-// Document reads data as one value with read. No data may follow.
+// Document reads data as one value with read, which no data may follow.
 func Document(data []byte, read func(*Reader) error) error {
 	r := &Reader{data: data, keys: make([][]byte, 0, fewKeys)}
 	if r.space(); r.pos == len(data) {
@@ -59,7 +58,7 @@ func Document(data []byte, read func(*Reader) error) error {
 }
 
 // Object reads an object. It calls member at each value, which must read the
-// value. It prepends the key to the path of an error.
+// value, and prepends the key to the path of an error.
 func (r *Reader) Object(member func(key []byte) error) error {
 	if err := r.open('{', "an object"); err != nil {
 		return err
@@ -109,7 +108,8 @@ func (r *Reader) inBounds() error {
 	return nil
 }
 
-// Array reads an array. It calls item at each value, which must read the value.
+// Array reads an array, and calls item at each value, which must read the
+// value.
 func (r *Reader) Array(item func(i int) error) error {
 	if err := r.open('[', "an array"); err != nil {
 		return err
@@ -144,8 +144,8 @@ func (r *Reader) open(bracket byte, expected string) error {
 	return nil
 }
 
-// closed reports whether the object or array ends here. If it does, closed skips
-// the bracket.
+// closed reports whether the object or array ends here, and skips the bracket if
+// it does.
 func (r *Reader) closed(bracket byte) bool {
 	if r.Next() != bracket {
 		return false
@@ -197,7 +197,7 @@ func (r *Reader) repeated(base int, key []byte, many *map[string]bool) bool {
 	return false
 }
 
-// key reads an object's key. The result can refer to the document's memory.
+// key reads an object's key, which can refer to the document's memory.
 func (r *Reader) key() ([]byte, error) {
 	if r.Next() != '"' {
 		return nil, r.broken("missing key in quotes")
@@ -209,7 +209,6 @@ func (r *Reader) key() ([]byte, error) {
 	return unescape(raw)
 }
 
-// Text reads a string.
 func (r *Reader) Text() (string, error) {
 	if r.Next() != '"' {
 		return "", r.Mismatch("a string")
@@ -224,9 +223,9 @@ func (r *Reader) Text() (string, error) {
 	return string(raw), err
 }
 
-// TextUpTo reads a string of up to limit bytes. It returns ErrOver if the JSON
-// is too long for that, even if every byte is escaped. The caller checks the
-// length of the result.
+// TextUpTo reads a string of up to limit bytes, or ErrOver if the JSON is too
+// long for that, even if every byte is escaped. The caller checks the length of
+// the result.
 func (r *Reader) TextUpTo(limit int) (string, error) {
 	r.until = r.pos + Escaped*limit + len(`""`)
 	s, err := r.Text()
@@ -255,7 +254,7 @@ func (r *Reader) Integer() (int, error) {
 }
 
 // whole returns the digits of a JSON number, and false if it has a fraction. Those
-// of a number beyond 64 bits may be cut. A float64 could not tell 1 from a
+// of a number beyond 64 bits may be cut, but a float64 could not tell 1 from a
 // fraction close to it.
 func whole(number string) (digits string, ok bool) {
 	const beyond = 1 << 30 // longer than any document
@@ -345,7 +344,6 @@ func (r *Reader) Try(read func() error) (refusal, err error) {
 	return refusal, err
 }
 
-// skip reads any value.
 func (r *Reader) skip() error {
 	switch c := r.Next(); {
 	case c == '{':
@@ -367,7 +365,7 @@ func (r *Reader) skip() error {
 	return r.broken("missing value")
 }
 
-// number skips a number. The caller has checked its first character.
+// number skips a number, whose first character the caller has checked.
 func (r *Reader) number() error {
 	if r.at('-') {
 		r.pos++

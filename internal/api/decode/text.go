@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// span skips a string. It returns the bytes between the quotes, and whether they
-// contain escapes.
+// span skips a string, and returns the bytes between the quotes, and whether
+// they contain escapes.
 func (r *Reader) span() (raw []byte, escaped bool, err error) {
 	r.pos++
 	start, wide := r.pos, false

@@ -10,7 +10,7 @@ import (
 // MaxQueues is the largest number of queues with counts of their own in a ring.
 const MaxQueues = 20
 
-// Counters has the numbers of tasks by interval. NewCounters makes one.
+// Counters has the numbers of tasks by interval, made by NewCounters.
 type Counters struct {
 	Bounds []task.Millis // of the intervals, as in store.DueRead
 
@@ -23,7 +23,7 @@ type Counters struct {
 // in few intervals.
 type cell struct{ interval, tasks int32 }
 
-// NewCounters returns counters for the tasks in rings. With byQueue they also
+// NewCounters returns counters for the tasks in rings; with byQueue they also
 // count the tasks of each queue.
 func NewCounters(now task.Millis, rings []Ring, byQueue bool) *Counters {
 	t := &Counters{Bounds: bounds(now, rings), rings: rings}
@@ -34,7 +34,6 @@ func NewCounters(now task.Millis, rings []Ring, byQueue bool) *Counters {
 	return t
 }
 
-// Add counts tasks of a queue in an interval.
 func (t *Counters) Add(key task.QueueKey, held bool, interval, tasks int) {
 	t.all[interval] += int64(tasks)
 	if held {

@@ -1,5 +1,5 @@
-// Package rings divides the future into slots, and counts waiting tasks in them.
-// It reads no clock and no store.
+// Package rings divides the future into slots, and counts waiting tasks in them,
+// without reading a clock or a store.
 //
 // A ring is a row of slots of equal length. Rings overlap: one slot of a ring
 // spans a whole ring of shorter slots. So that a store visits each task only

@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Ring is a row of slots of equal length. Its first slot contains the time of
-// the count.
+// Ring is a row of slots of equal length, where the first slot contains the
+// time of the count.
 type Ring struct {
 	Slot  task.Millis // the length of a slot
 	From  task.Millis // the beginning of the first slot, a multiple of Slot since the Unix epoch
@@ -21,7 +21,7 @@ const Slots = 64
 const MaxRings = 5
 
 // Wheel returns n rings. A slot of the first ring is as long as Slots
-// milliseconds. A slot of each other ring is as long as the ring before it.
+// milliseconds, and a slot of each other ring is as long as the ring before it.
 func Wheel(now task.Millis, n int) []Ring {
 	all := make([]Ring, n)
 	slot := task.Millis(1)
@@ -37,7 +37,6 @@ func New(now, slot task.Millis, slots int) Ring {
 	return Ring{Slot: slot, From: now - now%slot, Slots: slots}
 }
 
-// Until returns the end of the last slot.
 func (r Ring) Until() task.Millis { return r.From + r.Slot*task.Millis(r.Slots) }
 
 // bounds returns the bounds of the intervals between the slots of all rings, in

@@ -16,7 +16,7 @@ type Field struct {
 	reflect.StructField
 }
 
-// Of returns the fields of a struct in the order of their JSON. Fields of embedded
+// Of returns the fields of a struct in the order of their JSON; fields of embedded
 // structs count as its own.
 func Of(t reflect.Type) (all []Field) {
 	for _, f := range reflect.VisibleFields(t) {
@@ -46,7 +46,8 @@ type step struct {
 	copy     Copy
 }
 
-// Copy copies a value. Its error says why the value cannot be converted.
+// Copy copies a value, with an error that says why the value cannot be
+// converted.
 type Copy func(to, from reflect.Value) error
 
 // Rule returns the Copy to a field from a type, or nil if it has none. The type of
@@ -77,7 +78,7 @@ func New(to, from reflect.Type, rule Rule, except ...string) *Plan {
 	return p
 }
 
-// named returns the field of that name. The API's names of milliseconds end with
+// named returns the field of that name; the API's names of milliseconds end with
 // MS.
 func named(t reflect.Type, name string) (f reflect.StructField, ok bool) {
 	for _, name := range []string{name, strings.TrimSuffix(name, "MS"), name + "MS"} {
@@ -88,7 +89,7 @@ func named(t reflect.Type, name string) (f reflect.StructField, ok bool) {
 	return f, false
 }
 
-// Copy fills the struct to. It returns the first error, and the later fields then
+// Copy fills the struct to, and returns the first error; the later fields then
 // stay as they are.
 func (p *Plan) Copy(to, from reflect.Value) error { return p.fill(to, from, true) }
 
