@@ -29,18 +29,6 @@ var unexpected = regexp.MustCompile(`^unexpected argument `)
 // notOneOf matches the error of kong for a value that is not in an enum.
 var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
 
-// unknownFlag matches the error of kong for an unknown flag.
-var unknownFlag = regexp.MustCompile(`^unknown flag --([a-z-]+)`)
-
-// removedCommands has the commands of earlier builds, and those to use instead.
-var removedCommands = map[string]string{
-	"foliot context rm":  "delete its lines in foliot/contexts.yaml, in your configuration directory",
-	"foliot cron pause":  "use foliot cron set NAME --paused",
-	"foliot cron resume": "use foliot cron set NAME --no-paused",
-	"foliot run":         "use foliot move NAME --now",
-	"foliot version":     "use foliot --version",
-}
-
 // rewordParseError returns a parse error in the form of the errors of a
 // configuration file: the flag, the value, the accepted values, and the
 // variable if the value comes from one.
@@ -55,15 +43,6 @@ func rewordParseError(err error) error {
 	}
 	if at := parse.Context.Selected(); at == nil || !at.Leaf() {
 		text = unexpected.ReplaceAllString(text, "unknown command ")
-		word, _, _ := strings.Cut(strings.TrimPrefix(text, "unknown command "), ",")
-		if remedy := removedCommands[commandOf(err)+" "+word]; remedy != "" {
-			return errors.New(word + ": this command was removed: " + remedy)
-		}
-	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		if remedy := config.Removed(m[1]); remedy != "" {
-			return errors.New("--" + m[1] + ": " + remedy)
-		}
 	}
 	if node := parse.Context.Selected(); node != nil && nameOf(node) == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
 		text += `; write the expression as one argument, in quotes: "0 21 * * *"`

@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser.Stdout, parser.Stderr = stdout, stderr
 	flags := parser.line
 	flags.Notes, flags.Typed = stderr, map[string]bool{}
-	parsed, err := parser.Parse(joinNegative(helpAsFlag(args)))
+	parsed, err := parser.Parse(joinNegative(helpAsFlag(modern(args, stderr))))
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
 		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
