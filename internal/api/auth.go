@@ -160,7 +160,7 @@ func (c *caller) selectNamespace(r *http.Request) error {
 // about the whole server have an account of their own, so no namespace can lock
 // out an operator who wants to suspend it, revoke its tokens or watch the server.
 func (c *caller) account(rt *route) string {
-	if c.all || rt.operator {
+	if rt.operator || c.all && rt.scope == settings.ScopeAdmin {
 		return settings.AllNamespaces
 	}
 	return c.namespace

@@ -18,8 +18,8 @@ func TestOperatorsAreServedWhileANamespaceUsesAllOfItsUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}, memstore.New(memstore.Config{}))
 		for _, namespace := range []string{task.DefaultNamespace, strangers} {
-			for range 4 {
-				if _, err := s.gate.Enter(t.Context(), namespace, admission.Large); err != nil {
+			for range 32 {
+				if _, err := s.gate.Enter(t.Context(), namespace, admission.Read); err != nil {
 					t.Fatal(err)
 				}
 			}

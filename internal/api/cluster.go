@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/wire"
@@ -28,7 +29,7 @@ func clusterRoutes() []route {
 		},
 		{
 			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, extra: true, tag: "server",
-			large: true, id: "listShards", summary: "List the shards of a shared store",
+			weight: admission.Large, id: "listShards", summary: "List the shards of a shared store",
 			about:   "All shards in the order of their numbers, with their owner and content.",
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/api/rings"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -24,7 +25,7 @@ var (
 func dueRoutes() []route {
 	return []route{{
 		method: "GET", path: wire.Version + "/due", serve: (*Server).due, scope: settings.ScopeRead, tag: "server",
-		large: true, id: "countDue", summary: "Count what comes due",
+		weight: admission.Large, id: "countDue", summary: "Count what comes due",
 		about: "Counts the waiting tasks by due time, in slots. All callers share a sample for a second, and longer if it is costly.",
 		query: []param{ringsParam, dueUntilParam, stepParam, queueParam, byParam}, replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
 	}}
@@ -48,7 +49,7 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	if err := q.read(r); err != nil {
 		return err
 	}
-	body, err := s.dueSamples.take(r.Context(), q, func() ([]byte, error) { return s.countDue(r, q) })
+	body, err := s.dueSamples.take(r.Context(), q, s.dueShare(), func() ([]byte, error) { return s.countDue(r, q) })
 	if err != nil {
 		return err
 	}
@@ -127,10 +128,27 @@ func (s *Server) countDue(r *request, q dueQuery) (body []byte, err error) {
 		body, err = encode(shown)
 		return err
 	}
-	if s.nodes != nil { // the servers of the store do the work, and no list must wait for that
-		return body, count()
+	if s.nodes == nil {
+		err = s.gate.Turn(r.Context(), count)
+		return body, err
 	}
-	return body, s.gate.Turn(r.Context(), count)
+	select { // the servers of the store do the work, and no list must wait for that
+	case s.counting <- struct{}{}:
+		defer func() { <-s.counting }()
+		err = count()
+	case <-r.Context().Done():
+		err = r.Context().Err()
+	}
+	return body, err
+}
+
+// dueShare is the multiple of its cost for which a sample is used. A shared store
+// works for all nodes.
+func (s *Server) dueShare() int {
+	if s.nodes != nil {
+		return 50
+	}
+	return 20
 }
 
 // sampleDue counts the tasks of a query, and must be called in a turn.

@@ -43,9 +43,6 @@ func (e *expectation) count(tasks []*task.Task) {
 		e.seen = nil // the request will be refused
 		return
 	}
-	if e.seen == nil {
-		e.seen = make([]uint64, 0, e.want)
-	}
 	for _, t := range tasks {
 		e.seen = append(e.seen, maphash.String(e.seed, t.Name))
 	}

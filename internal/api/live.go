@@ -55,7 +55,7 @@ func (s *Server) writeLive(w io.Writer, body []byte) {
 // sampleLive returns the present sample, the same for all viewers, so that the
 // cost of samples does not grow with the number of viewers.
 func (s *Server) sampleLive(r *request) (*liveSample, error) {
-	return s.samples.take(r.Context(), struct{}{}, func() (*liveSample, error) {
+	return s.samples.take(r.Context(), struct{}{}, 0, func() (*liveSample, error) {
 		return &liveSample{at: time.Now(), live: s.cfg.Engine.Live()}, nil
 	})
 }

@@ -108,7 +108,8 @@ func (s *Server) rest(r *request, d time.Duration) bool {
 	r.out.Leave()
 	select {
 	case <-wait.C:
-		return r.out.Return(r.Context()) == nil
+		_ = r.out.Return(r.Context()) // all viewers share a sample, so a stream goes on without units
+		return r.Context().Err() == nil
 	case <-s.stop:
 	case <-r.Context().Done():
 	}

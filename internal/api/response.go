@@ -1,11 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/internal/api/admission"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -56,14 +56,14 @@ const strangers = ""
 // weigh returns the units of a request.
 func weigh(rt *route, r *http.Request) int64 {
 	switch {
-	case rt.large:
-		return admission.Large
+	case rt.weight > 0:
+		return rt.weight
 	case r.ContentLength < 0:
-		return admission.Unknown
+		return cmp.Or(rt.unsized, admission.Medium)
 	case rt.reads():
 		return admission.Read
 	}
-	return admission.Small + min(r.ContentLength, task.MaxBatchBytes)/admission.UnitBytes
+	return min(admission.Small+r.ContentLength/admission.UnitBytes, admission.Large)
 }
 
 func (o *response) WriteHeader(status int) {

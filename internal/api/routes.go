@@ -26,12 +26,13 @@ type route struct {
 	// scope is the scope that a token needs. New panics if a route has no scope
 	// and is not public.
 	scope      settings.Scope
-	operator   bool // belongs to the whole server: the token must be an operator's
-	public     bool // needs no token, and has no namespace
-	large      bool // weighs as much as a list
-	costly     bool // refused to pages of other sites, although it changes nothing
-	extra      bool // not on every server: 501
-	diagnostic bool // for monitoring and diagnosis: served while the store is closed
+	operator   bool  // belongs to the whole server: the token must be an operator's
+	public     bool  // needs no token, and has no namespace
+	weight     int64 // in units; zero: see weigh
+	unsized    int64 // the weight if the length of the body is not known; zero: Medium
+	costly     bool  // refused to pages of other sites, although it changes nothing
+	extra      bool  // not on every server: 501
+	diagnostic bool  // for monitoring and diagnosis: served while the store is closed
 
 	id, summary, about string
 	tag                string
@@ -121,7 +122,7 @@ func createRoutes() []route {
 		},
 		{
 			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, scope: settings.ScopeWrite, tag: "tasks",
-			id: "createTasks", summary: "Create up to 1000 tasks",
+			unsized: admission.Large, id: "createTasks", summary: "Create up to 1000 tasks",
 			about: "Not atomic: each item is created or refused by itself. The results have the order of the items. " +
 				"At most 16 MiB. Invalid JSON refuses the whole batch; any other error in an item refuses only that item.",
 			body: batchInput{}, replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
@@ -203,24 +204,24 @@ func filterRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, tag: "tasks",
-			large: true, id: "listTasks", summary: "List tasks",
+			weight: admission.Large, id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
 			query:   append(slices.Clone(filterParams), orderParam, limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, tag: "tasks",
-			large: true, id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
+			weight: admission.Medium, id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all tasks that are not finished.",
 			query: query, replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, tag: "tasks",
-			large: true, id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
+			weight: admission.Medium, id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: dead tasks. Finished tasks can be retried if their queue kept their bodies; others are skipped.",
 			query: query, replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/move", serve: (*Server).moveMany, scope: settings.ScopeWrite, tag: "tasks",
-			large: true, id: "moveTasks", summary: "Change the due times of the tasks that match",
+			weight: admission.Medium, id: "moveTasks", summary: "Change the due times of the tasks that match",
 			about: about + "Without state: scheduled tasks. Running and finished tasks are skipped. " +
 				"With by, a repeat moves tasks again that still match: bound the filter with due_before or due_after.",
 			query: query, body: wire.MoveInput{}, replies: bulk,
@@ -241,7 +242,7 @@ func publicRoutes() []route {
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",
-			large: true, id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
+			weight: admission.Large, id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
 		},
 	}
 }
@@ -307,7 +308,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	switch {
 	case !rt.public:
 		err = out.enter(r, caller.account(rt), weigh(rt, r))
-	case rt.large: // the probes of balancers are not counted
+	case rt.weight > 0: // the probes of balancers are not counted
 		err = out.enter(r, strangers, weigh(rt, r))
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -26,7 +27,7 @@ func scheduleRecordRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: settings.ScopeRead, tag: "schedules",
-			large: true, id: "listSchedules", summary: "List schedules", about: "In the order of their names.",
+			weight: admission.Large, id: "listSchedules", summary: "List schedules", about: "In the order of their names.",
 			query: []param{labelParam, limitParam, cursorParam, includeParam}, replies: []reply{{status: 200, about: "A page of schedules.", body: wire.ScheduleList{}}},
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -31,7 +32,7 @@ func queueRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: queuesPath, serve: (*Server).listQueues, scope: settings.ScopeRead, tag: "queues",
-			large: true, id: "listQueues", summary: "List queues",
+			weight: admission.Large, id: "listQueues", summary: "List queues",
 			about: "Queues with settings or tasks, in the order of their names.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of queues.", body: wire.QueueList{}}},
 		},
@@ -87,7 +88,7 @@ func accessRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: settings.ScopeAdmin, tag: "access",
-			large: true, id: "listTokens", summary: "List tokens",
+			weight: admission.Large, id: "listTokens", summary: "List tokens",
 			about: "Includes revoked and expired tokens for as long as the audit log is kept (--audit-keep), but never the token itself. Without a namespace, an operator sees those of all namespaces.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: wire.TokenList{}}},
 		},
@@ -133,7 +134,7 @@ func accessRoutes() []route {
 		},
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: settings.ScopeAdmin, tag: "access",
-			large: true, id: "listAudit", summary: "Read the audit log",
+			weight: admission.Large, id: "listAudit", summary: "Read the audit log",
 			about:   "What people did, the newest first, with the actor, time, address and target. Changes of tasks by programs are in the records of the tasks. An operator that names no namespace sees those of all namespaces and of the server itself. Only operators see entries that are older than the namespace.",
 			query:   append(slices.Clone(auditParams), limitParam, cursorParam),
 			replies: []reply{{status: 200, about: "A page of the log.", body: wire.AuditList{}}},
@@ -148,7 +149,7 @@ func namespaceRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: namespacesPath, serve: (*Server).listNamespaces, scope: settings.ScopeRead, operator: true, tag: "namespaces",
-			large: true, id: "listNamespaces", summary: "List namespaces", query: pageParams,
+			weight: admission.Large, id: "listNamespaces", summary: "List namespaces", query: pageParams,
 			replies: []reply{{status: 200, about: "A page of namespaces, in the order of their names.", body: wire.NamespaceList{}}},
 		},
 		{
@@ -198,7 +199,7 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: settings.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
-			large: true, id: "metrics", summary: "Metrics, for Prometheus",
+			weight: admission.Large, id: "metrics", summary: "Metrics, for Prometheus",
 			replies: []reply{{status: 200, about: "In the text format, or in the format of Accept.", body: []byte(nil), media: "text/plain"}},
 		},
 	}

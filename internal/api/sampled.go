@@ -9,11 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// A sample is used for at least sampleFor, and for sampleShare times its cost, so
-// that one query takes at most a twentieth of a processor.
+// A sample is used for at least sampleFor, and for a multiple of its cost.
 const (
 	sampleFor     = time.Second
-	sampleShare   = 20
 	sampleLongest = 30 * time.Second // after a stall, a cost can be anything
 	maxSamples    = 128
 )
@@ -33,7 +31,7 @@ type lastSample[V any] struct {
 
 // take returns the present sample of q. One request computes a new sample, and the
 // others wait for it.
-func (s *sampled[Q, V]) take(ctx context.Context, q Q, compute func() (V, error)) (v V, err error) {
+func (s *sampled[Q, V]) take(ctx context.Context, q Q, share int, compute func() (V, error)) (v V, err error) {
 	one := s.of(q)
 	select {
 	case one.turn <- struct{}{}:
@@ -49,7 +47,7 @@ func (s *sampled[Q, V]) take(ctx context.Context, q Q, compute func() (V, error)
 		return v, err
 	}
 	cost := time.Since(began)
-	one.value, one.until = v, began.Add(cost+min(max(sampleFor, sampleShare*cost), sampleLongest))
+	one.value, one.until = v, began.Add(cost+min(max(sampleFor, time.Duration(share)*cost), sampleLongest))
 	return v, nil
 }
 
@@ -59,8 +57,14 @@ func (s *sampled[Q, V]) of(q Q) *lastSample[V] {
 	defer s.mu.Unlock()
 	one := s.all[q]
 	if one == nil {
-		if s.all == nil || len(s.all) >= maxSamples {
+		if s.all == nil {
 			s.all = map[Q]*lastSample[V]{}
+		}
+		for other := range s.all {
+			if len(s.all) < maxSamples {
+				break
+			}
+			delete(s.all, other)
 		}
 		one = &lastSample[V]{turn: make(chan struct{}, 1)}
 		s.all[q] = one

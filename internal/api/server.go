@@ -168,6 +168,7 @@ type Server struct {
 	delayed    atomic.Int32 // refused requests with a delayed reply
 	samples    sampled[struct{}, *liveSample]
 	dueSamples sampled[dueQuery, []byte]
+	counting   chan struct{} // has an element for each count of the due index of a shared store
 	waiting    waiters
 	buffers    sync.Pool // *bytes.Buffer, for requests and replies
 	stop       chan struct{}
@@ -179,7 +180,7 @@ type Server struct {
 // headers and of whole requests (ReadHeaderTimeout, ReadTimeout). Routes that
 // take longer extend their own deadlines.
 func New(cfg Config, st Store) *Server {
-	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
+	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), counting: make(chan struct{}, 2)}
 	turns := max(1, runtime.GOMAXPROCS(0)/2)
 	if nodes, ok := st.(store.Cluster); ok {
 		s.nodes, turns = nodes, max(2, runtime.GOMAXPROCS(0)) // a turn mostly waits for another machine

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -22,7 +23,7 @@ var (
 func upcomingRoutes() []route {
 	return []route{{
 		method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, tag: "tasks",
-		large: true, id: "listUpcoming", summary: "Show what is due next",
+		weight: admission.Large, id: "listUpcoming", summary: "Show what is due next",
 		about: "The next tasks and the next instants of schedules, in the order of due times. An operator that names no namespace sees all. " +
 			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000. " +
 			"With from, at most 1000 schedules are included whose next instant is before it.",

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -26,9 +28,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 			return refuse("unavailable", "wait", "too many requests wait for tasks: retry later, or without wait")
 		}
 		defer leave()
-		if t, err = s.await(r, key, wait); err == nil {
-			err = r.out.Return(r.Context())
-		}
+		t, err = s.await(r, key, wait)
 	}
 	if err != nil {
 		return err
@@ -66,10 +66,9 @@ const (
 
 // await returns the task when it is finished or dead, or the present task after
 // wait or when the server stops. It returns an error if the caller's token is
-// revoked, and the request has no units while it waits.
+// revoked, and the request has units only while it reads the task.
 func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
 	ctx := r.Context()
-	r.out.Leave()
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	look := time.NewTimer(latest)
@@ -77,14 +76,22 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 	over, pause := false, soonest
 	for {
 		changed, leave := s.waiting.join(key) // before the read, so that no change is missed
-		t, err := s.store.Get(ctx, key)
+		var t *task.Task
+		err := r.out.Return(ctx)
+		if err == nil {
+			t, err = s.store.Get(ctx, key)
+		}
 		if err == nil {
 			err = s.revalidate(&r.caller)
+		}
+		if errors.Is(err, admission.ErrBusy) {
+			err = refuse("unavailable", "wait", "too many requests of this namespace are running: retry later")
 		}
 		if err != nil || over || settled(t) {
 			leave()
 			return t, err
 		}
+		r.out.Leave()
 		// A scheduled task does not change by itself before it is due, and probably
 		// does soon after.
 		if ahead := t.Due.Time().Sub(s.cfg.Now()); t.State == task.Scheduled && ahead > 0 {

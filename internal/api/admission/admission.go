@@ -34,10 +34,10 @@ const UnitBytes = 64 << 10
 // The weights of requests, in units. A request that changes something weighs
 // Small, and a unit for each UnitBytes of its body.
 const (
-	Small   = 1
-	Read    = 8                  // the reply may contain a large body
-	Unknown = 16                 // the length of the body is not known
-	Large   = namespaceUnits / 4 // lists, counts and changes by filter
+	Small  = 1
+	Read   = 8                  // the reply may contain a large body
+	Medium = 16                 // a change by filter, or a body of unknown length
+	Large  = namespaceUnits / 4 // a list or a count, and the largest body
 )
 
 // MaxPolls bounds the requests of one namespace that wait for a task or watch the
@@ -47,9 +47,13 @@ const MaxPolls = 5000
 const (
 	namespaceUnits = 256
 	serverUnits    = 16 * namespaceUnits
-	// maxWaiting bounds the requests of one namespace that wait for units, at about
-	// 20 KB each.
-	maxWaiting = 1 << 13
+	// heavyUnits bounds the units of requests of a namespace that weigh more than a
+	// read, so that small requests always find some.
+	heavyUnits = 3 * Large
+	// maxWaiting bounds the requests of one namespace that wait for units, and
+	// maxWaitingAll those of all, at about 20 KB each.
+	maxWaiting    = 1 << 13
+	maxWaitingAll = 1 << 14
 	// longestWait is the time that a request waits for units at most.
 	longestWait = 5 * time.Second
 )
@@ -60,18 +64,20 @@ var ErrBusy = errors.New("too many requests of this namespace, or of clients wit
 // Gate admits the requests to one server. All methods may be called concurrently.
 type Gate struct {
 	units, turns *semaphore.Weighted
+	waiting      atomic.Int32
 	tenants      sync.Map // of namespaces, which operators create: string to *tenant
 }
 
 // tenant is the use of one namespace.
 type tenant struct {
-	units, polls *semaphore.Weighted
-	waiting      atomic.Int32
+	units, heavy, polls *semaphore.Weighted
+	waiting             atomic.Int32
 
 	mu      sync.Mutex // guards buckets
 	buckets map[settings.Rate]*tokenbucket.Bucket
 }
 
+// New returns a gate with a number of turns.
 func New(turns int) *Gate {
 	return &Gate{units: semaphore.NewWeighted(serverUnits), turns: semaphore.NewWeighted(int64(turns))}
 }
@@ -81,7 +87,7 @@ func (g *Gate) tenant(namespace string) *tenant {
 		return t.(*tenant)
 	}
 	t, _ := g.tenants.LoadOrStore(namespace, &tenant{
-		units: semaphore.NewWeighted(namespaceUnits), polls: semaphore.NewWeighted(MaxPolls),
+		units: semaphore.NewWeighted(namespaceUnits), heavy: semaphore.NewWeighted(heavyUnits), polls: semaphore.NewWeighted(MaxPolls),
 		buckets: map[settings.Rate]*tokenbucket.Bucket{},
 	})
 	return t.(*tenant)
@@ -111,50 +117,66 @@ type Pass struct {
 	gate   *Gate
 	tenant *tenant
 	weight int64
+	from   [3]*semaphore.Weighted // the sources of the units, in the order of their use; nil: none
 	inside bool
 }
 
 // Enter waits for the units of a request. It returns ErrBusy if they did not come in
 // time, or the error of ctx if that ended; the caller must call Leave at the end.
 func (g *Gate) Enter(ctx context.Context, namespace string, weight int64) (Pass, error) {
-	p := Pass{gate: g, tenant: g.tenant(namespace), weight: min(weight, namespaceUnits)}
-	return p, p.Return(ctx)
+	t := g.tenant(namespace)
+	p := Pass{gate: g, tenant: t, weight: weight, from: [3]*semaphore.Weighted{nil, t.units, g.units}}
+	if weight > Read {
+		p.from[0] = t.heavy
+	}
+	err := p.Return(ctx)
+	return p, err
 }
 
 // Leave gives the units back, and may be called again.
 func (p *Pass) Leave() {
 	if p.inside {
 		p.inside = false
-		p.gate.units.Release(p.weight)
-		p.tenant.units.Release(p.weight)
+		p.release(len(p.from))
 	}
+}
+
+// release gives back the units of the first n sources.
+func (p *Pass) release(n int) {
+	for _, s := range p.from[:n] {
+		if s != nil {
+			s.Release(p.weight)
+		}
+	}
+}
+
+// take acquires the units of all sources, or none.
+func (p *Pass) take(acquire func(*semaphore.Weighted) bool) bool {
+	for i, s := range p.from {
+		if s != nil && !acquire(s) {
+			p.release(i)
+			return false
+		}
+	}
+	p.inside = true
+	return true
 }
 
 // Return takes the units again after Leave.
 func (p *Pass) Return(ctx context.Context) error {
-	if p.inside || p.gate == nil {
+	if p.inside || p.gate == nil || p.take(func(s *semaphore.Weighted) bool { return s.TryAcquire(p.weight) }) {
 		return nil
 	}
-	if p.tenant.units.TryAcquire(p.weight) {
-		if p.inside = p.gate.units.TryAcquire(p.weight); p.inside {
-			return nil
-		}
-		p.tenant.units.Release(p.weight)
-	}
 	defer p.tenant.waiting.Add(-1)
-	if p.tenant.waiting.Add(1) > maxWaiting {
+	defer p.gate.waiting.Add(-1)
+	if all := p.gate.waiting.Add(1); p.tenant.waiting.Add(1) > maxWaiting || all > maxWaitingAll {
 		return ErrBusy
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, longestWait, ErrBusy)
 	defer cancel()
-	if p.tenant.units.Acquire(waiting, p.weight) != nil {
+	if !p.take(func(s *semaphore.Weighted) bool { return s.Acquire(waiting, p.weight) == nil }) {
 		return context.Cause(waiting)
 	}
-	if p.gate.units.Acquire(waiting, p.weight) != nil {
-		p.tenant.units.Release(p.weight)
-		return context.Cause(waiting)
-	}
-	p.inside = true
 	return nil
 }
 

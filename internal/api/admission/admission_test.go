@@ -20,17 +20,27 @@ func TestANamespaceHasBoundedUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(1)
 		var lists []Pass
-		for range namespaceUnits / Large {
+		for range heavyUnits / Large {
 			p, waited, err := enter(t.Context(), g, "acme", Large)
 			if err != nil || waited > 0 {
 				t.Fatal(err, waited)
 			}
 			lists = append(lists, p)
 		}
+		if _, waited, err := enter(t.Context(), g, "acme", Medium); !errors.Is(err, ErrBusy) || waited != longestWait {
+			t.Errorf("%v after %v", err, waited)
+		}
+		for range Large / Read { // small requests find the rest
+			p, waited, err := enter(t.Context(), g, "acme", Read)
+			if err != nil || waited > 0 {
+				t.Fatal(err, waited)
+			}
+			defer p.Leave()
+		}
 		if _, waited, err := enter(t.Context(), g, "acme", Small); !errors.Is(err, ErrBusy) || waited != longestWait {
 			t.Errorf("%v after %v", err, waited)
 		}
-		if _, waited, err := enter(t.Context(), g, "other", namespaceUnits+1); err != nil || waited > 0 {
+		if _, waited, err := enter(t.Context(), g, "other", heavyUnits); err != nil || waited > 0 {
 			t.Errorf("another namespace: %v after %v", err, waited)
 		}
 		time.AfterFunc(time.Second, lists[0].Leave)
@@ -42,7 +52,7 @@ func TestANamespaceHasBoundedUnits(t *testing.T) {
 		p.Leave() // again
 		ended, end := context.WithCancel(t.Context())
 		end()
-		if _, _, err := enter(ended, g, "acme", 2*Large); !errors.Is(err, context.Canceled) {
+		if _, _, err := enter(ended, g, "acme", heavyUnits); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if err := p.Return(t.Context()); err != nil {
@@ -51,7 +61,7 @@ func TestANamespaceHasBoundedUnits(t *testing.T) {
 		for _, l := range append(lists[1:], p) {
 			l.Leave()
 		}
-		if p, waited, err := enter(t.Context(), g, "acme", namespaceUnits); err != nil || waited > 0 {
+		if p, waited, err := enter(t.Context(), g, "acme", heavyUnits); err != nil || waited > 0 {
 			t.Errorf("units are missing: %v after %v, %+v", err, waited, p)
 		}
 	})
@@ -61,8 +71,8 @@ func TestANamespaceHasBoundedUnits(t *testing.T) {
 func TestTheServerHasBoundedUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(1)
-		for i := range serverUnits / namespaceUnits {
-			if _, _, err := enter(t.Context(), g, string(rune('a'+i)), namespaceUnits); err != nil {
+		for i := range serverUnits / Large {
+			if _, _, err := enter(t.Context(), g, string(rune('a'+i/3)), Large); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -75,7 +85,9 @@ func TestTheServerHasBoundedUnits(t *testing.T) {
 func TestRequestsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(1)
-		_, _, _ = enter(t.Context(), g, "acme", namespaceUnits)
+		for range namespaceUnits / Read {
+			_, _, _ = enter(t.Context(), g, "acme", Read)
+		}
 		var waiting sync.WaitGroup
 		for range maxWaiting {
 			waiting.Go(func() { _, _, _ = enter(t.Context(), g, "acme", Small) })

@@ -86,7 +86,7 @@ func TestTheDispatcherGetsTheFlags(t *testing.T) {
 }
 
 func TestARemovedSettingNamesItsRemedy(t *testing.T) {
-	for _, name := range []string{"no-ui", "UI", "REDIS_UNSAFE_EVICTION", "trace-sample"} {
+	for _, name := range []string{"no-ui", "UI", "trace-sample"} {
 		if Removed(name) == "" {
 			t.Errorf("%s is not known", name)
 		}
