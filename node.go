@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 		o.Concurrency = 128
 	}
 	if o.Lease != 0 {
-		o.Lease = max(o.Lease, time.Second)
+		o.Lease = min(max(o.Lease, time.Second), store.ClaimFor) // other nodes ask a silent one for so long
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

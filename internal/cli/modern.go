@@ -18,6 +18,9 @@ var renamed = map[string][2]string{
 	"version":     {"--version", ""},
 }
 
+// idle has the flags of serve in earlier builds that a server may ignore.
+var idle = []string{"breaker-failures", "lease", "trace-sample"}
+
 // modern returns a command line of an earlier build in the words of today, so that
 // scripts go on. It writes a note for each flag of serve that has no effect any
 // more.
@@ -34,15 +37,14 @@ func modern(args []string, notes io.Writer) []string {
 	for i := 1; i < len(args); i++ {
 		name, flag := strings.CutPrefix(args[i], "--")
 		name, _, given := strings.Cut(name, "=")
-		remedy := config.Removed(name)
-		if !flag || remedy == "" {
+		if !flag || !slices.Contains(idle, name) {
 			kept = append(kept, args[i])
 			continue
 		}
-		if !given && !strings.HasSuffix(name, "ui") && i+1 < len(args) {
+		if !given {
 			i++ // its value
 		}
-		fmt.Fprintf(notes, "foliot: --%s has no effect: %s\n", name, remedy)
+		fmt.Fprintf(notes, "foliot: --%s has no effect: %s\n", name, config.Removed(name))
 	}
 	return kept
 }

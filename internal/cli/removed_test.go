@@ -21,7 +21,7 @@ func TestALineOfAnEarlierBuildIsReadInTheWordsOfToday(t *testing.T) {
 		"queue set a --ui":                {"queue set a --ui", ""},
 		"serve --lease 5s x":              {"serve x", "foliot: --lease has no effect: this setting was removed: it is 15s"},
 		"serve --trace-sample=1 --data d": {"serve --data d", "foliot: --trace-sample has no effect: this setting was removed: set the variable OTEL"},
-		"serve --no-ui --data d":          {"serve --data d", "foliot: --no-ui has no effect: "},
+		"serve --no-ui --data d":          {"serve --no-ui --data d", ""},
 	} {
 		var notes strings.Builder
 		args := strings.Fields(line)
@@ -32,7 +32,15 @@ func TestALineOfAnEarlierBuildIsReadInTheWordsOfToday(t *testing.T) {
 	}
 }
 
-func TestARemovedVariableOrKeyIsRefusedWithItsRemedy(t *testing.T) {
+func TestARemovedSettingIsRefusedWithItsRemedy(t *testing.T) {
+	for line, says := range map[string]string{
+		"serve --otlp-endpoint http://127.0.0.1:4318": "foliot: --otlp-endpoint: this setting was removed: set the variable OTEL_EXPORTER_OTLP_ENDPOINT; see `foliot serve --help`\n",
+		"serve --no-ui": "foliot: --no-ui: this setting was removed: the web page is always served",
+	} {
+		if _, errs, code := newSession(t).runBare(strings.Fields(line)...); code != exit.Usage || !strings.HasPrefix(errs, says) {
+			t.Errorf("%s: exit code %d, %q", line, code, errs)
+		}
+	}
 	if _, errs, code := configure(t, "trace-sample: 0.5\n"); code != exit.Usage || !strings.HasPrefix(errs, "foliot: foliot.yaml:1: trace-sample: this setting was removed: set the variable OTEL_TRACES_SAMPLER_ARG") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}

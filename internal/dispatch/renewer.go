@@ -36,7 +36,9 @@ func (d *Dispatcher) renew(calls context.Context) {
 	}
 	if d.config.Hangs != nil {
 		for _, a := range hanging { // after the extensions, which must not wait
-			d.config.Hangs(a.task, d.monotonic()-a.armed)
+			if !a.over.Load() {
+				d.config.Hangs(a.task, d.monotonic()-a.armed)
+			}
 		}
 	}
 }
