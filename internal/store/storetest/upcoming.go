@@ -92,18 +92,6 @@ var upcomingCases = []testCase{
 			}
 		},
 	},
-	{
-		"a read of upcoming records claims nothing",
-		"The lanes keep their entries, with the same heads, and claims go on.",
-		func(f *fixture) {
-			a, b := f.create("a", at(start)), f.create("b", at(start+5))
-			f.upcoming(store.UpcomingRead{Until: task.Never, Limit: 1})
-			f.wantNames("the lane", waiting(f.peek(a.Lane(), forever)), "a", "b")
-			f.claim(start, a, "token")
-			f.wantNames("the rest", names(f.upcoming(store.UpcomingRead{Until: task.Never, Limit: 9}).Tasks), "b")
-			_ = b
-		},
-	},
 }
 
 // mix makes a random change of a task.
