@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 
@@ -293,23 +292,5 @@ func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
 				t.Errorf("stored %d tasks, want the neighbours", len(stored))
 			}
 		})
-	}
-}
-
-func TestAQueryIsForwardedToTheURLOnlyEncoded(t *testing.T) {
-	s := serve(t)
-	target := "http://example.com/?a=1&b=2#x"
-	got := s.do("POST", "/v1/publish?url="+url.QueryEscape(target), "x").task(201)
-	if got.HTTP.URL != target {
-		t.Errorf("got %s", got.HTTP.URL)
-	}
-}
-
-// TestALeapSecondIsRefusedAsOne: RFC 3339 has leap seconds, so the detail must
-// not say that the time is not RFC 3339.
-func TestALeapSecondIsRefusedAsOne(t *testing.T) {
-	p := serve(t).do("POST", "/v1/tasks", `{"at": "2016-12-31T23:59:60Z", "http": {"url": "http://example.com/"}}`).problem(400, "bad_time", "at")
-	if !strings.Contains(p.Detail, "leap seconds are not supported: write the next second") {
-		t.Errorf("it says %q", p.Detail)
 	}
 }

@@ -81,17 +81,6 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// The cost of a token is its hash, two lookups and the record of its last use.
-func BenchmarkCreateWithAToken(b *testing.B) {
-	token, hash := settings.MintToken()
-	s := api.New(api.Config{}, devNull{settings.NewSettings(&settings.AccessToken{ID: hash[:16], Hash: hash, Namespace: task.DefaultNamespace, Scope: settings.ScopeWrite})})
-	body := item(42)
-	b.ReportAllocs()
-	for b.Loop() {
-		post(b, s, "/v1/tasks", body, 201, "Bearer "+token)
-	}
-}
-
 func BenchmarkBatchOf1000(b *testing.B) {
 	s := api.New(api.Config{}, devNull{settings.NewSettings()})
 	items := make([]string, 1000)

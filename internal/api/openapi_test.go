@@ -3,14 +3,12 @@ package api_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,23 +72,6 @@ var theDocument struct {
 	document
 	once sync.Once
 	raw  []byte
-}
-
-func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
-	doc, raw := openAPI(t)
-	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
-		t.Errorf("OpenAPI %s", doc.OpenAPI)
-	}
-	for part := range strings.SplitSeq(string(raw), `"$ref": "#/components/`) {
-		ref, _, _ := strings.Cut(part, `"`)
-		if strings.HasPrefix(part, "{") { // before the first
-			continue
-		}
-		kind, name, _ := strings.Cut(ref, "/")
-		if kind == "schemas" && doc.Components.Schemas[name] == nil || kind == "responses" && doc.Components.Responses[name] == nil {
-			t.Errorf("no %s", ref)
-		}
-	}
 }
 
 // inPath matches the variable part of a path.
@@ -187,53 +168,4 @@ func codesIn(t *testing.T, name string) (codes []string) {
 		return true
 	})
 	return codes
-}
-
-// A generated client has constants for the codes of problems.
-func TestOpenAPIListsTheCodesOfProblems(t *testing.T) {
-	doc, _ := openAPI(t)
-	var table []string
-	for _, name := range []string{"Problem", "BatchResult"} {
-		property := doc.Components.Schemas[name].(map[string]any)["properties"].(map[string]any)["code"].(map[string]any)
-		enum, _ := property["enum"].([]any)
-		listed := fmt.Sprint(enum)
-		if len(enum) < 60 || table != nil && listed != table[0] {
-			t.Errorf("%s: the codes are %s", name, listed)
-		}
-		table = append(table, listed)
-		for response, r := range doc.Components.Responses {
-			about := r.(map[string]any)["description"].(string)
-			codes, found := strings.CutPrefix(about, "code is one of ")
-			for code := range strings.SplitSeq(strings.TrimSuffix(codes, "."), ", ") {
-				if found && !slices.Contains(enum, any(code)) {
-					t.Errorf("%s: the code %s of %s is not listed", name, code, response)
-				}
-			}
-		}
-	}
-}
-
-func TestOpenAPIHasThePatternOfDurations(t *testing.T) {
-	doc, raw := openAPI(t)
-	if strings.Contains(string(raw), `"pattern": "duration"`) {
-		t.Error("a mark was left where a pattern should be")
-	}
-	fields := strings.Fields("delay timeout expire_after min_backoff max_backoff max_age keep_finished keep_dead for MoveInput.by expires_in SecretInput.overlap uptime every jitter catchup_window")
-	seen := map[string]bool{}
-	for name, schema := range doc.Components.Schemas {
-		properties, _ := schema.(map[string]any)["properties"].(map[string]any)
-		for field, p := range properties {
-			pattern, _ := p.(map[string]any)["pattern"].(string)
-			full := name + "." + field // where the word means something else elsewhere
-			if (slices.Contains(fields, field) || slices.Contains(fields, full)) != strings.Contains(pattern, "ms") {
-				t.Errorf("%s has the pattern %q", full, pattern)
-			}
-			seen[field], seen[full] = true, true
-		}
-	}
-	for _, field := range fields {
-		if !seen[field] {
-			t.Errorf("no %s: check the names in the test", field)
-		}
-	}
 }

@@ -102,14 +102,6 @@ func TestAScheduleIsShownAsItWasPut(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfAScheduleMentionDaylightSaving(t *testing.T) {
-	s, _ := serveAt(t, elsewhen)
-	const want = "at 02:30 every day, not when clocks skip it"
-	if got := s.do("PUT", "/v1/schedules/a", rule(`"cron": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"`)).schedule(201); got.Words != want {
-		t.Errorf("%q, want %q", got.Words, want)
-	}
-}
-
 func TestAChangedScheduleGoesOn(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	const path = "/v1/schedules/hourly"
@@ -250,16 +242,6 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 	s.do("PUT", "/v1/schedules/"+strings.Repeat("a", 200), hourly).want(201, nil)
 	if n := s.schedules(); n != 1 || len(s.all()) != 0 {
 		t.Errorf("%d schedules and %d tasks are stored", n, len(s.all()))
-	}
-}
-
-// A start at the very first instant is refused, not ignored: every would then
-// count from the creation of the schedule.
-func TestAStartAtTheEpochIsNotForgotten(t *testing.T) {
-	s, _ := serveAt(t, elsewhen)
-	s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-01T00:00:00Z"`)).problem(400, "out_of_range", "start")
-	if got := s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-02T00:00:00Z"`)).schedule(201); got.NextAt != "2040-03-01T00:00:00.000Z" {
-		t.Errorf("next %s", got.NextAt)
 	}
 }
 
