@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -79,9 +80,7 @@ func TestABodyOfTheLargestSizeIsAccepted(t *testing.T) {
 	const limit = 200_000
 	for _, part := range []string{"x", `\u0001`, `\/`, "ä"} {
 		var one string
-		if err := json.Unmarshal([]byte(`"`+part+`"`), &one); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal([]byte(`"`+part+`"`), &one))
 		n := limit / len(one)
 		for more, code := range map[int]string{0: "", 1: "body_too_large"} {
 			r := &reader{decode.NewReader([]byte(`  "` + strings.Repeat(part, n+more) + `"`))}

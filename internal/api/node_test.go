@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -126,9 +127,7 @@ func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	resp, err := server.Client().Get(server.URL + "/v1/backup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer resp.Body.Close()
 	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 500_000 {
 		t.Errorf("%d bytes, %v", n, err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite testdata")
@@ -28,14 +30,10 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 func golden(t *testing.T, run, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-is +should be); if the change is meant, `make golden PKG=./internal/api RUN=%s` writes it:\n%s", file, run, diff)
 	}
@@ -60,9 +58,7 @@ func openAPI(t *testing.T) (doc document, raw []byte) {
 	t.Helper()
 	theDocument.once.Do(func() {
 		theDocument.raw = serve(t).do("GET", "/openapi.json", "").want(200, nil).body
-		if err := json.Unmarshal(theDocument.raw, &theDocument.document); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(theDocument.raw, &theDocument.document))
 	})
 	return theDocument.document, theDocument.raw
 }
@@ -130,9 +126,7 @@ func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 // codesIn returns the codes of the FieldErrors in a file.
 func codesIn(t *testing.T, name string) (codes []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	ast.Inspect(f, func(n ast.Node) bool {
 		var args []ast.Expr
 		switch n := n.(type) {
@@ -159,9 +153,7 @@ func codesIn(t *testing.T, name string) (codes []string) {
 		for _, a := range args {
 			if lit, ok := a.(*ast.BasicLit); ok {
 				code, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				codes = append(codes, code)
 			}
 		}

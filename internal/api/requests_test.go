@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -419,9 +420,7 @@ func TestHealth(t *testing.T) {
 	if h.Status != "ok" || h.Version != "test" {
 		t.Errorf("got %+v", h)
 	}
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, s.store.Close())
 	r := s.do("GET", "/readyz", "")
 	r.problem(503, "unavailable", "")
 	if r.header.Get("Retry-After") == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -249,9 +250,7 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 func (s *service) schedules() int {
 	s.Helper()
 	listing, err := s.store.List(s.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 10_000})
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return len(listing.Tasks)
 }
 
@@ -324,9 +323,7 @@ func FuzzSchedule(f *testing.F) {
 		}
 		shown := s.do("GET", "/v1/schedules/a", "").want(200, nil).body
 		var first, second map[string]json.RawMessage
-		if err := json.Unmarshal(shown, &first); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(shown, &first))
 		said := maps.Clone(first)
 		for _, field := range strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem body_size version created_at changed_at changed_action") {
 			delete(said, field)
@@ -334,15 +331,11 @@ func FuzzSchedule(f *testing.F) {
 		var again bytes.Buffer
 		enc := json.NewEncoder(&again)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(said); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, enc.Encode(said))
 		if got := s.do("PUT", "/v1/schedules/a", again.String()); got.status != 200 {
 			t.Fatalf("%q is shown as %s, which is refused: %s", body, &again, got.body)
 		}
-		if err := json.Unmarshal(s.do("GET", "/v1/schedules/a", "").want(200, nil).body, &second); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(s.do("GET", "/v1/schedules/a", "").want(200, nil).body, &second))
 		for _, shown := range []map[string]json.RawMessage{first, second} {
 			delete(shown, "version")
 			delete(shown, "changed_at")
@@ -358,8 +351,6 @@ func FuzzSchedule(f *testing.F) {
 // compact returns JSON without white space.
 func compact(t *testing.T, m json.RawMessage) string {
 	var buf bytes.Buffer
-	if err := json.Compact(&buf, m); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Compact(&buf, m))
 	return buf.String()
 }

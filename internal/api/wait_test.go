@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -173,9 +174,7 @@ func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
 	client := srv.Client()
 	for range 2 { // twice on the same connection
 		resp, err := client.Get(srv.URL + "/v1/tasks/a?wait=1s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
 			t.Errorf("status %d", resp.StatusCode)
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -82,9 +83,7 @@ func (s *server) schedule(name string, rule recurrence.Rule) {
 	spec.Name, spec.ID, spec.Request.URL = name, name, "https://receiver.example/"
 	spec.Rule.CatchupWindow, spec.Rule.CatchupLimit = recurrence.DefaultCatchupWindow, recurrence.DefaultCatchupLimit
 	now := task.CeilMillis(s.now())
-	if err := spec.Validate(now); err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, spec.Validate(now))
 	replies, err := s.store.Transit(s.Context(), now, store.Changes([]task.Change{task.PutSchedule{Spec: spec}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies[0].Err)
@@ -235,9 +234,7 @@ func TestARoundReadsSchedulesAlone(t *testing.T) {
 // fired.
 func TestAnEveningHasOneNineOClock(t *testing.T) {
 	zone := func(offset int) {
-		if err := os.WriteFile(filepath.Join(zones, "Changing"), zoneFile(offset), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(filepath.Join(zones, "Changing"), zoneFile(offset), 0o600))
 	}
 	zone(1)
 	inBubble(t, time.Minute, func(s *server) {

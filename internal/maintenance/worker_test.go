@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -48,15 +49,11 @@ func add(t *testing.T, s store.TaskStore, queue string, count int) {
 		spec.ID = spec.Name
 		spec.Request.URL = "https://receiver.example/"
 		spec.When = task.When{Relative: true, Delay: time.Hour}
-		if err := spec.Validate(now()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, spec.Validate(now()))
 		changes[i] = task.Create{Spec: spec}
 	}
 	replies, err := s.Transit(t.Context(), now(), store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -67,9 +64,7 @@ func add(t *testing.T, s store.TaskStore, queue string, count int) {
 func configure(t *testing.T, s store.SettingsStore, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now(), edits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -105,9 +100,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		synctest.Wait()
 
 		counts, err := s.Counts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		doomed, other := counts[task.QueueKey{Namespace: "default", Queue: "doomed"}], counts[task.QueueKey{Namespace: "default", Queue: "other"}]
 		if doomed.Pending() != 1 || doomed.States[task.Cancelled] != 3*purgePage/2 || other.Pending() != 3 {
 			t.Errorf("doomed %+v, other %+v", doomed, other)

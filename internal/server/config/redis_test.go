@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -19,9 +20,7 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 	for said, heard := range map[int]int{-1: 0, 0: -1, 2: 2} {
 		f.RedisReplicas = said
 		_, got, err := f.redisStore()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		want := redisstore.Config{
 			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Unsafe: true,
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -13,9 +14,7 @@ func TestAStepBackOfTheClockDoesNotKeepShardsOfDeadNodes(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	first := openNode(t, "a", server.Addr)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, first.Close())
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	command := func(words ...string) {
 		if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {

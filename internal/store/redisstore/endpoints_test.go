@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -99,9 +100,7 @@ func TestEndpointsNameEveryMasterAndReplicaOfACluster(t *testing.T) {
 func port(t *testing.T, addr string) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if _, err := strconv.Atoi(port); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -33,9 +34,7 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 	began, swept := time.Now(), 0
 	for swept < 300 {
 		n, err := s.Sweep(t.Context(), task.FloorMillis(s.Now()), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		swept += n
 	}
 	if took := time.Since(began); took > 300*delay/2 { // one by one they would take twice as long

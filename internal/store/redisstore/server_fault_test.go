@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -98,9 +99,7 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 	for range kills {
 		l.more(100)
 		server.Kill()
-		if err := server.Restart(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, server.Restart())
 		l.more(50)
 	}
 	l.end()

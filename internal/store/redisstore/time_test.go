@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -16,9 +17,7 @@ func TestTheTimeOfTheStoreIsThatOfItsServer(t *testing.T) {
 	for range 20 {
 		before := s.Now()
 		reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "local t = redis.call('TIME'); return t[1] * 1000000 + t[2]", "0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		micros, _ := strconv.ParseInt(strings.TrimPrefix(reply, ":"), 10, 64)
 		after := s.Latest()
 		if at := time.UnixMicro(micros); before.After(at) || after.Before(at) || after.Sub(before) > time.Minute {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -46,9 +47,7 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 // shards there are.
 func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
 	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true}, Shards: 512, Alone: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = s.Close() }()
 	now := s.now()
 	changes := tasktest.Creates("t", 20_000, now.Add(time.Hour), func(i int, s *task.Spec) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -13,9 +14,7 @@ import (
 // wantCounts compares the counts with the records.
 func (f *fixture) wantCounts() {
 	f.Helper()
-	if err := checkCounts(f.Context(), f.store, namespaces); err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, checkCounts(f.Context(), f.store, namespaces))
 }
 
 // checkCounts compares the store's counts with its lists.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -46,9 +47,7 @@ var dueCases = []testCase{
 			last := task.Millis(0)
 			for budget := 1; budget < 100_000; budget *= 2 {
 				exact, err := checkDue(f.Context(), f.store, namespaces, budget)
-				if err != nil {
-					f.Fatal(err)
-				}
+				fatal.If(f, err)
 				if exact < last {
 					f.Errorf("the budget %d counts until %d, half of it until %d", budget, exact, last)
 				}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -143,9 +144,7 @@ func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
 	if err != nil {
 		f.Fatalf("Lanes: %v", err)
 	}
-	if err := checkLanes(lanes, until, heads); err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, checkLanes(lanes, until, heads))
 }
 
 func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) error {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -43,9 +44,7 @@ var retentionCases = []testCase{
 			_, err := f.store.Transit(f.Context(), start, store.Extensions([]task.Extension{
 				{Key: a.Key(), Token: "1", Until: start + 90_000}, {Key: b.Key(), Token: "2", Until: start + 5},
 			}))
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			f.reap(start+5, 1)
 			f.reap(start+89_999, 0)
 			f.reap(start+90_000, 1)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -236,9 +237,7 @@ var scheduleCases = []testCase{
 			}
 			f.quota(settings.NamespaceSettings{MaxPending: 25})
 			replies, err := f.store.Transit(f.Context(), start+1000, store.Fires(fires))
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			made := 0
 			for _, r := range replies {
 				if r.Spawned != nil {

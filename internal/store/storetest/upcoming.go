@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -132,9 +133,7 @@ func (f *fixture) everything() (all []*task.Task) {
 	f.Helper()
 	for _, space := range []string{task.DefaultNamespace, "other"} {
 		records, err := DrainAll(f.Context(), f.store, space, task.Page{Limit: 1000})
-		if err != nil {
-			f.Fatal(err)
-		}
+		fatal.If(f, err)
 		all = append(all, records...)
 	}
 	return all
