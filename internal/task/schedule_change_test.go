@@ -27,20 +27,6 @@ func TestAScheduleIsNoTask(t *testing.T) {
 	}
 }
 
-func TestTheFirstInstantIsAfterTheStartOfTheSchedule(t *testing.T) {
-	cron := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
-	for _, s := range []*Task{
-		put(t, everySpec(time.Minute)),
-		put(t, everySpec(0, cron)),
-		put(t, everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
-		put(t, everySpec(0, cron, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
-	} {
-		if s.Due != sec(60) || s.Recur.Next != sec(60) {
-			t.Errorf("%+v is due at %d", s.Recur.Rule, s.Due-scheduleStart)
-		}
-	}
-}
-
 // TestAPutOfTheSameRuleKeepsTheHistory: a change of other fields changes no
 // instant.
 func TestAPutOfTheSameRuleKeepsTheHistory(t *testing.T) {
@@ -88,53 +74,6 @@ func TestAPutKeepsTheNumberOfRuns(t *testing.T) {
 	}
 }
 
-func TestAnotherRuleDoesNotMakeUpForMissedInstants(t *testing.T) {
-	s := put(t, everySpec(time.Minute))
-	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(recurrence.FireAll))) // ten were due and not fired
-	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
-		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
-	}
-	// The clock of another node is a little behind the clock of the node that
-	// fired the schedule.
-	s, _, _ = run(t, s, sec(607), 0)
-	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
-	if s.Recur.Next != sec(608) {
-		t.Errorf("next %d", s.Recur.Next-scheduleStart)
-	}
-}
-
-func TestAScheduleThatEndedHasMissedNothing(t *testing.T) {
-	for name, edit := range map[string]func(*recurrence.Rule){
-		"max_runs": func(r *recurrence.Rule) { r.MaxRuns = 1 },
-		"end":      func(r *recurrence.Rule) { r.End = sec(119) },
-	} {
-		s := put(t, everySpec(time.Minute, rule(edit)))
-		if s, _, _ = run(t, s, sec(60), 0); !s.Recur.Ended() || s.Due != Never {
-			t.Fatalf("%s: %+v", name, s.Recur)
-		}
-		s = putAt(t, sec(6010), s, everySpec(time.Minute))
-		if s.Recur.Ended() || s.Due != sec(6060) || s.Recur.Runs != 1 {
-			t.Errorf("%s: due %d, %d runs", name, s.Due-scheduleStart, s.Recur.Runs)
-		}
-	}
-}
-
-func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
-	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
-		s := pauseAt(t, sec(90), put(t, everySpec(time.Minute, misfire(policy))))
-		if s.Due != Never || !s.Recur.Paused || s.Recur.PausedAt != sec(90) || s.Recur.Ended() {
-			t.Errorf("%v: paused: %+v", policy, s.Recur)
-		}
-		if _, err := fireOnce(sec(600), s, 0); !errors.Is(err, ErrNotDue) {
-			t.Errorf("%v: fired while paused: %v", policy, err)
-		}
-		s = resumeAt(t, sec(610), s)
-		if s.Due != sec(660) || s.Recur.Paused || s.Recur.PausedAt != 0 {
-			t.Errorf("%v: resumed: due %d, %+v", policy, s.Due-scheduleStart, s.Recur)
-		}
-	}
-}
-
 // TestAPutDoesNotEndAPause: a put keeps the pause unless the request itself
 // changes it.
 func TestAPutDoesNotEndAPause(t *testing.T) {
@@ -153,55 +92,6 @@ func TestAPutDoesNotEndAPause(t *testing.T) {
 	}
 	if s = putAt(t, sec(100), s, everySpec(time.Second, paused(ptr(true)))); !s.Recur.Paused || s.Due != Never {
 		t.Error("paused again: it is due")
-	}
-}
-
-func TestPauseAndResumeAreIdempotent(t *testing.T) {
-	s := put(t, everySpec(time.Minute))
-	for _, c := range []PauseSchedule{{Key: s.Key(), Resume: true}, {Key: s.Key()}} {
-		before := s
-		for i := range 2 {
-			r, err := c.Apply(sec(int64(i)), s, facts)
-			if want := s.Recur.Paused != c.Resume; err != nil || (r.Effect == Repeated) != want || want && r.Task != s {
-				t.Errorf("resume %v, call %d: effect %v, error %v", c.Resume, i, r.Effect, err)
-			}
-			s = r.Task
-		}
-		if !c.Resume && s.Version != before.Version+1 {
-			t.Errorf("version %d", s.Version)
-		}
-	}
-}
-
-// TestAPauseOrAnotherRuleGivesUpAWaitingInstant: a waiting instant is given up
-// by a pause, by another rule, and by an overlap policy without waiting. It
-// then counts as no run, and is reported as skipped.
-func TestAPauseOrAnotherRuleGivesUpAWaitingInstant(t *testing.T) {
-	waits := func() *Task {
-		s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
-		s, _, _ = run(t, s, sec(60), 0)
-		s, _, _ = run(t, s, sec(120), 1)
-		if s.Recur.Waiting != sec(120) || s.Recur.Runs != 2 || s.Recur.Ended() {
-			t.Fatalf("%+v", s.Recur)
-		}
-		return s
-	}
-	two := rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })
-	for name, s := range map[string]*Task{
-		"pause": resumeAt(t, sec(130), pauseAt(t, sec(130), waits())),
-		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.SkipOverlap), two)),
-		"other": putAt(t, sec(120), waits(), everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(60) }), overlap(recurrence.BufferOne), two)),
-	} {
-		r := s.Recur
-		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != recurrence.NewSkip(sec(120), recurrence.SkippedOverlap) || s.Due != sec(180) {
-			t.Errorf("%s: due %d, %+v", name, s.Due-scheduleStart, r)
-		}
-		if _, at, _ := run(t, s, sec(300), 0); fmt.Sprint(at) != "[300]" {
-			t.Errorf("%s: then fired %v", name, at)
-		}
-	}
-	if s := putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.BufferOne))); s.Recur.Waiting != sec(120) {
-		t.Errorf("with the same rule: %+v", s.Recur)
 	}
 }
 

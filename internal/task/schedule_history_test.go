@@ -391,7 +391,7 @@ func TestSchedulesAgreeWithANaiveModel(t *testing.T) {
 	case testing.Short() && quick.All:
 		histories = 200
 	case testing.Short():
-		histories = 20
+		histories = 60
 	}
 	for seed := range histories {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
