@@ -47,25 +47,6 @@ func crowd(t *testing.T, prefix string, n int, edits ...edit) []task.Change {
 	return all
 }
 
-func TestALaneThatDoesNotFitIntoTheWindowIsServedInOrder(t *testing.T) {
-	inBubble(t, Config{Slots: 2, WindowTasks: 64}, nil, accept, func(b *bed) {
-		var all []task.Change
-		for i := range 1000 {
-			due := at(task.CeilMillis(time.Now()) - task.Millis((i*373)%1000))
-			all = append(all, task.Create{Spec: spec(b.t, fmt.Sprintf("t%03d", i), 0, due)})
-		}
-		b.apply(all...)
-		b.pass(5 * time.Second)
-		b.wantCalls(1000)
-		if !slices.IsSortedFunc(b.seen(), func(a, b call) int { return int(b.late - a.late) }) {
-			t.Errorf("the order was %s", short(b.names()))
-		}
-		if s := b.Stats(); s.Gone+s.Moved > 0 {
-			t.Errorf("stats: %+v", s)
-		}
-	})
-}
-
 func TestPriorityDecidesAmongDueTasks(t *testing.T) {
 	inBubble(t, Config{Slots: 1}, nil, accept, func(b *bed) {
 		var all []task.Change
@@ -116,18 +97,6 @@ func TestADeferralDelaysOnlyItsDestination(t *testing.T) {
 		if s := b.Stats(); s.Deferred != 1 || s.Gone+s.Moved > 0 {
 			t.Errorf("stats: %+v", s)
 		}
-	})
-}
-
-func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
-	inBubble(t, Config{}, nil, overloaded(24*time.Hour), func(b *bed) {
-		b.create("first", 0, to("busy"), retry(task.Retry{MinBackoff: time.Second, MaxBackoff: 10 * time.Second}))
-		b.pass(10 * time.Millisecond)
-		b.create("second", 0, to("busy"))
-		b.pass(9 * time.Second)
-		b.wantCalls(1)
-		b.pass(2 * time.Second)
-		b.wantCalls(3)
 	})
 }
 
