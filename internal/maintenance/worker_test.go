@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -21,21 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/trustedclock"
 )
 
-// TestMain lets package time read time zones of the tests. It looks for their
-// directory only once.
-func TestMain(m *testing.M) {
-	var err error
-	if zones, err = os.MkdirTemp("", "foliot-zones-"); err == nil {
-		err = os.Setenv("ZONEINFO", zones)
-	}
-	if err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(zones)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 
@@ -271,21 +256,6 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		synctest.Wait()
 		if s.Standing().Settings.TokenByHash(hash) != nil {
 			t.Error("a token that ended was never forgotten")
-		}
-	})
-}
-
-func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := memstore.New(memstore.Config{})
-		refusals := func() []settings.Edit {
-			return []settings.Edit{settings.Note([]settings.AuditEntry{{At: now(), Action: settings.ActionTokenRefused}})}
-		}
-		_, stop := run(t, Config{Pending: refusals}, s)
-		time.Sleep(2*time.Minute + time.Second)
-		stop()
-		if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
-			t.Errorf("%d entries after two minutes and the end, error %v", len(page.Entries), err)
 		}
 	})
 }
