@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -106,32 +105,6 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 		}
 	}()
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+operator.Token)
-}
-
-// A backup may take longer than any other reply. It ends only if the client
-// stops reading.
-func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
-	s := serve(t, func(c *api.Config) {
-		c.Engine = servertest.Engine{OnBackup: func(ctx context.Context, w io.Writer) error {
-			for range 5 {
-				if _, err := w.Write(make([]byte, 100_000)); err != nil {
-					return err
-				}
-				time.Sleep(100 * time.Millisecond) // a slow disk
-			}
-			return nil
-		}}
-	})
-	server := httptest.NewUnstartedServer(s)
-	server.Config.WriteTimeout = 200 * time.Millisecond
-	server.Start()
-	defer server.Close()
-	resp, err := server.Client().Get(server.URL + "/v1/backup")
-	fatal.If(t, err)
-	defer resp.Body.Close()
-	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 500_000 {
-		t.Errorf("%d bytes, %v", n, err)
-	}
 }
 
 func TestAHeadOfABackupTakesNone(t *testing.T) {

@@ -80,17 +80,6 @@ func TestACancelEndsAWait(t *testing.T) {
 	}
 }
 
-func TestAWaitSeesADeliverySoonAfterItIsDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t)
-		s.do("POST", "/v1/tasks", strings.Replace(hour, "1h", "30s", 1)).want(201, nil)
-		answered := s.waiting("60s")
-		time.Sleep(30 * time.Second)
-		s.claim("a")(task.Success)
-		(<-answered).want(t, "delivered", 30*time.Second, 30*time.Second+100*time.Millisecond)
-	})
-}
-
 func TestAWaitReturnsThePresentStateAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
