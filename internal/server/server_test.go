@@ -87,6 +87,21 @@ func TestAClientThatReadsNoReplyIsDisconnected(t *testing.T) {
 	}
 }
 
+func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
+	n := runNode(t, func(n *Server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
+	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
+	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
+	r.Header.Set("Content-Type", "application/json")
+	n.API.ServeHTTP(httptest.NewRecorder(), r)
+	reply, err := http.Get(url + "?wait=150ms")
+	fatal.If(t, err)
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		t.Error(reply.Status)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
 func TestAStreamLastsLongerThanOtherReplies(t *testing.T) {
 	n := runNode(t, func(n *Server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+n.listener.Addr().String()+"/v1/live", nil)
