@@ -133,6 +133,24 @@ func TestAnUnsentStartCostsNoToken(t *testing.T) {
 	}
 }
 
+func TestAnUnsentStartGivesBackNoRefilledToken(t *testing.T) {
+	var b bucket
+	b.configure(&settings.QueueSettings{Rate: 1, Burst: 3}, 0)
+	b.reserved++
+	unsent := b.charge(0)
+	n := 0
+	for b.next(10*time.Second) <= 10*time.Second { // it is full again
+		b.reserved++
+		b.charge(10 * time.Second)
+		if n++; n == 3 {
+			b.end(unsent, true)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d started at once, where 3 may", n)
+	}
+}
+
 func TestANewRateCountsFromNow(t *testing.T) {
 	var b bucket
 	b.configure(&settings.QueueSettings{Rate: 1.0 / 3600, Burst: 100}, 0)
