@@ -180,6 +180,40 @@ func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 	})
 }
 
+func TestARetryIsStartedWithoutAHint(t *testing.T) {
+	f := &faults{deaf: true}
+	fail := func(context.Context, task.Delivery) task.Outcome {
+		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+	}
+	inBubble(t, Config{BreakerFailures: -1}, f.over, fail, func(b *bed) {
+		b.create("t", 6*time.Second, retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: time.Second}))
+		b.pass(20 * time.Second)
+		if n := len(b.seen()); n < 10 {
+			t.Errorf("%d attempts", n)
+		}
+		b.wantLate(tick)
+	})
+}
+
+func TestAMoveWithoutAHintIsFound(t *testing.T) {
+	f := &faults{deaf: true}
+	inBubble(t, Config{}, f.over, accept, func(b *bed) {
+		b.create("sooner", 4*time.Second)
+		b.create("later", time.Second)
+		b.pass(500 * time.Millisecond)
+		b.apply(
+			task.Patch{Key: key("sooner"), When: &task.When{Relative: true, Delay: 500 * time.Millisecond}},
+			task.Patch{Key: key("later"), When: &task.When{Relative: true, Delay: 2 * time.Second}},
+		)
+		b.pass(10 * time.Second)
+		b.wantCalls(2)
+		b.wantLate(260 * time.Millisecond)
+		if s := b.Stats(); s.Moved != 1 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
 func TestAClaimThatIsTooEarlyForTheStoreIsRepeated(t *testing.T) {
 	f := &faults{slow: 3}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {

@@ -205,3 +205,24 @@ func TestRunReturnsAlthoughAHandlerIgnoresItsContext(t *testing.T) {
 		b.ended <- nil
 	})
 }
+
+func TestAHandlerThatSnoozesDelaysItsTaskAlone(t *testing.T) {
+	inBubble(t, worker("close"), nil, func(_ context.Context, d task.Delivery) task.Outcome {
+		if d.Task.Name == "later" && d.Number == 1 {
+			return task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: 3 * time.Hour, StartedAt: millis()}
+		}
+		return task.Outcome{Verdict: task.Success, StartedAt: millis()}
+	}, func(b *bed) {
+		b.create("later", 0, kind("close"))
+		b.pass(time.Second)
+		b.create("now", 0, kind("close"))
+		b.pass(time.Second)
+		b.wantState("now", task.Delivered)
+		b.pass(3 * time.Hour)
+		b.wantState("later", task.Delivered)
+		b.wantLate(5 * time.Millisecond)
+		if got := b.get("later"); got.AttemptsUsed != 0 || got.Attempts != 2 {
+			t.Errorf("%d attempts used of %d", got.AttemptsUsed, got.Attempts)
+		}
+	})
+}

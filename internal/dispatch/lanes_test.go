@@ -100,6 +100,18 @@ func TestADeferralDelaysOnlyItsDestination(t *testing.T) {
 	})
 }
 
+func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
+	inBubble(t, Config{}, nil, overloaded(24*time.Hour), func(b *bed) {
+		b.create("first", 0, to("busy"), retry(task.Retry{MinBackoff: time.Second, MaxBackoff: 10 * time.Second}))
+		b.pass(10 * time.Millisecond)
+		b.create("second", 0, to("busy"))
+		b.pass(9 * time.Second)
+		b.wantCalls(1)
+		b.pass(2 * time.Second)
+		b.wantCalls(3)
+	})
+}
+
 // slowPeeks replies to each Peek some time after it has read.
 type slowPeeks struct{ store.DispatchStore }
 
