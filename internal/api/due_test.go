@@ -68,6 +68,18 @@ func TestADeliveredTaskOfAQueueThatKeepsBodiesIsSentAgain(t *testing.T) {
 	s.do("POST", "/v1/tasks/a/retry", "").problem(409, "task_finished", "")
 }
 
+func TestABodyIsShownByteForByte(t *testing.T) {
+	s := serve(t)
+	const body = "{ \"a\" : [1,\n\t2.0e0 ],\"b\":\"<&>\" }"
+	s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "http://example.com/", "body": `+body+`}}`).want(201, nil)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {"http": {"url": "http://example.com/", "body": `+body+`}}}`).want(201, nil)
+	for _, path := range []string{"/v1/tasks/a", "/v1/tasks?include=body", "/v1/schedules/s", "/v1/schedules?include=body"} {
+		if got := s.do("GET", path, ""); !strings.Contains(string(got.body), `"body":`+body) {
+			t.Errorf("GET %s: %s", path, got.body)
+		}
+	}
+}
+
 func TestACreateAcceptsTheFieldsOfAnExport(t *testing.T) {
 	s := serve(t)
 	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

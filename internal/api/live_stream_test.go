@@ -105,6 +105,11 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	})
 }
 
+func TestAHeadRequestIsNoStream(t *testing.T) {
+	s, _ := liveService(t)
+	s.do("HEAD", "/v1/live", "", "Accept: text/event-stream").want(200, nil)
+}
+
 func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := liveService(t)

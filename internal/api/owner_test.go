@@ -54,3 +54,18 @@ func TestAnOwnerStaysUntilAPutNamesAnother(t *testing.T) {
 		})
 	}
 }
+
+func TestAPauseKeepsTheOwner(t *testing.T) {
+	s := serve(t)
+	for path, body := range settingsWithOwner {
+		if path == "/v1/namespaces/acme" {
+			continue
+		}
+		s.do("PUT", path, body+`, "managed_by": "team-a"}`).want(201, nil)
+		for _, verb := range []string{"/pause", "/resume"} {
+			if got := s.do("POST", path+verb, "").want(200, nil).owner(); got != "team-a" {
+				t.Errorf("after %s%s the owner is %q", path, verb, got)
+			}
+		}
+	}
+}

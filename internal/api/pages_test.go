@@ -124,3 +124,12 @@ func TestRepeatedHeadingsOfAPageHaveIDsOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestABrowserReadsAPageOfTheServerOnce(t *testing.T) {
+	s := serve(t)
+	first := s.do("GET", "/docs/runbooks/FoliotLate", "").want(200, nil)
+	again := s.do("GET", "/docs/runbooks/FoliotLate", "", "If-None-Match: "+first.header.Get("ETag"))
+	if first.header.Get("Cache-Control") != "no-cache" || again.status != 304 || len(again.body) > 0 {
+		t.Errorf("%v, then %d with %d bytes", first.header, again.status, len(again.body))
+	}
+}

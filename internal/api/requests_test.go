@@ -412,6 +412,17 @@ func TestPublishTakesAnyBody(t *testing.T) {
 	}
 }
 
+func TestARepeatedPublishIsRecognised(t *testing.T) {
+	s := serve(t)
+	const target = "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	first := s.do("POST", target, "x", "Idempotency-Key: k", "Traceparent: 1").task(201)
+	if again := s.do("POST", target, "x", "Idempotency-Key: k", "Traceparent: 2").task(201); again.ID != first.ID {
+		t.Errorf("created again: %+v", again)
+	}
+	s.do("POST", target, "y", "Idempotency-Key: k").problem(422, "idempotency_key_reused", "")
+	s.do("POST", target, "x", "Idempotency-Key: k", "Foliot-Delay: 1h").problem(422, "idempotency_key_reused", "")
+}
+
 func TestHealth(t *testing.T) {
 	s := serve(t)
 	var h wire.Health

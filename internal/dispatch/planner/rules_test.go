@@ -47,6 +47,17 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
+func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
+	pl.Hint(noon, entry("host", "t", noon))
+	want(t, "a second before", names(pl, noon-1000, 10))
+	want(t, "at its time", names(pl, noon, 10))
+	for _, l := range pl.lanes { // the timer that was set for it fires
+		pl.Wake(&l.wakeup, noon)
+	}
+	want(t, "after the wakeup", names(pl, noon, 10), "t")
+}
+
 func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.Hint(noon-1000, entry("host", "t", noon))
