@@ -15,6 +15,29 @@ import (
 // auditCases: each edit has one entry, and each record says who changed it.
 var auditCases = []testCase{
 	{
+		"every edit has an entry",
+		"One entry for each edit of an operator, in their order: the actor, the address, the time, the action, the target and the version.",
+		func(f *fixture) {
+			f.who = settings.Actor{By: "token:abc shop", Token: "abc", Addr: "192.0.2.7"}
+			f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "mail", Paused: true})
+			f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "mail"})
+			want := []settings.AuditEntry{
+				{At: start, Action: "queue.pause", Target: "mail", Version: 1},
+				{At: start, Action: "queue.resume", Target: "mail", Version: 2},
+			}
+			for i := range want {
+				want[i].By, want[i].Addr, want[i].Namespace = f.who.By, f.who.Addr, task.DefaultNamespace
+			}
+			got := f.log(settings.AuditFilter{})
+			for i := range got {
+				got[i].Seq = 0
+			}
+			if d := diff(want, got); d != "" {
+				f.Errorf("the log (- want, + got):\n%s", d)
+			}
+		},
+	},
+	{
 		"a record says who made it and who changed it last",
 		"The token of a create, and the time, the token and the action of the last change by a client. Attempts and refused changes leave them, and no change of a task is in the audit log.",
 		func(f *fixture) {

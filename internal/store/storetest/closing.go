@@ -75,4 +75,13 @@ var closeCases = []testCase{
 			}
 		},
 	},
+	{
+		"a store names its durability",
+		"Durability is the word that replies show to clients: it is never empty.",
+		func(f *fixture) {
+			if f.store.Standing().Durability == "" {
+				f.Error("it is empty")
+			}
+		},
+	},
 }
