@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/fatal"
@@ -162,5 +163,13 @@ func TestAPowerLossDuringARecoveryLosesNothing(t *testing.T) {
 			t.Logf("%d crash points", step)
 			return
 		}
+	}
+}
+
+func TestTheFormatOfPebbleFilesHasSyncChunksFromTheFirstLogOn(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{})
+	if v := s.db.FormatMajorVersion(); v < pebble.FormatWALSyncChunks {
+		t.Errorf("the format is %v", v)
 	}
 }
