@@ -74,6 +74,21 @@ func TestAPutKeepsTheNumberOfRuns(t *testing.T) {
 	}
 }
 
+func TestAnotherRuleDoesNotMakeUpForMissedInstants(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(recurrence.FireAll))) // ten were due and not fired
+	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
+		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
+	}
+	// The clock of another node is a little behind the clock of the node that
+	// fired the schedule.
+	s, _, _ = run(t, s, sec(607), 0)
+	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
+	if s.Recur.Next != sec(608) {
+		t.Errorf("next %d", s.Recur.Next-scheduleStart)
+	}
+}
+
 // TestAPutDoesNotEndAPause: a put keeps the pause unless the request itself
 // changes it.
 func TestAPutDoesNotEndAPause(t *testing.T) {
@@ -92,6 +107,38 @@ func TestAPutDoesNotEndAPause(t *testing.T) {
 	}
 	if s = putAt(t, sec(100), s, everySpec(time.Second, paused(ptr(true)))); !s.Recur.Paused || s.Due != Never {
 		t.Error("paused again: it is due")
+	}
+}
+
+// TestAPauseOrAnotherRuleGivesUpAWaitingInstant: a waiting instant is given up
+// by a pause, by another rule, and by an overlap policy without waiting. It
+// then counts as no run, and is reported as skipped.
+func TestAPauseOrAnotherRuleGivesUpAWaitingInstant(t *testing.T) {
+	waits := func() *Task {
+		s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
+		s, _, _ = run(t, s, sec(60), 0)
+		s, _, _ = run(t, s, sec(120), 1)
+		if s.Recur.Waiting != sec(120) || s.Recur.Runs != 2 || s.Recur.Ended() {
+			t.Fatalf("%+v", s.Recur)
+		}
+		return s
+	}
+	two := rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })
+	for name, s := range map[string]*Task{
+		"pause": resumeAt(t, sec(130), pauseAt(t, sec(130), waits())),
+		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.SkipOverlap), two)),
+		"other": putAt(t, sec(120), waits(), everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(60) }), overlap(recurrence.BufferOne), two)),
+	} {
+		r := s.Recur
+		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != recurrence.NewSkip(sec(120), recurrence.SkippedOverlap) || s.Due != sec(180) {
+			t.Errorf("%s: due %d, %+v", name, s.Due-scheduleStart, r)
+		}
+		if _, at, _ := run(t, s, sec(300), 0); fmt.Sprint(at) != "[300]" {
+			t.Errorf("%s: then fired %v", name, at)
+		}
+	}
+	if s := putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(recurrence.BufferOne))); s.Recur.Waiting != sec(120) {
+		t.Errorf("with the same rule: %+v", s.Recur)
 	}
 }
 
