@@ -17,9 +17,7 @@ func TestAStepBackOfTheClockDoesNotKeepShardsOfDeadNodes(t *testing.T) {
 	fatal.If(t, first.Close())
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	command := func(words ...string) {
-		if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(redistest.Command(t.Context(), server.Addr, words...)))
 	}
 	command("HSET", storeKeys.Nodes, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
 	for _, sh := range first.shards {

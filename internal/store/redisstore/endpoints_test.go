@@ -101,8 +101,6 @@ func port(t *testing.T, addr string) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(addr)
 	fatal.If(t, err)
-	if _, err := strconv.Atoi(port); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(strconv.Atoi(port)))
 	return port
 }

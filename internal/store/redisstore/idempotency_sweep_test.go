@@ -25,9 +25,7 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 		makes[i] = task.Create{Spec: c.(task.Create).Spec, Idempotency: &task.Idempotency{Key: fmt.Sprint("key", i), Fingerprint: "f"}}
 	}
 	for _, changes := range [][]task.Change{makes, tasktest.Cancels(makes)} {
-		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), now, store.Changes(changes))))
 	}
 	const delay = 50 * time.Millisecond
 	proxy.Delay(delay)

@@ -113,9 +113,7 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openAt(t, proxy.Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))))
 	proxy.Freeze()
 	for name, call := range map[string]func(context.Context) error{
 		"Apply": func(ctx context.Context) error {

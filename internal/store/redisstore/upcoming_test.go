@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -23,9 +24,7 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%10)
 	})
 	for _, changes := range [][]task.Change{creates, tasktest.Cancels(creates[50:])} {
-		if _, err := a.Transit(t.Context(), now, store.Changes(changes)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(a.Transit(t.Context(), now, store.Changes(changes))))
 	}
 	for _, s := range []*Store{a, b} {
 		page, err := s.Upcoming(t.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})

@@ -84,9 +84,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
 	defer func() { _, _ = s.Close(), other.Close() }()
 	tasks := soon(t, s, "t", 20, 2*time.Second)
-	if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}})))
 	fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 	heard := watch(s)
 	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
