@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -122,9 +123,7 @@ func (r reply) problem(status int, code, field string) wire.Problem {
 func (s *service) all() []*task.Task {
 	s.Helper()
 	listing, err := s.store.List(s.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 10_000, Bodies: true})
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return listing.Tasks
 }
 
@@ -132,9 +131,7 @@ func (s *service) all() []*task.Task {
 func (s *service) record(name string) *task.Task {
 	s.Helper()
 	t, err := s.store.Get(s.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return t
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -56,9 +57,7 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 func (s *service) audited(action string) int {
 	s.Helper()
 	page, err := s.store.Audit(s.Context(), settings.AuditFilter{Action: action}, 0, 1000)
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return len(page.Entries)
 }
 

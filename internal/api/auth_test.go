@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -22,9 +23,7 @@ import (
 func (s *service) configure(edits ...settings.Edit) {
 	s.Helper()
 	replies, err := s.store.Configure(s.Context(), task.CeilMillis(time.Now()), edits)
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	for _, r := range replies {
 		if r.Err != nil {
 			s.Fatal(r.Err)

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"io"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // The document is compressed once, and not sent again to clients that have it.
@@ -23,9 +25,7 @@ func TestTheDocumentIsCompressedAndTagged(t *testing.T) {
 			continue
 		}
 		zr, err := gzip.NewReader(bytes.NewReader(r.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got, err := io.ReadAll(zr); err != nil || !bytes.Equal(got, plain.body) || len(r.body) > len(plain.body)/4 {
 			t.Errorf("%d bytes of %d, %v", len(r.body), len(plain.body), err)
 		}

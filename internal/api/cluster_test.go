@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -106,16 +105,6 @@ func serveShared(t *testing.T) (*service, *shared) {
 		{Name: "b", Address: "10.0.0.7:8080", StartedAt: began, BeatAt: began},
 	}}
 	return &service{T: t, Server: api.New(api.Config{Version: "test"}, s), store: s.Store}, s
-}
-
-// Clients read the list without a check for null.
-func TestAnExaminationWithoutFindingsHasAnEmptyList(t *testing.T) {
-	s := serve(t, func(c *api.Config) {
-		c.Engine = servertest.Engine{OnExamine: func(context.Context) []wire.Finding { return nil }}
-	})
-	if r := s.do("GET", "/v1/cluster/store", "").want(200, nil); strings.TrimSpace(string(r.body)) != `{"findings":[]}` {
-		t.Errorf("%s", r.body)
-	}
 }
 
 func TestAServerWithAStoreOfItsOwnIsAClusterOfOne(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -52,18 +53,6 @@ const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",
  "http": {"url": "https://shop.internal/orders/42/close", "method": "POST", "headers": {"x-shop": "7"}, "body": {"order": 42, "items": [{"sku": "a-1", "n": 2}, {"sku": "b-2", "n": 1}]}},
  "timeout": "15s", "priority": "normal", "labels": {"tenant": "acme"}, "retry": {"max_attempts": 5, "min_backoff": "1s"}}`
 
-func BenchmarkDecodeTask(b *testing.B) {
-	data := []byte(sample)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		spec := task.DefaultSpec()
-		if err := document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, task.MaxBodyDefault) }); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A batch has megabytes of bodies, and each may be given in both ways.
 func TestABodyInBothFormsNeedsNoMemoryForItsTokens(t *testing.T) {
 	for name, body := range map[string]string{
@@ -91,9 +80,7 @@ func TestABodyOfTheLargestSizeIsAccepted(t *testing.T) {
 	const limit = 200_000
 	for _, part := range []string{"x", `\u0001`, `\/`, "ä"} {
 		var one string
-		if err := json.Unmarshal([]byte(`"`+part+`"`), &one); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal([]byte(`"`+part+`"`), &one))
 		n := limit / len(one)
 		for more, code := range map[int]string{0: "", 1: "body_too_large"} {
 			r := &reader{decode.NewReader([]byte(`  "` + strings.Repeat(part, n+more) + `"`))}

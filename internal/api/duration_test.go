@@ -30,23 +30,8 @@ func agree(t *testing.T, s string) {
 var durations = strings.Fields(`0 +0 -0 00 0s 90s 1h30m 250ms 1.5h 1.h .5h . .s 1 1d 1w 1y -1s +1s --1s +-1s 1s-1s 5us 5µs 5μs 5ns
 	1m1m 1ms1s 1hm h 1h1 1e3s 1_000s 0x1s 1S 1H ٣s 1,5s 9999999999h 9223372036854775807ns 9223372036854775808ns P1D PT1H soon`)
 
-func TestTheDocumentedDurationIsTheParsers(t *testing.T) {
-	for _, s := range append(durations, "", " 1s", "1s ", "1 s", "1s\n", "\n1s") {
-		agree(t, s)
-	}
-	taken := 0
-	for _, s := range durations {
-		if _, err := parseDuration("", s); err == nil {
-			taken++
-		}
-	}
-	if taken < 15 || taken > len(durations)-15 {
-		t.Errorf("%d of %d are taken: the table shows one side only", taken, len(durations))
-	}
-}
-
 func FuzzTheDocumentedDurationIsTheParsers(f *testing.F) {
-	for _, s := range durations {
+	for _, s := range append(durations, "", " 1s", "1s ", "1 s", "1s\n", "\n1s") {
 		f.Add(s)
 	}
 	f.Fuzz(agree)

@@ -18,16 +18,17 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 	const address = "10.1.2.3"
 	s := serve(t)
 	s.do("POST", "/v1/tasks", `{"name": "now", "delay": "0s", "http": {"url": "http://inside.example/"}}`).want(201, nil)
-	for name, o := range map[string]task.Outcome{
-		"now": {Error: task.EgressRefused, Detail: address + ":80 is a private address; --egress-allow " + address + "/32 opens it"},
+	at := task.FloorMillis(time.Now().Add(time.Second)) // the task is due then
+	record := s.record("now")
+	refusal := task.Outcome{
+		Verdict: task.Refusal, Reason: task.ReasonEgressDenied, StartedAt: at, Error: task.EgressRefused,
+		Detail: address + ":80 is a private address; --egress-allow " + address + "/32 opens it",
+	}
+	for _, steps := range [][]store.Step{
+		store.Claims([]task.Claim{{Key: record.Key(), Lane: record.Lane(), Token: "token", Until: at.Add(time.Minute)}}),
+		store.Settlements([]task.Settlement{{Key: record.Key(), Token: "token", Outcome: refusal}}),
 	} {
-		at := task.FloorMillis(time.Now().Add(time.Second)) // the task is due then
-		r := s.record(name)
-		if replies, err := s.store.Transit(t.Context(), at, store.Claims([]task.Claim{{Key: r.Key(), Lane: r.Lane(), Token: "token", Until: at.Add(time.Minute)}})); err != nil || replies[0].Err != nil {
-			t.Fatal(err, replies)
-		}
-		o.Verdict, o.Reason, o.StartedAt = task.Refusal, task.ReasonEgressDenied, at
-		if replies, err := s.store.Transit(t.Context(), at, store.Settlements([]task.Settlement{{Key: r.Key(), Token: "token", Outcome: o}})); err != nil || replies[0].Err != nil {
+		if replies, err := s.store.Transit(t.Context(), at, steps); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
 	}
@@ -39,15 +40,13 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 			t.Errorf("%s shows a namespace's token the address: %s", target, r.body)
 		}
 	}
-	for _, name := range []string{"now"} {
-		var got wire.Task
-		s.do("GET", "/v1/tasks/"+name, "", tenant).want(200, &got)
-		if got.Reason != "egress_denied" || !strings.HasPrefix(got.Attempts[0].Error, "refused by the egress policy") || !strings.Contains(got.Attempts[0].Error, "--egress-allow") {
-			t.Errorf("%s: a namespace's token sees %+v", name, got.Attempts)
-		}
-		s.do("GET", "/v1/tasks/"+name, "", operator).want(200, &got)
-		if !strings.Contains(got.Attempts[0].Error, address+":80 is a private address; --egress-allow "+address+"/32 opens it") {
-			t.Errorf("%s: an operator sees %+v", name, got.Attempts)
-		}
+	var got wire.Task
+	s.do("GET", "/v1/tasks/now", "", tenant).want(200, &got)
+	if got.Reason != "egress_denied" || !strings.HasPrefix(got.Attempts[0].Error, "refused by the egress policy") || !strings.Contains(got.Attempts[0].Error, "--egress-allow") {
+		t.Errorf("a namespace's token sees %+v", got.Attempts)
+	}
+	s.do("GET", "/v1/tasks/now", "", operator).want(200, &got)
+	if !strings.Contains(got.Attempts[0].Error, address+":80 is a private address; --egress-allow "+address+"/32 opens it") {
+		t.Errorf("an operator sees %+v", got.Attempts)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // A misspelled filter would silently match no task.
@@ -78,16 +80,12 @@ func words(t *testing.T, choose func(ast.Node) []ast.Expr, patterns ...string) (
 				continue
 			}
 			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			ast.Inspect(f, func(n ast.Node) bool {
 				for _, e := range choose(n) {
 					if lit, ok := e.(*ast.BasicLit); ok {
 						word, err := strconv.Unquote(lit.Value)
-						if err != nil {
-							t.Fatal(err)
-						}
+						fatal.If(t, err)
 						if word != "" {
 							list = append(list, word)
 						}

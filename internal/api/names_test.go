@@ -35,31 +35,3 @@ func TestADeadNoticeWithALongNameIsListedReadAndCancelled(t *testing.T) {
 	}
 	s.do("DELETE", "/v1/tasks/"+names[1], "").task(200)
 }
-
-func TestAnInvalidNameHasTheRuleThatItBreaks(t *testing.T) {
-	s := serve(t)
-	long := strings.Repeat("a", task.MaxNameLen+1)
-	const letters, length = "begin with a letter or digit", "1 to 256 characters"
-	for name, want := range map[string]string{"@a1": letters, "@": letters, "-a": letters, "a@-1": letters, long: length, long + "@1": length, "a@" + long: length} {
-		if p := s.do("GET", "/v1/tasks/"+name, "").problem(400, "bad_name", "name"); !strings.Contains(p.Detail, want) {
-			t.Errorf("%s: %s", name, p.Detail)
-		}
-	}
-}
-
-// The refusal of a POST to a collection without POST has a hint for PUT.
-func TestAPostToACollectionWithPutHasAHint(t *testing.T) {
-	s := serve(t)
-	for path, want := range map[string]string{
-		"/v1/schedules": "this path supports only GET, HEAD: to create or change a record, use PUT /v1/schedules/{name}",
-		"/v1/queues":    "this path supports only GET, HEAD: to create or change a record, use PUT /v1/queues/{queue}",
-		"/v1/audit":     "this path supports only GET, HEAD", "/v1/tasks/a": "this path supports only GET, HEAD, PUT, PATCH, DELETE", "/": "this path supports only GET, HEAD",
-	} {
-		if p := s.do("POST", path, hour).problem(405, "method_not_allowed", ""); p.Detail != want {
-			t.Errorf("%s: %s", path, p.Detail)
-		}
-	}
-	if p := s.do("DELETE", "/v1/schedules", "").problem(405, "method_not_allowed", ""); p.Detail != "this path supports only GET, HEAD" {
-		t.Error(p.Detail)
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -241,9 +242,7 @@ func (s *service) holdings(namespace string) string {
 	var b strings.Builder
 	for _, queue := range []string{"", task.ScheduleQueue} {
 		listing, err := s.store.List(s.Context(), task.Filter{Namespace: namespace, Queue: queue}, task.Page{Limit: 1000})
-		if err != nil {
-			s.Fatal(err)
-		}
+		fatal.If(s, err)
 		for _, t := range listing.Tasks {
 			fmt.Fprintf(&b, "%s %s %d %s\n", t.Name, t.ID, t.Version, t.State)
 		}

@@ -107,34 +107,6 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+operator.Token)
 }
 
-// A backup may take longer than any other reply. It ends only if the client
-// stops reading.
-func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
-	s := serve(t, func(c *api.Config) {
-		c.Engine = servertest.Engine{OnBackup: func(ctx context.Context, w io.Writer) error {
-			for range 5 {
-				if _, err := w.Write(make([]byte, 100_000)); err != nil {
-					return err
-				}
-				time.Sleep(100 * time.Millisecond) // a slow disk
-			}
-			return nil
-		}}
-	})
-	server := httptest.NewUnstartedServer(s)
-	server.Config.WriteTimeout = 200 * time.Millisecond
-	server.Start()
-	defer server.Close()
-	resp, err := server.Client().Get(server.URL + "/v1/backup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 500_000 {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-}
-
 func TestAHeadOfABackupTakesNone(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.Engine = servertest.Engine{OnBackup: func(context.Context, io.Writer) error {

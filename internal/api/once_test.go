@@ -39,20 +39,6 @@ func TestAPutThatIsRepeatedIsDeliveredOnce(t *testing.T) {
 	}
 }
 
-// A request that was valid at first may be invalid with the present defaults of
-// its queue.
-func TestARepeatedPutIsRecognisedAfterItsQueueChanged(t *testing.T) {
-	s := serve(t)
-	const body = `{"delay": "1h", "retry": {"max_backoff": "2s"}, "http": {"url": "http://example.com/"}}`
-	made := s.do("PUT", "/v1/tasks/a", body, "Idempotency-Key: k").task(201)
-	s.do("PUT", "/v1/queues/default", `{"retry": {"min_backoff": "1m"}}`).want(201, nil)
-	if got := s.do("PUT", "/v1/tasks/a", body, "Idempotency-Key: k").task(200); got.ID != made.ID {
-		t.Errorf("the repeat: %+v", got)
-	}
-	var p wire.Problem
-	s.do("PUT", "/v1/tasks/a", body, "Idempotency-Key: k2").want(400, &p)
-}
-
 // swept ends the task with this name and sweeps its record.
 func (s *service) swept(name string) {
 	s.Helper()

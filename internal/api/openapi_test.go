@@ -3,20 +3,20 @@ package api_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite testdata")
@@ -30,14 +30,10 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 func golden(t *testing.T, run, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-is +should be); if the change is meant, `make golden PKG=./internal/api RUN=%s` writes it:\n%s", file, run, diff)
 	}
@@ -62,9 +58,7 @@ func openAPI(t *testing.T) (doc document, raw []byte) {
 	t.Helper()
 	theDocument.once.Do(func() {
 		theDocument.raw = serve(t).do("GET", "/openapi.json", "").want(200, nil).body
-		if err := json.Unmarshal(theDocument.raw, &theDocument.document); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(theDocument.raw, &theDocument.document))
 	})
 	return theDocument.document, theDocument.raw
 }
@@ -74,23 +68,6 @@ var theDocument struct {
 	document
 	once sync.Once
 	raw  []byte
-}
-
-func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
-	doc, raw := openAPI(t)
-	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
-		t.Errorf("OpenAPI %s", doc.OpenAPI)
-	}
-	for part := range strings.SplitSeq(string(raw), `"$ref": "#/components/`) {
-		ref, _, _ := strings.Cut(part, `"`)
-		if strings.HasPrefix(part, "{") { // before the first
-			continue
-		}
-		kind, name, _ := strings.Cut(ref, "/")
-		if kind == "schemas" && doc.Components.Schemas[name] == nil || kind == "responses" && doc.Components.Responses[name] == nil {
-			t.Errorf("no %s", ref)
-		}
-	}
 }
 
 // inPath matches the variable part of a path.
@@ -149,9 +126,7 @@ func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 // codesIn returns the codes of the FieldErrors in a file.
 func codesIn(t *testing.T, name string) (codes []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	ast.Inspect(f, func(n ast.Node) bool {
 		var args []ast.Expr
 		switch n := n.(type) {
@@ -178,62 +153,11 @@ func codesIn(t *testing.T, name string) (codes []string) {
 		for _, a := range args {
 			if lit, ok := a.(*ast.BasicLit); ok {
 				code, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, err)
 				codes = append(codes, code)
 			}
 		}
 		return true
 	})
 	return codes
-}
-
-// A generated client has constants for the codes of problems.
-func TestOpenAPIListsTheCodesOfProblems(t *testing.T) {
-	doc, _ := openAPI(t)
-	var table []string
-	for _, name := range []string{"Problem", "BatchResult"} {
-		property := doc.Components.Schemas[name].(map[string]any)["properties"].(map[string]any)["code"].(map[string]any)
-		enum, _ := property["enum"].([]any)
-		listed := fmt.Sprint(enum)
-		if len(enum) < 60 || table != nil && listed != table[0] {
-			t.Errorf("%s: the codes are %s", name, listed)
-		}
-		table = append(table, listed)
-		for response, r := range doc.Components.Responses {
-			about := r.(map[string]any)["description"].(string)
-			codes, found := strings.CutPrefix(about, "code is one of ")
-			for code := range strings.SplitSeq(strings.TrimSuffix(codes, "."), ", ") {
-				if found && !slices.Contains(enum, any(code)) {
-					t.Errorf("%s: the code %s of %s is not listed", name, code, response)
-				}
-			}
-		}
-	}
-}
-
-func TestOpenAPIHasThePatternOfDurations(t *testing.T) {
-	doc, raw := openAPI(t)
-	if strings.Contains(string(raw), `"pattern": "duration"`) {
-		t.Error("a mark was left where a pattern should be")
-	}
-	fields := strings.Fields("delay timeout expire_after min_backoff max_backoff max_age keep_finished keep_dead for MoveInput.by expires_in SecretInput.overlap uptime every jitter catchup_window")
-	seen := map[string]bool{}
-	for name, schema := range doc.Components.Schemas {
-		properties, _ := schema.(map[string]any)["properties"].(map[string]any)
-		for field, p := range properties {
-			pattern, _ := p.(map[string]any)["pattern"].(string)
-			full := name + "." + field // where the word means something else elsewhere
-			if (slices.Contains(fields, field) || slices.Contains(fields, full)) != strings.Contains(pattern, "ms") {
-				t.Errorf("%s has the pattern %q", full, pattern)
-			}
-			seen[field], seen[full] = true, true
-		}
-	}
-	for _, field := range fields {
-		if !seen[field] {
-			t.Errorf("no %s: check the names in the test", field)
-		}
-	}
 }

@@ -3,6 +3,8 @@ package api_test
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // settingsWithOwner has a path and a valid body of each kind of object that
@@ -19,9 +21,7 @@ func (r reply) owner() string {
 	var shown struct {
 		ManagedBy string `json:"managed_by"`
 	}
-	if err := json.Unmarshal([]byte(r.body), &shown); err != nil {
-		r.Fatal(err)
-	}
+	fatal.If(r, json.Unmarshal([]byte(r.body), &shown))
 	return shown.ManagedBy
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -26,9 +27,7 @@ func TestTheServerHasAPageForEveryProblemAndEveryAlert(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(s.do("GET", "/openapi.json", "").want(200, nil).body, &described); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Unmarshal(s.do("GET", "/openapi.json", "").want(200, nil).body, &described))
 	codes := described.Components.Schemas["Problem"].Properties["code"].Enum
 	problems := string(s.do("GET", "/docs/problems", "").want(200, nil).body)
 	for _, code := range codes {
@@ -37,9 +36,7 @@ func TestTheServerHasAPageForEveryProblemAndEveryAlert(t *testing.T) {
 		}
 	}
 	rules, err := os.ReadFile("../../docs/grafana/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	alerts := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?runbook_url: '[^'\n]*(/docs/[^'\n]+)'`).FindAllStringSubmatch(string(rules), -1)
 	for _, m := range alerts {
 		if page := s.do("GET", m[2], "").want(200, nil); !strings.Contains(string(page.body), `<b id="`+strings.ToLower(m[1])+`">`) {
@@ -68,9 +65,7 @@ func TestEveryLinkOfAPageOfTheServerLeadsSomewhere(t *testing.T) {
 		}
 		for _, m := range linksAndIDs.FindAllStringSubmatch(body, -1) {
 			to, err := here.Parse(m[2])
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			file, isFile := strings.CutPrefix(m[2], wire.Repository)
 			switch {
 			case m[1] == "id" && targets[name+"#"+m[2]]:

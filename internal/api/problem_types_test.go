@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -29,9 +30,7 @@ func problemsTable() string {
 func TestThePageOfTheAPIListsAllProblemTypes(t *testing.T) {
 	const page = "../../docs/api.md"
 	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	text, table := string(b), problemsTable()
 	first := strings.Index(text, "| code | status | meaning | remedy |")
 	if first < 0 {
@@ -65,9 +64,7 @@ func TestEveryProblemTypeIsUsed(t *testing.T) {
 		code.Write(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, p := range problemTypes {
 		if !strings.Contains(code.String(), strconv.Quote(p.Code)) {
 			t.Errorf("no code in internal returns the problem %q", p.Code)

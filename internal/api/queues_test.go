@@ -176,19 +176,6 @@ func TestAnUnknownQueueIsNeitherResumedNorPurged(t *testing.T) {
 	}
 }
 
-func TestAPauseReportsWhetherTheQueueIsNew(t *testing.T) {
-	s := serve(t)
-	r := s.do("POST", "/v1/queues/orders/pause", "")
-	if q := r.queue(201); !q.Paused || q.Version != 1 || r.header.Get("Location") != "/v1/queues/orders" {
-		t.Errorf("%+v %v", q, r.header)
-	}
-	s.do("POST", "/v1/queues/orders/pause", `{"for": "1h"}`).queue(200)
-	s.do("PUT", "/v1/queues/mail", `{}`).want(201, nil)
-	if r := s.do("POST", "/v1/queues/mail/pause", "").want(200, nil); r.header.Get("Location") != "" {
-		t.Errorf("%v", r.header)
-	}
-}
-
 func TestAQueuesEntityTagGuardsPauseResumeAndPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
@@ -371,20 +358,6 @@ func TestATaskHasTheDefaultsOfItsQueue(t *testing.T) {
 		t.Errorf("publish: %+v", got)
 	}
 	s.do("PATCH", "/v1/tasks/none", `{"timeout": null}`).problem(404, "not_found", "")
-}
-
-func TestOnDeadIsAURLThatCanBeCalled(t *testing.T) {
-	s := serve(t)
-	with := func(url string) string { return strings.Replace(hour, `"a",`, `"a", "on_dead": "`+url+`",`, 1) }
-	s.do("POST", "/v1/tasks", with("nonsense")).problem(400, "bad_scheme", "on_dead")
-	s.do("POST", "/v1/tasks", with("http://u:p@example.com/")).problem(400, "bad_url", "on_dead")
-	if got := s.do("POST", "/v1/tasks", with("https://example.com/dead")).task(201); got.OnDead == nil || *got.OnDead != "https://example.com/dead" {
-		t.Errorf("%+v", got)
-	}
-	if got := s.do("PATCH", "/v1/tasks/a", `{"on_dead": ""}`).task(200); got.OnDead != nil || s.record("a").OnDead != "" {
-		t.Errorf("%+v", got)
-	}
-	s.do("PATCH", "/v1/tasks/a", `{"on_dead": "x"}`).problem(400, "bad_scheme", "on_dead")
 }
 
 func TestATaskKeepsTheSpanOfTheRequest(t *testing.T) {

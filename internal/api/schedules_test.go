@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -99,14 +100,6 @@ func TestAScheduleIsShownAsItWasPut(t *testing.T) {
 		if got := string(s.do("PUT", fmt.Sprint("/v1/schedules/c", i), rule(c.said)).want(201, nil).body); !strings.HasPrefix(got, "{"+c.shown) {
 			t.Errorf("%s is shown as %s", c.said, got)
 		}
-	}
-}
-
-func TestTheWordsOfAScheduleMentionDaylightSaving(t *testing.T) {
-	s, _ := serveAt(t, elsewhen)
-	const want = "at 02:30 every day, not when clocks skip it"
-	if got := s.do("PUT", "/v1/schedules/a", rule(`"cron": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"`)).schedule(201); got.Words != want {
-		t.Errorf("%q, want %q", got.Words, want)
 	}
 }
 
@@ -253,23 +246,11 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 	}
 }
 
-// A start at the very first instant is refused, not ignored: every would then
-// count from the creation of the schedule.
-func TestAStartAtTheEpochIsNotForgotten(t *testing.T) {
-	s, _ := serveAt(t, elsewhen)
-	s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-01T00:00:00Z"`)).problem(400, "out_of_range", "start")
-	if got := s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-02T00:00:00Z"`)).schedule(201); got.NextAt != "2040-03-01T00:00:00.000Z" {
-		t.Errorf("next %s", got.NextAt)
-	}
-}
-
 // schedules returns the number of schedules in the store.
 func (s *service) schedules() int {
 	s.Helper()
 	listing, err := s.store.List(s.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 10_000})
-	if err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, err)
 	return len(listing.Tasks)
 }
 
@@ -342,9 +323,7 @@ func FuzzSchedule(f *testing.F) {
 		}
 		shown := s.do("GET", "/v1/schedules/a", "").want(200, nil).body
 		var first, second map[string]json.RawMessage
-		if err := json.Unmarshal(shown, &first); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(shown, &first))
 		said := maps.Clone(first)
 		for _, field := range strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem body_size version created_at changed_at changed_action") {
 			delete(said, field)
@@ -352,15 +331,11 @@ func FuzzSchedule(f *testing.F) {
 		var again bytes.Buffer
 		enc := json.NewEncoder(&again)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(said); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, enc.Encode(said))
 		if got := s.do("PUT", "/v1/schedules/a", again.String()); got.status != 200 {
 			t.Fatalf("%q is shown as %s, which is refused: %s", body, &again, got.body)
 		}
-		if err := json.Unmarshal(s.do("GET", "/v1/schedules/a", "").want(200, nil).body, &second); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, json.Unmarshal(s.do("GET", "/v1/schedules/a", "").want(200, nil).body, &second))
 		for _, shown := range []map[string]json.RawMessage{first, second} {
 			delete(shown, "version")
 			delete(shown, "changed_at")
@@ -376,8 +351,6 @@ func FuzzSchedule(f *testing.F) {
 // compact returns JSON without white space.
 func compact(t *testing.T, m json.RawMessage) string {
 	var buf bytes.Buffer
-	if err := json.Compact(&buf, m); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, json.Compact(&buf, m))
 	return buf.String()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 )
 
@@ -45,16 +46,12 @@ func TestASlowBodyIsAbandoned(t *testing.T) {
 func drip(t *testing.T, addr string) (status int, took time.Duration) {
 	began := time.Now() // the server's time starts at the accept
 	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(began.Add(10 * time.Second))
 	fmt.Fprintf(conn, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(hour)+1, hour[:20])
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	resp.Body.Close()
 	return resp.StatusCode, time.Since(began)
 }

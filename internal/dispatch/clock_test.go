@@ -216,22 +216,6 @@ func TestAShortStepAheadOfTheClockEndsNothing(t *testing.T) {
 	})
 }
 
-func TestAClockThatStaysAheadIsTrustedAfterAWhile(t *testing.T) {
-	var clock shifted
-	inBubble(t, Config{Now: clock.now, Trusted: clock.trusted(), SweepEvery: time.Second}, nil, accept, func(b *bed) {
-		b.create("done", time.Hour)
-		b.apply(task.Cancel{Key: key("done")})
-		b.pass(2 * time.Second)
-		clock.set(365 * 24 * time.Hour)
-		b.pass(trustedclock.Lasts - time.Second)
-		b.wantState("done", task.Cancelled)
-		b.pass(3 * time.Second)
-		if _, err := b.store.Get(t.Context(), key("done")); err == nil {
-			t.Error("it was never removed")
-		}
-	})
-}
-
 // The store's clock steps while an attempt is under way. Its lease is not taken
 // back, and no second attempt begins, whether the attempt ends or continues.
 func TestALeaseSurvivesAStepOfTheClock(t *testing.T) {
@@ -287,12 +271,5 @@ func TestAnAttemptIsNotSentAfterTheMachineSleptPastItsLease(t *testing.T) {
 	})
 	if !errors.Is(live, ErrLeaseLost) {
 		t.Errorf("it may be sent: %v", live)
-	}
-}
-
-func BenchmarkMonotonicClock(b *testing.B) {
-	s := newMonotonicClock()
-	for b.Loop() {
-		s.now()
 	}
 }

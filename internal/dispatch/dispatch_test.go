@@ -112,37 +112,6 @@ func TestAnUnsentTaskIsTriedAgainWithoutSpinning(t *testing.T) {
 	})
 }
 
-func TestATaskRunByHandIsSentAtOnce(t *testing.T) {
-	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		b.create("t", 24*time.Hour)
-		b.pass(time.Minute)
-		b.apply(task.Run{Key: key("t")})
-		b.pass(10 * time.Millisecond)
-		b.wantCalls(1)
-	})
-}
-
-func TestADeadTaskIsSentAgainAfterARetry(t *testing.T) {
-	n := 0
-	gone := func(context.Context, task.Delivery) task.Outcome {
-		if n++; n > 1 {
-			return task.Outcome{Verdict: task.Success, Status: 204, StartedAt: millis()}
-		}
-		return task.Outcome{Verdict: task.Refusal, Reason: "gone", Status: 410, StartedAt: millis()}
-	}
-	inBubble(t, Config{}, nil, gone, func(b *bed) {
-		b.create("t", 0)
-		b.pass(time.Minute)
-		b.wantState("t", task.Dead)
-		b.apply(task.Revive{Key: key("t")})
-		b.pass(10 * time.Millisecond)
-		b.wantState("t", task.Delivered)
-		if s := b.Stats(); s.Refused != 1 || s.Dead != 1 || s.Delivered != 1 {
-			t.Errorf("stats: %+v", s)
-		}
-	})
-}
-
 func TestAnExpiredTaskIsNotSent(t *testing.T) {
 	inBubble(t, Config{Slots: 1}, nil, hang, func(b *bed) {
 		b.create("first", 0)

@@ -297,14 +297,6 @@ func TestAClosedStoreEndsRun(t *testing.T) {
 	})
 }
 
-func TestRunMayBeCalledOnce(t *testing.T) {
-	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		if err := b.Run(context.Background()); err == nil {
-			t.Error("a second Run returned nil")
-		}
-	})
-}
-
 // The reply to a claim is lost, and the task is replaced before the claim is
 // repeated. The lease is ours and must not stay behind.
 func TestATaskReplacedDuringAnUncertainClaimIsDelivered(t *testing.T) {

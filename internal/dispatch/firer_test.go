@@ -113,14 +113,6 @@ func TestALostHintOfAnEndDelaysTheNextOccurrenceByTwoSecondsAtMost(t *testing.T)
 // deafened returns a store that gives no hints.
 func deafened(q store.DispatchStore) store.DispatchStore { return (&faults{deaf: true}).over(q) }
 
-func TestSchedulesAreFoundWithoutHints(t *testing.T) {
-	inBubble(t, Config{}, deafened, accept, func(b *bed) {
-		b.schedule("a", 10*time.Second)
-		b.pass(101 * time.Second)
-		b.wantInstants(10, 2*250*time.Millisecond)
-	})
-}
-
 // TestMissedInstantsAreFiredBeforeTheNextPoll, with and without hints from the
 // store.
 func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
@@ -277,20 +269,5 @@ func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {
 			t.Errorf("%d runs, %d counted", s.Recur.Runs, b.Stats().Fired)
 		}
 		b.wantCalls(0) // its occurrence waits for the next start
-	})
-}
-
-func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {
-	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		var changes []task.Change
-		for i := range 2*fireBatch + 1 {
-			s := task.ScheduleSpec{Spec: spec(t, fmt.Sprint("s", i), 0), Rule: recurrence.Rule{
-				Cron: "*/5 * * * *", Zone: "Europe/Berlin", CatchupWindow: time.Hour, CatchupLimit: 1,
-			}}
-			changes = append(changes, task.PutSchedule{Spec: s})
-		}
-		b.apply(changes...)
-		b.pass(10*time.Minute + time.Second)
-		b.wantInstants(2*(2*fireBatch+1), 10*tick)
 	})
 }

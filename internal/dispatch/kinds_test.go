@@ -3,13 +3,11 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -205,23 +203,6 @@ func TestRunReturnsAlthoughAHandlerIgnoresItsContext(t *testing.T) {
 		b.wantState("stuck", task.Running)
 		b.ended = make(chan error, 1)
 		b.ended <- nil
-	})
-}
-
-func TestTasksWithoutARunnerWaitAndTheOthersDoNot(t *testing.T) {
-	inBubble(t, worker("close"), nil, accept, func(b *bed) {
-		for i := range 3 {
-			b.create(fmt.Sprint("url", i), 0, in("urls"))
-			b.create(fmt.Sprint("renamed", i), 0, kind("old-name"), in("kinds"))
-			b.create(fmt.Sprint("close", i), 0, kind("close"), in("kinds"))
-		}
-		b.pass(time.Minute)
-		b.wantCalls(3)
-		for _, q := range b.Queues() {
-			if q.Limit != planner.LimitRunner || q.Overdue != 3 {
-				t.Errorf("%+v", q)
-			}
-		}
 	})
 }
 

@@ -47,25 +47,6 @@ func crowd(t *testing.T, prefix string, n int, edits ...edit) []task.Change {
 	return all
 }
 
-func TestALaneThatDoesNotFitIntoTheWindowIsServedInOrder(t *testing.T) {
-	inBubble(t, Config{Slots: 2, WindowTasks: 64}, nil, accept, func(b *bed) {
-		var all []task.Change
-		for i := range 1000 {
-			due := at(task.CeilMillis(time.Now()) - task.Millis((i*373)%1000))
-			all = append(all, task.Create{Spec: spec(b.t, fmt.Sprintf("t%03d", i), 0, due)})
-		}
-		b.apply(all...)
-		b.pass(5 * time.Second)
-		b.wantCalls(1000)
-		if !slices.IsSortedFunc(b.seen(), func(a, b call) int { return int(b.late - a.late) }) {
-			t.Errorf("the order was %s", short(b.names()))
-		}
-		if s := b.Stats(); s.Gone+s.Moved > 0 {
-			t.Errorf("stats: %+v", s)
-		}
-	})
-}
-
 func TestPriorityDecidesAmongDueTasks(t *testing.T) {
 	inBubble(t, Config{Slots: 1}, nil, accept, func(b *bed) {
 		var all []task.Change

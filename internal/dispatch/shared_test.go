@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -61,9 +62,7 @@ func TestLimitsHoldOverAllNodes(t *testing.T) {
 		c := redisstore.Config{Node: fmt.Sprint("n", i), Shards: 24, Heartbeat: 200 * time.Millisecond, LanePoll: 50 * time.Millisecond}
 		c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
 		s, err := redisstore.Open(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		t.Cleanup(func() { _ = s.Close() })
 		d := New(Config{Settings: limits, Poll: 50 * time.Millisecond, Permits: s, Reaper: s}, s, func(ctx context.Context, d task.Delivery) task.Outcome {
 			if err := d.Live(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -27,22 +26,6 @@ func TestNoTaskOfASuspendedNamespaceStartsNotEvenByHand(t *testing.T) {
 		if r := b.get("t"); r.State != task.Scheduled || r.Attempts != 0 {
 			t.Errorf("waiting spent an attempt: %+v", r)
 		}
-		b.Configure(nil)
-		b.pass(tick)
-		b.wantCalls(2)
-	})
-}
-
-// Tasks that are known when their namespace is suspended are held. They come
-// back without a poll.
-func TestASuspensionHoldsKnownTasks(t *testing.T) {
-	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
-		b.create("t", time.Second)
-		b.create("hand", time.Hour)
-		b.Configure(suspended)
-		b.apply(task.Run{Key: key("hand")})
-		b.pass(30 * time.Minute)
-		b.wantCalls(0)
 		b.Configure(nil)
 		b.pass(tick)
 		b.wantCalls(2)
@@ -76,19 +59,6 @@ func TestAWaitingOccurrenceIsNotBegunInASuspendedNamespace(t *testing.T) {
 		b.pass(31 * time.Second)
 		if len(b.seen()) < 2 {
 			t.Error("a resumed namespace's schedule does not go on")
-		}
-	})
-}
-
-func TestASuspendedQueueReportsTheSuspension(t *testing.T) {
-	inBubble(t, Config{}, nil, hang, func(b *bed) {
-		b.create("t", 0)
-		b.pass(tick)
-		b.Configure(suspended)
-		for _, q := range b.Queues() {
-			if q.Limit != planner.LimitSuspended {
-				t.Errorf("%+v", q)
-			}
 		}
 	})
 }

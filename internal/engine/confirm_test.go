@@ -15,6 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/engine/directory"
 	"github.com/foliot/foliot/internal/engine/memory"
 	"github.com/foliot/foliot/internal/engine/redis"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -57,9 +58,7 @@ func (s *starts) after(t time.Time) (all, late int) {
 func open(t *testing.T, m engine.Medium) *engine.Node {
 	t.Helper()
 	n, err := engine.Open(t.Context(), m, engine.StoreConfig{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return n
 }
 

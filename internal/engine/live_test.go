@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/engine/directory"
 	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -50,9 +51,7 @@ func TestLiveDataHasHeldQueuesWithoutOverdueTasks(t *testing.T) {
 		}
 		spec := task.DefaultSpec()
 		spec.Name, spec.ID, spec.Queue, spec.Request.URL, spec.When = "a", task.NewID(now), "mails", "http://receiver.example/", task.When{Relative: true}
-		if err := spec.Validate(now); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, spec.Validate(now))
 		if _, err := n.Store.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -89,9 +90,7 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 					} else if !strings.HasPrefix(c.url, "/") {
 						spec.Request.URL = "http://host.test/"
 					}
-					if err := spec.Validate(now); err != nil {
-						t.Fatal(err)
-					}
+					fatal.If(t, spec.Validate(now))
 					if replies, err := n.Store.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil || replies[0].Err != nil {
 						t.Fatal(err, replies)
 					}
@@ -145,9 +144,7 @@ func TestATaskThatIsDueOrHeldHasTheReasonWhyItDoesNotStart(t *testing.T) {
 func waitsFor(t *testing.T, n *engine.Node, name string) *wire.WaitsFor {
 	t.Helper()
 	got, err := n.Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return n.WaitsFor(got)
 }
 
@@ -158,9 +155,7 @@ func lose(t *testing.T, s store.Store, names ...string) {
 		now := task.FloorMillis(time.Now())
 		for _, name := range names {
 			got, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: name})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: task.Token(name), Until: now}}))
 			if err != nil || replies[0].Err != nil {
 				t.Fatal(err, replies)

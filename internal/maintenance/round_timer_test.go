@@ -33,15 +33,3 @@ func TestARoundBeginsAtTheStartEachHourAndAfterAStep(t *testing.T) {
 		}
 	}
 }
-
-func TestARoundThatFailedIsBegunAgainSoon(t *testing.T) {
-	r := newRoundTimer(0, 0)
-	r.begin(0, 0, 0)
-	r.failed(time.Minute)
-	if _, due := r.due(time.Minute+roundAgain-1, time.Minute+roundAgain-1); due {
-		t.Error("at once")
-	}
-	if _, due := r.due(time.Minute+roundAgain, time.Minute+roundAgain); !due {
-		t.Error("not at all")
-	}
-}

@@ -1,14 +1,9 @@
 package maintenance
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -82,9 +78,7 @@ func (s *server) schedule(name string, rule recurrence.Rule) {
 	spec.Name, spec.ID, spec.Request.URL = name, name, "https://receiver.example/"
 	spec.Rule.CatchupWindow, spec.Rule.CatchupLimit = recurrence.DefaultCatchupWindow, recurrence.DefaultCatchupLimit
 	now := task.CeilMillis(s.now())
-	if err := spec.Validate(now); err != nil {
-		s.Fatal(err)
-	}
+	fatal.If(s, spec.Validate(now))
 	replies, err := s.store.Transit(s.Context(), now, store.Changes([]task.Change{task.PutSchedule{Spec: spec}}))
 	if err != nil || replies[0].Err != nil {
 		s.Fatal(err, replies[0].Err)
@@ -168,20 +162,6 @@ func TestAClockThatIsSetAheadFiresMissedInstantsOnceAndGoesOn(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
-	inBubble(t, time.Second, func(s *server) {
-		s.schedule("hourly", recurrence.Rule{Cron: "30 * * * *", Zone: "UTC"})
-		time.Sleep(time.Minute)
-		s.set(24 * time.Hour) // a wrong day
-		s.set(-24 * time.Hour)
-		set := time.Now()
-		time.Sleep(3 * time.Hour)
-		if n := s.instants(set); n != 3 {
-			t.Errorf("%d instants in three hours", n)
-		}
-	})
-}
-
 // A failed round is repeated soon: until a round succeeds, schedules may not
 // fire after a step of the clock.
 func TestARoundThatFailedIsBegunAgain(t *testing.T) {
@@ -229,70 +209,4 @@ func TestARoundReadsSchedulesAlone(t *testing.T) {
 	if err := New(Config{}, s).checkAll(t.Context()); err != nil || s.n != 1 {
 		t.Errorf("it took %d pages to find one schedule, error %v", s.n, err)
 	}
-}
-
-// A zone gets other rules while its schedule waits, and again right after it
-// fired.
-func TestAnEveningHasOneNineOClock(t *testing.T) {
-	zone := func(offset int) {
-		if err := os.WriteFile(filepath.Join(zones, "Changing"), zoneFile(offset), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	zone(1)
-	inBubble(t, time.Minute, func(s *server) {
-		s.schedule("nightly", recurrence.Rule{Cron: "0 21 * * *", Zone: "Changing"})
-		until := func(day, hour, minute int) {
-			time.Sleep(time.Until(time.Date(2000, 1, day, hour, minute, 0, 0, time.UTC)))
-			synctest.Wait()
-		}
-		until(2, 10, 0)
-		zone(2)
-		until(2, 19, 30) // it is 21:30 in the new zone, and 20:30 in the old one
-		zone(1)
-		until(4, 21, 0)
-		var at []string
-		s.instants(time.Time{})
-		for _, a := range s.came {
-			at = append(at, a.at.UTC().Format("2 15:04"))
-		}
-		if got, want := fmt.Sprint(at), "[1 20:00 2 19:00 3 20:00 4 20:00]"; got != want {
-			t.Errorf("it came at %s, want %s", got, want)
-		}
-	})
-}
-
-// zones is the directory of the tests' time zones: see TestMain.
-var zones string
-
-// zoneFile returns a zone with a constant offset from UTC: RFC 9636, version 2.
-func zoneFile(hours int) []byte {
-	var b bytes.Buffer
-	header := func(types, chars uint32) {
-		b.WriteString("TZif2" + string(make([]byte, 15)))
-		for _, n := range []uint32{0, 0, 0, 0, types, chars} {
-			_ = binary.Write(&b, binary.BigEndian, n)
-		}
-	}
-	header(0, 0)
-	header(1, 2)
-	_ = binary.Write(&b, binary.BigEndian, int32(hours*3600))
-	b.WriteString("\x00\x00X\x00")
-	fmt.Fprintf(&b, "\n<X>-%d\n", hours)
-	return b.Bytes()
-}
-
-func TestAScheduleThatWasMadeWhileTheClockWasAheadFollowsItsCorrection(t *testing.T) {
-	inBubble(t, time.Second, func(s *server) {
-		const year = 365 * 24 * time.Hour
-		s.set(year)
-		s.schedule("every", recurrence.Rule{Every: 7 * time.Second})
-		s.schedule("cron", recurrence.Rule{Cron: "* * * * *", Zone: "Europe/Berlin"})
-		s.set(-year)
-		set := time.Now()
-		time.Sleep(70 * time.Minute)
-		if n, want := s.instants(set), 600+70; n < want-2 || n > want+2 {
-			t.Errorf("%d instants in the 70 minutes after the correction, want %d", n, want)
-		}
-	})
 }

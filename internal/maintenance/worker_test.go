@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -20,21 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/trustedclock"
 )
 
-// TestMain lets package time read time zones of the tests. It looks for their
-// directory only once.
-func TestMain(m *testing.M) {
-	var err error
-	if zones, err = os.MkdirTemp("", "foliot-zones-"); err == nil {
-		err = os.Setenv("ZONEINFO", zones)
-	}
-	if err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(zones)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 
@@ -48,15 +34,11 @@ func add(t *testing.T, s store.TaskStore, queue string, count int) {
 		spec.ID = spec.Name
 		spec.Request.URL = "https://receiver.example/"
 		spec.When = task.When{Relative: true, Delay: time.Hour}
-		if err := spec.Validate(now()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, spec.Validate(now()))
 		changes[i] = task.Create{Spec: spec}
 	}
 	replies, err := s.Transit(t.Context(), now(), store.Changes(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -67,9 +49,7 @@ func add(t *testing.T, s store.TaskStore, queue string, count int) {
 func configure(t *testing.T, s store.SettingsStore, edits ...settings.Edit) {
 	t.Helper()
 	replies, err := s.Configure(t.Context(), now(), edits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, r := range replies {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -105,9 +85,7 @@ func TestAPurgeCancelsExistingTasksAndNothingElse(t *testing.T) {
 		synctest.Wait()
 
 		counts, err := s.Counts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		doomed, other := counts[task.QueueKey{Namespace: "default", Queue: "doomed"}], counts[task.QueueKey{Namespace: "default", Queue: "other"}]
 		if doomed.Pending() != 1 || doomed.States[task.Cancelled] != 3*purgePage/2 || other.Pending() != 3 {
 			t.Errorf("doomed %+v, other %+v", doomed, other)
@@ -278,21 +256,6 @@ func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
 		synctest.Wait()
 		if s.Standing().Settings.TokenByHash(hash) != nil {
 			t.Error("a token that ended was never forgotten")
-		}
-	})
-}
-
-func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := memstore.New(memstore.Config{})
-		refusals := func() []settings.Edit {
-			return []settings.Edit{settings.Note([]settings.AuditEntry{{At: now(), Action: settings.ActionTokenRefused}})}
-		}
-		_, stop := run(t, Config{Pending: refusals}, s)
-		time.Sleep(2*time.Minute + time.Second)
-		stop()
-		if page, err := s.Audit(t.Context(), settings.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
-			t.Errorf("%d entries after two minutes and the end, error %v", len(page.Entries), err)
 		}
 	})
 }

@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
 func TestAServerAdvertisesItsListener(t *testing.T) {
 	for given, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80"} {
 		at, err := net.ResolveTCPAddr("tcp", given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got := advertised(at); got != want {
 			t.Errorf("%s: %s", given, got)
 		}
@@ -29,9 +28,7 @@ func TestAServerAdvertisesItsListener(t *testing.T) {
 // to resolve the machine's name.
 func TestAServerOnAllAddressesAdvertisesEachOfThem(t *testing.T) {
 	machine, err := webhook.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, all := range []net.IP{net.IPv4zero, net.IPv6zero} {
 		apis := apisOf(&net.TCPAddr{IP: all, Port: 8750})
 		for _, a := range machine {

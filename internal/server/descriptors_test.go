@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -36,22 +37,16 @@ func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 // The systemd unit leaves room for the default of --concurrency.
 func TestTheUnitLeavesRoomForTheAttempts(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/foliot.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	m := regexp.MustCompile(`(?m)^LimitNOFILE=(\d+)$`).FindSubmatch(text)
 	if m == nil {
 		t.Fatal("the unit has no LimitNOFILE")
 	}
 	files, err := strconv.ParseUint(string(m[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	flag, _ := reflect.TypeFor[config.Flags]().FieldByName("Concurrency")
 	concurrency, err := strconv.Atoi(flag.Tag.Get("default"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if d, err := shareDescriptors(files, concurrency); err != nil || d.slots != concurrency || d.clients < 16_000 {
 		t.Errorf("%d open files are room for %+v: %v", files, d, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -25,17 +26,13 @@ func makeToken(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	token, hash := settings.MintToken()
 	edit := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true}
 	replies, err := store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{edit})
 	if err == nil {
 		err = replies[0].Err
 	}
-	if err := errors.Join(err, store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(err, store.Close()))
 	return token
 }

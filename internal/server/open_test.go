@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
@@ -88,15 +89,11 @@ func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
 	cfg.Dir = t.TempDir()
 	makeToken(t, cfg.Dir) // in a directory with restricted access
 	s, err := pebblestore.Open(cfg.Dir, pebblestore.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	now := task.FloorMillis(time.Now())
 	spec := task.DefaultSpec()
 	spec.Name, spec.ID, spec.Queue, spec.When, spec.Request.URL = "a", "a", "mail", task.When{At: now}, "https://receiver.example/"
-	if err := spec.Validate(now); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, spec.Validate(now))
 	created, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 	if err = errors.Join(err, created[0].Err); err != nil {
 		t.Fatal(err)
@@ -106,9 +103,7 @@ func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer closeUnstarted(t, n)
 	w := httptest.NewRecorder()
 	n.metrics.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
@@ -126,15 +121,11 @@ func TestAccessAndAuditLogNameTheCaller(t *testing.T) {
 	log := servertest.NewJournal()
 	n := runNodeWith(t, cfg, redact.NewLogger(log, "json", "debug"), nil)
 	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r.Header = http.Header{"Authorization": {"Bearer " + token}, "X-Forwarded-For": {"198.51.100.7"}, "Foliot-Namespace": {"default"}}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	reply, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply.Body.Close()
 	log.Await(t, `"msg":"request"`)
 	var line struct {
@@ -145,9 +136,7 @@ func TestAccessAndAuditLogNameTheCaller(t *testing.T) {
 	}
 	for text := range strings.Lines(log.String()) {
 		if strings.Contains(text, `"msg":"request"`) {
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, json.Unmarshal([]byte(text), &line))
 		}
 	}
 	hash, _ := settings.HashToken(token)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/servertest"
 )
@@ -33,9 +34,7 @@ func runNode(t *testing.T, prepare func(*Server)) *Server {
 func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func(*Server)) *Server {
 	t.Helper()
 	n, err := Open(t.Context(), cfg, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	if prepare != nil {
 		prepare(n)
 	}
@@ -77,13 +76,9 @@ func TestAClientThatReadsNoReplyIsDisconnected(t *testing.T) {
 		t.Fatal(w.Body)
 	}
 	conn, err := net.Dial("tcp", n.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer conn.Close()
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 	fmt.Fprint(conn, "GET /v1/tasks?include=body&limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	select {
 	case <-closed:
@@ -99,9 +94,7 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	n.API.ServeHTTP(httptest.NewRecorder(), r)
 	reply, err := http.Get(url + "?wait=150ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
 		t.Error(reply.Status)
@@ -112,14 +105,10 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 func TestAStreamLastsLongerThanOtherReplies(t *testing.T) {
 	n := runNode(t, func(n *Server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+n.listener.Addr().String()+"/v1/live", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	r.Header.Set("Accept", "application/json;q=0.1, text/event-stream")
 	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer reply.Body.Close()
 	lines := bufio.NewScanner(reply.Body)
 	for range 2 { // the second event comes a second later
@@ -132,9 +121,7 @@ func TestAStreamLastsLongerThanOtherReplies(t *testing.T) {
 func TestNoRequestPassesTheHostCheck(t *testing.T) {
 	n := runNode(t, func(*Server) {})
 	conn, err := net.Dial("tcp", n.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") // net/http would answer this by itself
 	if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 421 ") {

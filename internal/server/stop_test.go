@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -18,9 +19,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	cfg := testConfig()
 	cfg.Dispatch.Grace = servertest.Patience
 	n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx, nil) }()
@@ -29,16 +28,12 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	get := func(c *http.Client, path string) *http.Response {
 		t.Helper()
 		reply, err := c.Get(url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		reply.Body.Close()
 		return reply
 	}
 	reply, err := kept.Post(url+"/v1/tasks", "application/json", strings.NewReader(`{"delay": "0s", "name": "a", "http": {"url": "`+hook.URL+`"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply.Body.Close()
 	hook.Next(t)
 	if reply := get(kept, "/readyz"); reply.StatusCode != http.StatusOK || reply.Close {
@@ -81,9 +76,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 
 func TestAFailedStoreStopsTheServer(t *testing.T) {
 	n, err := Open(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer n.close()
 	defer n.http.HTTP.Close()
 	n.Node.Fatal <- errors.New("the disk is gone")

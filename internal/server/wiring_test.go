@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
@@ -121,9 +122,7 @@ func TestSettingsReachDispatchAtOnce(t *testing.T) {
 	decide := func(e settings.Edit) {
 		t.Helper()
 		replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{e})
-		if err := errors.Join(err, replies[0].Err); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errors.Join(err, replies[0].Err))
 	}
 	decide(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue, Paused: true})
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
@@ -176,9 +175,7 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		t.Errorf("a was late by %v", late)
 	}
 	replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(n.Node.Clock()), []settings.Edit{settings.PurgeQueue{Namespace: task.DefaultNamespace, Name: "doomed"}})
-	if err := errors.Join(err, replies[0].Err); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(err, replies[0].Err))
 	if waits := get("waits"); waits.Reason != task.ReasonPurged || waits.FinishedAt < began {
 		t.Errorf("waits was cancelled at %v (%s), before the clock's %v", waits.FinishedAt.Time(), waits.Reason, began.Time())
 	}

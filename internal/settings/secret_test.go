@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -93,9 +94,7 @@ func TestQueuesWithSecretsAreBounded(t *testing.T) {
 func TestTheAuditLogSaysWhoseASecretIs(t *testing.T) {
 	e := AddSecret{Namespace: "default", Queue: "billing", ID: "b", Secret: MintSecret()}
 	changes, err := e.Apply(t0, NewSettings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	entry, ok := AuditEdit(t0, Actor{}, e, changes)
 	if !ok || entry.Namespace != "default" || entry.Target != "b" || !strings.Contains(entry.Detail, "billing") {
 		t.Errorf("%+v", entry)

@@ -304,19 +304,6 @@ func TestRunIsDueNowAndSetsRunNowUntilItsAttempt(t *testing.T) {
 	}
 }
 
-func TestATaskRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
-	made := create(t)
-	urgent := apply(t, t0, made, Run{Key: made.Key()})
-	if urgent.Lane().Priority != RunNow || urgent.Priority != Normal {
-		t.Errorf("%+v", urgent.Lane())
-	}
-	runs := claim(t, t0, urgent, "x")
-	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure}}.Apply(t0, runs, facts)
-	if err != nil || r.Task.Lane() != made.Lane() {
-		t.Errorf("%+v, %v: a retry is no longer urgent", r.Task.Lane(), err)
-	}
-}
-
 func TestReviveSchedulesADeadTaskAgain(t *testing.T) {
 	dead := oneOfEachState(t)["dead"]
 	got := apply(t, dead.Due+9, dead, Revive{Key: dead.Key()})

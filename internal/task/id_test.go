@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"testing"
 )
 
@@ -16,26 +15,6 @@ func TestNewIDIsAUUIDOfVersion7(t *testing.T) {
 	}
 	if err := ValidateName("name", id); err != nil {
 		t.Errorf("an id must do as a name: %v", err)
-	}
-}
-
-func TestIDsSortByCreation(t *testing.T) {
-	ids := make([]string, 2000)
-	for i := range ids {
-		ids[i] = NewID(t0 + Millis(i)*37)
-	}
-	if !slices.IsSorted(ids) {
-		t.Error("ids of later milliseconds sort before earlier ones")
-	}
-}
-
-func TestIDsOfOneMillisecondDiffer(t *testing.T) {
-	seen := map[string]bool{}
-	for range 10_000 {
-		seen[NewID(t0)] = true
-	}
-	if len(seen) != 10_000 {
-		t.Errorf("%d different ids of 10000", len(seen))
 	}
 }
 

@@ -27,20 +27,6 @@ func TestAScheduleIsNoTask(t *testing.T) {
 	}
 }
 
-func TestTheFirstInstantIsAfterTheStartOfTheSchedule(t *testing.T) {
-	cron := rule(func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
-	for _, s := range []*Task{
-		put(t, everySpec(time.Minute)),
-		put(t, everySpec(0, cron)),
-		put(t, everySpec(time.Minute, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
-		put(t, everySpec(0, cron, rule(func(r *recurrence.Rule) { r.Start = sec(-600) }))),
-	} {
-		if s.Due != sec(60) || s.Recur.Next != sec(60) {
-			t.Errorf("%+v is due at %d", s.Recur.Rule, s.Due-scheduleStart)
-		}
-	}
-}
-
 // TestAPutOfTheSameRuleKeepsTheHistory: a change of other fields changes no
 // instant.
 func TestAPutOfTheSameRuleKeepsTheHistory(t *testing.T) {
@@ -103,38 +89,6 @@ func TestAnotherRuleDoesNotMakeUpForMissedInstants(t *testing.T) {
 	}
 }
 
-func TestAScheduleThatEndedHasMissedNothing(t *testing.T) {
-	for name, edit := range map[string]func(*recurrence.Rule){
-		"max_runs": func(r *recurrence.Rule) { r.MaxRuns = 1 },
-		"end":      func(r *recurrence.Rule) { r.End = sec(119) },
-	} {
-		s := put(t, everySpec(time.Minute, rule(edit)))
-		if s, _, _ = run(t, s, sec(60), 0); !s.Recur.Ended() || s.Due != Never {
-			t.Fatalf("%s: %+v", name, s.Recur)
-		}
-		s = putAt(t, sec(6010), s, everySpec(time.Minute))
-		if s.Recur.Ended() || s.Due != sec(6060) || s.Recur.Runs != 1 {
-			t.Errorf("%s: due %d, %d runs", name, s.Due-scheduleStart, s.Recur.Runs)
-		}
-	}
-}
-
-func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
-	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
-		s := pauseAt(t, sec(90), put(t, everySpec(time.Minute, misfire(policy))))
-		if s.Due != Never || !s.Recur.Paused || s.Recur.PausedAt != sec(90) || s.Recur.Ended() {
-			t.Errorf("%v: paused: %+v", policy, s.Recur)
-		}
-		if _, err := fireOnce(sec(600), s, 0); !errors.Is(err, ErrNotDue) {
-			t.Errorf("%v: fired while paused: %v", policy, err)
-		}
-		s = resumeAt(t, sec(610), s)
-		if s.Due != sec(660) || s.Recur.Paused || s.Recur.PausedAt != 0 {
-			t.Errorf("%v: resumed: due %d, %+v", policy, s.Due-scheduleStart, s.Recur)
-		}
-	}
-}
-
 // TestAPutDoesNotEndAPause: a put keeps the pause unless the request itself
 // changes it.
 func TestAPutDoesNotEndAPause(t *testing.T) {
@@ -153,23 +107,6 @@ func TestAPutDoesNotEndAPause(t *testing.T) {
 	}
 	if s = putAt(t, sec(100), s, everySpec(time.Second, paused(ptr(true)))); !s.Recur.Paused || s.Due != Never {
 		t.Error("paused again: it is due")
-	}
-}
-
-func TestPauseAndResumeAreIdempotent(t *testing.T) {
-	s := put(t, everySpec(time.Minute))
-	for _, c := range []PauseSchedule{{Key: s.Key(), Resume: true}, {Key: s.Key()}} {
-		before := s
-		for i := range 2 {
-			r, err := c.Apply(sec(int64(i)), s, facts)
-			if want := s.Recur.Paused != c.Resume; err != nil || (r.Effect == Repeated) != want || want && r.Task != s {
-				t.Errorf("resume %v, call %d: effect %v, error %v", c.Resume, i, r.Effect, err)
-			}
-			s = r.Task
-		}
-		if !c.Resume && s.Version != before.Version+1 {
-			t.Errorf("version %d", s.Version)
-		}
 	}
 }
 

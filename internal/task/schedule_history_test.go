@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
@@ -371,9 +372,7 @@ func (h *history) jump() Millis { return Millis(h.Int64N(int64(min(3_600_000, 50
 func (h *history) live(steps int) {
 	day := one(h, modelDays...)
 	begin, err := time.Parse(time.DateOnly, day.day)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	fatal.If(h.t, err)
 	h.now = Millis(begin.UnixMilli()) - 2*24*3_600_000 + Millis(h.Int64N(3*24*3_600_000))
 	for h.s == nil {
 		h.put(h.spec())
@@ -392,7 +391,7 @@ func TestSchedulesAgreeWithANaiveModel(t *testing.T) {
 	case testing.Short() && quick.All:
 		histories = 200
 	case testing.Short():
-		histories = 20
+		histories = 60
 	}
 	for seed := range histories {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {

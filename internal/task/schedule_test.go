@@ -112,24 +112,6 @@ func skippedSeconds(skipped []recurrence.Skip) (all []string) {
 	return all
 }
 
-func TestAScheduleFiresAtEachInstantOnce(t *testing.T) {
-	s := put(t, everySpec(5*time.Second))
-	var all []int64
-	for now := scheduleStart; now <= sec(60); now += 100 {
-		var at []int64
-		if s, at, _ = run(t, s, now, 0); len(at) > 0 && at[0]*1000 != int64(now-scheduleStart) {
-			t.Fatalf("fired %v at %d", at, now-scheduleStart)
-		}
-		all = append(all, at...)
-	}
-	if want := "[5 10 15 20 25 30 35 40 45 50 55 60]"; fmt.Sprint(all) != want {
-		t.Errorf("got %v", all)
-	}
-	if len(s.Recur.Fired) != 1 || s.Recur.Runs != 12 {
-		t.Errorf("fired %v, runs %d", s.Recur.Fired, s.Recur.Runs)
-	}
-}
-
 // TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown: no storm follows, and the
 // skipped instants are reported.
 func TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
@@ -207,23 +189,6 @@ func TestMisfires(t *testing.T) {
 	}
 }
 
-// TestCatchupLimitAppliesOnceToEachAbsence: all instants that the limit let
-// through are made up for, however long that takes.
-func TestCatchupLimitAppliesOnceToEachAbsence(t *testing.T) {
-	s := put(t, everySpec(time.Minute, misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = 3 })))
-	r, err := fireOnce(sec(600), s, 0)
-	if err != nil || r.Spawned.Name != OccurrenceName("nightly", sec(480)) {
-		t.Fatalf("%v, %+v", err, r.Spawned)
-	}
-	s, at, skipped := run(t, r.Task, sec(780), 0)
-	if fmt.Sprint(at) != "[540 600 660 720 780]" || len(skipped) != 0 {
-		t.Errorf("fired %v, skipped %v", at, skippedSeconds(skipped))
-	}
-	if _, at, _ = run(t, s, sec(1200), 0); fmt.Sprint(at) != "[1080 1140 1200]" {
-		t.Errorf("after another absence: %v", at)
-	}
-}
-
 // TestAClockThatWasAheadStopsAndRepeatsNothing: this holds even if the fired
 // instants need more spans than the maximum.
 func TestAClockThatWasAheadStopsAndRepeatsNothing(t *testing.T) {
@@ -250,133 +215,6 @@ func TestAClockThatWasAheadStopsAndRepeatsNothing(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
-	for _, every := range []int64{1, 2} {
-		s := put(t, everySpec(time.Minute, overlap(recurrence.SkipOverlap)))
-		seen := map[int64]int{}
-		walk := func(from, until int64) {
-			for at := from; at <= until; at += 10 {
-				var fired []int64
-				s, fired, _ = run(t, s, sec(at), at/60%every)
-				for _, i := range fired {
-					seen[i]++
-				}
-			}
-		}
-		walk(0, 9000)
-		for range 3 {
-			s = checkAt(t, sec(5400), s)
-			walk(5400, 9000)
-		}
-		walk(9000, 9600)
-		for at := int64(60); at <= 9600; at += 60 {
-			if seen[at] > 1 || seen[at] == 0 && at/60%every == 0 {
-				t.Errorf("every %d: instant %d fired %d times", every, at, seen[at])
-			}
-		}
-	}
-}
-
-func TestFireOnceTakesTheLatestInstantThatHasNotFired(t *testing.T) {
-	s := put(t, everySpec(time.Minute))
-	s, _, _ = run(t, s, sec(3600), 0)
-	s, _, _ = run(t, s, sec(3660), 0)
-	s = checkAt(t, sec(0), s)
-	s, at, skipped := run(t, s, sec(3665), 0) // it was down for an hour after the step
-	if fmt.Sprint(at) != "[3540]" || fmt.Sprint(skippedSeconds(skipped)) != "[60-3480 misfire]" {
-		t.Errorf("fired %v, skipped %v", at, skippedSeconds(skipped))
-	}
-	if _, at, skipped = run(t, s, sec(3720), 0); fmt.Sprint(at) != "[3720]" || len(skipped) != 0 {
-		t.Errorf("then fired %v, skipped %v", at, skippedSeconds(skipped))
-	}
-}
-
-// TestOverlaps: an occurrence is unfinished from the first instant to second 17.
-func TestOverlaps(t *testing.T) {
-	for _, c := range []struct {
-		overlap               recurrence.Overlap
-		during, after, passed string
-		runs                  int64
-	}{
-		{recurrence.AllowOverlap, "[5 10 15]", "[]", "[]", 3},
-		{recurrence.SkipOverlap, "[5]", "[]", "[10-10 overlap 15-15 overlap]", 1},
-		{recurrence.BufferOne, "[5]", "[10]", "[15-15 overlap]", 2},
-	} {
-		s, at, skipped := put(t, everySpec(5*time.Second, overlap(c.overlap))), []int64(nil), []recurrence.Skip(nil)
-		for i := int64(1); i <= 16; i++ {
-			fired, passed := []int64(nil), []recurrence.Skip(nil)
-			s, fired, passed = run(t, s, sec(i), min(i/6, 1))
-			at, skipped = append(at, fired...), append(skipped, passed...)
-		}
-		if fmt.Sprint(at) != c.during || fmt.Sprint(skippedSeconds(skipped)) != c.passed {
-			t.Errorf("%v: fired %v, skipped %v", c.overlap, at, skippedSeconds(skipped))
-		}
-		s, at, _ = run(t, s, sec(17), 0)
-		if fmt.Sprint(at) != c.after || s.Recur.Runs != c.runs || s.Recur.Next != sec(20) || s.Due != sec(20) {
-			t.Errorf("%v: then %v, %d runs, next %d, due %d", c.overlap, at, s.Recur.Runs, s.Recur.Next-scheduleStart, s.Due-scheduleStart)
-		}
-	}
-}
-
-// TestAWaitingInstantIsCheckedAgain: the notice that the occurrence before has
-// ended may be lost.
-func TestAWaitingInstantIsCheckedAgain(t *testing.T) {
-	s := put(t, everySpec(time.Hour, overlap(recurrence.BufferOne)))
-	s, _, _ = run(t, s, sec(3600), 1)
-	var looks []Millis
-	for s.Due < sec(3720) {
-		looks = append(looks, (s.Due-sec(3600))/1000)
-		s, _, _ = run(t, s, s.Due, 1)
-	}
-	if fmt.Sprint(looks) != "[1 2 4 8 16 32 62 92]" {
-		t.Errorf("after %v", looks)
-	}
-	if _, at, _ := run(t, s, s.Due, 0); fmt.Sprint(at) != "[3600]" {
-		t.Errorf("fired %v", at)
-	}
-}
-
-// TestAnInstantThatWaitedDuringAClockStepBeginsAtOnce: if it waited again, the
-// schedule would freeze.
-func TestAnInstantThatWaitedDuringAClockStepBeginsAtOnce(t *testing.T) {
-	s := put(t, everySpec(time.Minute, overlap(recurrence.BufferOne)))
-	s, _, _ = run(t, s, sec(3600), 1)
-	s = checkAt(t, sec(30), s)
-	if s.Due > sec(60) {
-		t.Errorf("due at %d", s.Due-scheduleStart)
-	}
-	r, err := fireOnce(sec(31), s, 0)
-	if err != nil || r.Spawned == nil || r.Spawned.Due != sec(31) || r.Spawned.Name != OccurrenceName("nightly", sec(3600)) {
-		t.Errorf("%v: %+v", err, r.Spawned)
-	}
-}
-
-func TestStartAndEndAreIncluded(t *testing.T) {
-	for _, edit := range []func(*recurrence.Rule){
-		func(r *recurrence.Rule) { r.Every = time.Minute },
-		func(r *recurrence.Rule) { r.Cron, r.Zone = "* * * * *", "UTC" },
-	} {
-		s := put(t, everySpec(0, rule(edit), misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.Start, r.End = sec(600), sec(720) })))
-		s, at, _ := run(t, s, sec(6000), 0)
-		if fmt.Sprint(at) != "[600 660 720]" || !s.Recur.Ended() || s.Due != Never {
-			t.Errorf("fired %v, ended %v, due %d", at, s.Recur.Ended(), s.Due)
-		}
-	}
-}
-
-func TestMaxRunsCountsOnlyOccurrencesOfInstants(t *testing.T) {
-	s := put(t, everySpec(time.Minute, overlap(recurrence.SkipOverlap), rule(func(r *recurrence.Rule) { r.MaxRuns = 2 })))
-	var all []int64
-	for i := int64(1); i <= 10; i++ {
-		var at []int64
-		s, at, _ = run(t, s, sec(60*i), i%2)
-		all = append(all, at...)
-	}
-	if fmt.Sprint(all) != "[120 240]" || !s.Recur.Ended() || s.Due != Never {
-		t.Errorf("fired %v, ended %v", all, s.Recur.Ended())
 	}
 }
 

@@ -1,9 +1,6 @@
 package task
 
 import (
-	"errors"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -24,30 +21,6 @@ func TestStatesAndPrioritiesRoundTrip(t *testing.T) {
 	for _, word := range []string{"", "Scheduled", "State(1)", "held"} {
 		if s, ok := ParseState(word); ok {
 			t.Errorf("%q is read as %v", word, s)
-		}
-	}
-}
-
-func TestErrorsAreSentences(t *testing.T) {
-	for err, want := range map[error]string{
-		&StateError{Op: "touch", State: Dead, Code: CodeDead, Hint: "retry it first"}: "cannot touch a task that is dead: retry it first",
-		&StateError{Op: "touch", State: Scheduled, Code: CodeNoDelay}:                 "cannot touch a task that has no delay",
-		&FieldError{Path: "at", Detail: "too late"}:                                   "at: too late",
-		&FieldError{Detail: "empty"}:                                                  "empty",
-	} {
-		if err.Error() != want {
-			t.Errorf("%q, want %q", err, want)
-		}
-	}
-}
-
-func TestPositionsOrderByDueThenName(t *testing.T) {
-	order := []Position{{}, {0, "a"}, {1, ""}, {1, "a"}, {1, "b"}, {2, ""}}
-	for i, a := range order {
-		for j, b := range order {
-			if a.Less(b) != (i < j) {
-				t.Errorf("%v before %v: %v", a, b, a.Less(b))
-			}
 		}
 	}
 }
@@ -77,28 +50,6 @@ func TestFilters(t *testing.T) {
 	} {
 		if got := c.filter.Match(waits); got != c.want {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestPolicyDefaultsFillZeroFields(t *testing.T) {
-	if got := (Policy{KeepDead: 5}).WithDefaults(); got != (Policy{KeepFinished: DefaultKeepFinished, KeepDead: 5}) {
-		t.Errorf("%+v", got)
-	}
-}
-
-// TestNoErrorMatchesAnother: one table maps errors to HTTP, so none may match
-// another.
-func TestNoErrorMatchesAnother(t *testing.T) {
-	all := []error{ErrNotFound, ErrExists, ErrIdempotencyReuse, ErrPrecondition, ErrStale, ErrNotDue, ErrLaneChanged, ErrExpired, ErrFull, ErrNotDurable, ErrClosed}
-	for i, a := range all {
-		for j, b := range all {
-			if errors.Is(a, b) != (i == j) {
-				t.Errorf("%v is %v", a, b)
-			}
-		}
-		if strings.TrimSpace(a.Error()) == "" || slices.Contains(all[:i], a) {
-			t.Errorf("error %d: %v", i, a)
 		}
 	}
 }

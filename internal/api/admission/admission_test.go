@@ -147,16 +147,3 @@ func TestPollsOfANamespaceAreBounded(t *testing.T) {
 		t.Error("a poll that ended is counted")
 	}
 }
-
-func BenchmarkEnter(b *testing.B) {
-	g := New(1)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			p, err := g.Enter(b.Context(), "acme", Small)
-			if err != nil {
-				b.Fatal(err)
-			}
-			p.Leave()
-		}
-	})
-}

@@ -98,18 +98,6 @@ func same(t *rapid.T, got, want []int64) {
 	}
 }
 
-func TestATurnOfARingIsASlotOfTheNext(t *testing.T) {
-	all := Wheel(1_800_000_000_123, MaxRings)
-	for i, r := range all {
-		if i > 0 && r.Slot != all[i-1].Until()-all[i-1].From {
-			t.Errorf("a slot of ring %d is %d ms long", i, r.Slot)
-		}
-	}
-	if n := len(bounds(1_800_000_000_123, all)); n > MaxRings*Slots {
-		t.Errorf("%d intervals", n)
-	}
-}
-
 func TestOnlyTheLargestQueuesHaveCounts(t *testing.T) {
 	c := NewCounters(1000, Wheel(1000, 1), true)
 	for i := range 30 {

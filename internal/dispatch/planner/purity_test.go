@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // pureImports are the packages that this package may import. arch_table_test.go
@@ -24,9 +26,7 @@ var clockFuncs = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc"
 // Planner may change it: see LimitLease.until.
 func TestThePlannerIsPure(t *testing.T) {
 	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	checked := 0
 	for _, file := range files {
 		name := file.Name()
@@ -34,9 +34,7 @@ func TestThePlannerIsPure(t *testing.T) {
 			continue
 		}
 		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		checked++
 		for _, impurity := range impurities(t, name, src) {
 			if name == "limits_lease.go" && impurity == "imports sync/atomic" {
@@ -55,14 +53,10 @@ func TestThePlannerIsPure(t *testing.T) {
 func impurities(t *testing.T, name string, src []byte) (found []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for _, spec := range f.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if !slices.Contains(pureImports, path) {
 			found = append(found, "imports "+path)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -17,9 +18,7 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisUnsafe: true,
 	}
 	_, got, err := f.redisStore()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	want := redisstore.Config{Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Unsafe: true}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", got)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -303,13 +304,9 @@ func TestAStoppingServerSendsGoawayOverHTTP2(t *testing.T) {
 		t.Helper()
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { again = i.Reused }})
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+n.addr+"/healthz", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		reply, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		reply.Body.Close()
 		if reply.ProtoMajor != 2 {
 			t.Fatal(reply.Proto)
@@ -336,9 +333,7 @@ func TestAClosedListenerEndsAnAcceptThatWaitsForRoom(t *testing.T) {
 		l := conns.listen(inner)
 		go inner.dial(t)
 		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		failed := make(chan error)
 		go func() {
 			_, err := l.Accept()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -162,9 +163,7 @@ func TestAReplyThatIsNotReadEnds(t *testing.T) {
 				err = r.Err
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		b.srv.Handler = b.conns.markLastReplies(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, kept))
 		const path = "/v1/tasks?limit=1000&include=body"
 		began := time.Now()

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -26,9 +27,7 @@ func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
 		a, j := servertest.NewAuthority(t), servertest.NewJournal()
 		files := a.Files(servertest.InAYear())
 		c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		hangup := make(chan os.Signal)
@@ -71,9 +70,7 @@ func TestABrokenCertificateIsLoggedOnceAndThePresentOneStays(t *testing.T) {
 			j, end := servertest.NewJournal(), servertest.InAYear()
 			files := a.Files(end)
 			c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			spoil(files)
 			for range 3 {
 				c.reload(time.Now(), false)
@@ -108,18 +105,14 @@ func TestANewKeyIsUsedOnceOtherUsersCannotReadIt(t *testing.T) {
 	end := servertest.InAYear()
 	files := a.Files(end)
 	c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	later := end.Add(time.Hour)
 	a.Renew(files, later)
 	for _, step := range []struct {
 		mode   fs.FileMode
 		broken bool
 	}{{0o644, true}, {0o600, false}} {
-		if err := os.Chmod(files.Key, step.mode); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.Chmod(files.Key, step.mode))
 		c.reload(time.Now(), false)
 		if now := c.State(); now.Broken != step.broken || now.NotAfter.Equal(later) == step.broken {
 			t.Errorf("with mode %v: broken %v, the certificate ends %v", step.mode, now.Broken, now.NotAfter)
@@ -131,9 +124,7 @@ func TestTheEndOfACertificateIsLoggedOnceADay(t *testing.T) {
 	a, j := servertest.NewAuthority(t), servertest.NewJournal()
 	now := time.Now()
 	c, err := LoadCertificates(tlsOf(a.Files(now.Add(expiresSoon+36*time.Hour))), j.Logger(), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for day := range 4 {
 		for hour := range 24 {
 			c.reload(now.Add(time.Duration(24*day+hour)*time.Hour), false)
@@ -185,9 +176,7 @@ func newSecureServer(t *testing.T, a *servertest.Authority, log *slog.Logger, ca
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	s.addr = l.Addr().String()
 	s.Server = New(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Config{
 		Certs: s.certs, MaxConnections: 100, Trace: func(h http.Handler) http.Handler { return h }, Log: log,
@@ -221,9 +210,7 @@ func TestTLSOffersHTTP2AndNoOldVersion(t *testing.T) {
 	n := newSecureServer(t, a, slog.New(slog.DiscardHandler), "")
 	url := "https://" + n.addr + "/healthz"
 	reply, err := secureClient(t, a, nil).Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply.Body.Close()
 	if reply.ProtoMajor != 2 || reply.StatusCode != http.StatusOK {
 		t.Errorf("%s %s", reply.Proto, reply.Status)
@@ -235,9 +222,7 @@ func TestTLSOffersHTTP2AndNoOldVersion(t *testing.T) {
 	}
 	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	reply, err = plain.Get("http://" + n.addr + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	reply.Body.Close()
 	if reply.StatusCode == http.StatusOK {
 		t.Error("a server with a certificate answers without TLS")
@@ -248,9 +233,7 @@ func TestAFailedHandshakeIsNotLoggedAsAWarning(t *testing.T) {
 	j := servertest.NewJournal()
 	n := newSecureServer(t, servertest.NewAuthority(t), j.Logger(), "")
 	conn, err := net.Dial("tcp", n.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, _ = conn.Write([]byte("no handshake at all\r\n\r\n"))
 	conn.Close()
 	j.Await(t, "TLS handshake error")
@@ -266,9 +249,7 @@ func TestNewHandshakesUseANewCertificateAndConnectionsContinue(t *testing.T) {
 	end := func(c *http.Client) time.Time {
 		t.Helper()
 		reply, err := c.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		reply.Body.Close()
 		return reply.TLS.PeerCertificates[0].NotAfter
 	}
@@ -295,9 +276,7 @@ func TestAClientWithoutARequiredCertificateIsRefused(t *testing.T) {
 		return func(c *tls.Config) {
 			cert, key := by.Leaf(servertest.InAYear())
 			pair, err := tls.X509KeyPair(cert, key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			c.Certificates = []tls.Certificate{pair}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -76,9 +77,7 @@ func TestARecordIsDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawTask(t)
 		got, err := DecodeRecord(want.Key(), AppendRecord(nil, want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatal(d)
 		}

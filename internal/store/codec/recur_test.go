@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
@@ -56,9 +57,7 @@ func TestTheBytesOfAScheduleAreStable(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, nightlyBytes)
 	}
 	record, err := hex.DecodeString(nightlyBytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	got, err := DecodeRecord(want.Key(), record)
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)

@@ -6,9 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
@@ -150,110 +147,5 @@ func mustReplies(b testing.TB, replies []store.Reply, err error) {
 	fatal.If(b, err)
 	for _, r := range replies {
 		fatal.If(b, r.Err)
-	}
-}
-
-// BenchmarkClaimLatency: one claim while clients create tasks as fast as they
-// can.
-func BenchmarkClaimLatency(b *testing.B) {
-	s := openDisk(b, b.TempDir())
-	due := func(int64) task.Millis { return benchStart }
-	for first := int64(0); first < int64(b.N); first += 1000 {
-		mustApply(b, s, creates(first, 1000, due))
-	}
-	stop, clients := make(chan struct{}), sync.WaitGroup{}
-	clients.Go(func() {
-		for first := int64(1 << 32); ; first += 1000 {
-			select {
-			case <-stop:
-				return
-			default:
-				mustApply(b, s, creates(first, 1000, later))
-			}
-		}
-	})
-	lane := newSpec("x", 0)
-	t := task.Task{Namespace: lane.Namespace, Queue: lane.Queue, Priority: lane.Priority, Request: lane.Request}
-	var worst time.Duration
-	b.ResetTimer()
-	for i := range b.N {
-		began := time.Now()
-		replies, err := s.Transit(context.Background(), benchStart, store.Claims([]task.Claim{{
-			Key: task.Key{Namespace: t.Namespace, Name: newName(int64(i))}, Lane: t.Lane(), Token: "t", Until: benchStart + 1000,
-		}}))
-		mustReplies(b, replies, err)
-		worst = max(worst, time.Since(began))
-	}
-	b.StopTimer()
-	close(stop)
-	clients.Wait()
-	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
-}
-
-// BenchmarkAfterACrash: a task is created, claimed and settled. There are also
-// a paused queue with one task that is overdue since the crash, and 100,000
-// lanes.
-func BenchmarkAfterACrash(b *testing.B) {
-	for _, lanes := range []int{1, 100_000} {
-		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
-			s := openCrashed(b, lanes)
-			var id int64
-			for b.Loop() {
-				id++
-				spec := newSpec(newName(1<<32+id), benchStart+1)
-				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
-				t := taskOf(spec)
-				replies, err := s.Transit(context.Background(), benchStart+1, store.Claims([]task.Claim{tasktest.Claim(t, "t", benchStart+1000)}))
-				mustReplies(b, replies, err)
-				replies, err = s.Transit(context.Background(), benchStart+1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}}))
-				mustReplies(b, replies, err)
-			}
-		})
-	}
-}
-
-func openCrashed(b *testing.B, lanes int) *Store {
-	b.Helper()
-	disk := vfs.NewCrashableMem()
-	first := open(b, disk, Config{Now: clock})
-	for from := 0; from < lanes; from += 1000 {
-		changes := creates(int64(from), min(1000, lanes), func(int64) task.Millis { return benchStart + 1_000_000 })
-		for i, c := range changes {
-			create := c.(task.Create)
-			create.Spec.Queue = fmt.Sprint("q", from+i)
-			changes[i] = create
-		}
-		mustApply(b, first, changes)
-	}
-	overdue := newSpec("overdue", benchStart)
-	overdue.Queue = "paused"
-	mustApply(b, first, []task.Change{task.Create{Spec: overdue}})
-	return open(b, powerOff(disk), Config{Now: clock})
-}
-
-// BenchmarkPeekAfterDeletes: the head of a lane after 1,000,000 of its entries
-// were delivered.
-func BenchmarkPeekAfterDeletes(b *testing.B) {
-	fs := vfs.NewMem()
-	s, err := Open("data", Config{FS: fs})
-	fatal.If(b, err)
-	defer func() { _ = s.Close() }()
-	const n = 1_000_000
-	due := func(id int64) task.Millis { return benchStart - n - 1 + task.Millis(id) }
-	for first := int64(0); first < n; first += 1000 {
-		mustApply(b, s, creates(first, 1000, due))
-	}
-	mustApply(b, s, creates(n+1, 100, later))
-	for deliver(b, s, 1000) > 0 {
-	}
-	mustApply(b, s, creates(n+200, 1, func(int64) task.Millis { return benchStart }))
-	lane := newSpec("x", 0)
-	t := task.Task{Namespace: lane.Namespace, Queue: lane.Queue, Priority: lane.Priority, Request: lane.Request}
-	b.ReportAllocs()
-	for b.Loop() {
-		found, err := s.Peek(context.Background(), []store.LaneRead{{Lane: t.Lane(), Until: benchStart, Limit: 100}})
-		if err != nil || len(found[0]) != 1 {
-			b.Fatal(len(found[0]), err)
-		}
 	}
 }

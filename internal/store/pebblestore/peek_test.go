@@ -14,31 +14,6 @@ import (
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
-func TestAnEmptyLaneIsRemoved(t *testing.T) {
-	s := open(t, vfs.NewMem(), Config{})
-	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: tasktest.Key("a")}})
-	if entries := peekAll(t, s, benchStart); len(entries) != 0 {
-		t.Fatalf("cancelled, and in the index: %v", entries)
-	}
-	if heads, err := store.LaneHeads(t.Context(), s, benchStart); err != nil || len(heads) != 0 {
-		t.Errorf("lanes without entries: %v", heads)
-	}
-}
-
-func TestPeekDoesNotStepThroughDeletedEntriesOfAnotherLane(t *testing.T) {
-	s := open(t, vfs.NewMem(), Config{})
-	here, there := newSpec("here", benchStart), newSpec("there", benchStart)
-	here.Queue, there.Queue = "a", "b"
-	mustApply(t, s, []task.Change{task.Create{Spec: here}, task.Create{Spec: there}, task.Cancel{Key: here.Key}})
-	found, err := s.Peek(t.Context(), []store.LaneRead{
-		{Lane: taskOf(here).Lane(), Until: benchStart, Limit: 10},
-		{Lane: taskOf(there).Lane(), Until: benchStart, Limit: 10},
-	})
-	if err != nil || len(found[0]) != 0 || len(found[1]) != 1 {
-		t.Errorf("found %v, %v", found, err)
-	}
-}
-
 // Readers raise marks while tasks are created before and after the marks. The
 // next read from the start of the lane must find every confirmed task.
 func TestConcurrentReadsNeverHideATask(t *testing.T) {

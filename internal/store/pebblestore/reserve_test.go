@@ -90,18 +90,6 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	}
 }
 
-// A tenth of a large disk would be far more than the store needs.
-func TestTheReserveOfALargeDiskIsTenGiB(t *testing.T) {
-	for free, short := range map[uint64]bool{11 << 30: false, 9 << 30: true} {
-		if got := (Space{Free: free, Total: 4 << 40}).short(1); got != short {
-			t.Errorf("%d bytes free of 4 TiB: short is %v", free, got)
-		}
-	}
-	if (Space{}).short(1) {
-		t.Error("a file system that does not say how full it is refuses nothing")
-	}
-}
-
 // A store that accepts no new tasks must still be able to write what it has in
 // memory. Each memtable needs its size twice: in its log and in its file.
 func TestChangesInMemoryFitIntoTheReserve(t *testing.T) {

@@ -321,21 +321,6 @@ func peekSome(ctx context.Context, s *Store, i int) []task.Entry {
 	return slices.Concat(found...)
 }
 
-func TestAScrubOfAHealthyStoreUnderLoadRepairsNothing(t *testing.T) {
-	s := scrubWorld(t)
-	stop := churn(t, s)
-	examined := 0
-	for range 5 {
-		repairs, n := scrubAll(t, s, benchStart, 64)
-		if examined += n; len(repairs) > 0 {
-			t.Errorf("repaired %+v", repairs)
-		}
-	}
-	stop()
-	t.Logf("%d records and entries examined", examined)
-	wantHealthy(t, s)
-}
-
 // Of two scrubs at a time, only the one that began last counts.
 func TestAStepThatAnotherScrubOvertookCountsNothing(t *testing.T) {
 	queue := task.QueueKey{Namespace: "a", Queue: "q"}
@@ -347,20 +332,4 @@ func TestAStepThatAnotherScrubOvertookCountsNothing(t *testing.T) {
 	if y.end(first) || !y.end(second) || y.Tally[queue].Bytes != 7 {
 		t.Errorf("counted: %v", y.Tally)
 	}
-}
-
-func TestTwoScrubsAtATimeDoNoDamage(t *testing.T) {
-	s := scrubWorld(t)
-	var scrubs sync.WaitGroup
-	for range 2 {
-		scrubs.Go(func() {
-			for range 10 {
-				if repairs, _ := scrubAll(t, s, benchStart, 5); len(repairs) > 0 {
-					t.Errorf("repaired %+v", repairs)
-				}
-			}
-		})
-	}
-	scrubs.Wait()
-	wantHealthy(t, s)
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
@@ -42,9 +43,7 @@ func FuzzValues(f *testing.F) {
 	f.Add([]byte(countPrefix+"ns\x00q"), appendCounts(nil, task.Counts{Bytes: 3}))
 	q := &settings.QueueSettings{Namespace: "ns", Name: "q", Rate: 1}
 	data, err := settings.EncodeSetting(q)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	f.Add(appendSettingKey(nil, q.Key()), append([]byte{codec.Format}, data...))
 	f.Add([]byte(duePrefix+"ns\x00q\x00\x01host:1\x0012345678name"), []byte{})
 	f.Fuzz(func(t *testing.T, key, value []byte) {

@@ -24,9 +24,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 	lane := replies[0].Task.Lane()
 	look := func() map[task.Millis]int {
 		t.Helper()
-		if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Peek(t.Context(), []store.LaneRead{{Lane: lane, Until: lanes.Forever, Limit: 100}})))
 		fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 		found := map[task.Millis]int{}
 		for _, sh := range s.shards {
@@ -47,9 +45,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 				cancels = append(cancels, c)
 			}
 		}
-		if _, err := s.Transit(t.Context(), at, store.Changes(cancels)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), at, store.Changes(cancels))))
 	}
 	if found := look(); found[at] == 0 {
 		t.Fatalf("at the beginning: %v", found)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -13,14 +14,10 @@ func TestAStepBackOfTheClockDoesNotKeepShardsOfDeadNodes(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	first := openNode(t, "a", server.Addr)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, first.Close())
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	command := func(words ...string) {
-		if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(redistest.Command(t.Context(), server.Addr, words...)))
 	}
 	command("HSET", storeKeys.Nodes, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
 	for _, sh := range first.shards {

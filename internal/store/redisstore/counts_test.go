@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -17,14 +18,10 @@ func TestRemovedQueuesLeaveNoCounts(t *testing.T) {
 	now := task.CeilMillis(time.Now())
 	makes := tasktest.Creates("t", 30, now.Add(time.Hour), func(i int, s *task.Spec) { s.Queue = fmt.Sprint("queue", i) })
 	for _, changes := range [][]task.Change{makes, tasktest.Cancels(makes)} {
-		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), now, store.Changes(changes))))
 	}
 	eventually(t, "all records are swept", func() bool {
-		if _, err := s.Sweep(t.Context(), task.FloorMillis(s.Now()), 100); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Sweep(t.Context(), task.FloorMillis(s.Now()), 100)))
 		counts, err := s.Counts(t.Context())
 		return err == nil && len(counts) == 0
 	})

@@ -42,9 +42,7 @@ func TestAnUnreadableTaskDelaysNoOther(t *testing.T) {
 		}
 		return claims
 	}
-	if _, err := s.Transit(t.Context(), began, store.Claims(claimed(1, 3))); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Claims(claimed(1, 3)))))
 	damage(t, s, server.Addr, tasktest.Key("bad"))
 	damage(t, s, server.Addr, tasktest.Key("bad-begun"))
 
@@ -68,9 +66,7 @@ func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "good"), eachSecond(t, "bad")})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "good"), eachSecond(t, "bad")}))))
 	k := task.ScheduleKey(task.DefaultNamespace, "bad")
 	damage(t, s, server.Addr, k)
 	replies, err := s.Transit(t.Context(), began+1000, store.Fires(fires("bad", "good")))
@@ -94,9 +90,7 @@ func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 	}))
 	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("bad", began)}}))
 	fatal.If(t, err)
-	if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: tasktest.Key("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: tasktest.Key("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}}))))
 	damage(t, s, r.Addr, tasktest.Key("bad"))
 	for range 3 {
 		if n, err := s.Reap(t.Context(), began+20_000, 10); n != 0 || err != nil {

@@ -204,9 +204,7 @@ func TestARepeatByNameReportsItsRealDurability(t *testing.T) {
 				p := newPair(t, "--appendfsync", "always")
 				one, other := openLevel(t, level, p.master.Addr), openLevel(t, level, p.master.Addr)
 				if full {
-					if _, err := other.Configure(t.Context(), began, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}}); err != nil {
-						t.Fatal(err)
-					}
+					fatal.If(t, errOf(other.Configure(t.Context(), began, []settings.Edit{settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}})))
 				}
 				repeat := func(s *Store) (store.Reply, error) {
 					r, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{unmarked("a")}))

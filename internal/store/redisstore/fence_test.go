@@ -73,9 +73,7 @@ func TestARepeatedFenceRestoresNoOldToken(t *testing.T) {
 		repeated.Keys = append(repeated.Keys, sh.Own)
 	}
 	again := func() {
-		if _, err := b.servers.Write(t.Context(), fence, []*keyspace.Shard{b.shards[0]}, []redisconn.Run{repeated}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(b.servers.Write(t.Context(), fence, []*keyspace.Shard{b.shards[0]}, []redisconn.Run{repeated})))
 	}
 	again()
 	fatal.If(t, makeIn(t, a, "default", "passes"))

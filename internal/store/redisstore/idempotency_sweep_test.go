@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -24,18 +25,14 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 		makes[i] = task.Create{Spec: c.(task.Create).Spec, Idempotency: &task.Idempotency{Key: fmt.Sprint("key", i), Fingerprint: "f"}}
 	}
 	for _, changes := range [][]task.Change{makes, tasktest.Cancels(makes)} {
-		if _, err := s.Transit(t.Context(), now, store.Changes(changes)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), now, store.Changes(changes))))
 	}
 	const delay = 50 * time.Millisecond
 	proxy.Delay(delay)
 	began, swept := time.Now(), 0
 	for swept < 300 {
 		n, err := s.Sweep(t.Context(), task.FloorMillis(s.Now()), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		swept += n
 	}
 	if took := time.Since(began); took > 300*delay/2 { // one by one they would take twice as long

@@ -73,14 +73,10 @@ func TestASweepReadsOnlyTheBeginningOfTheAuditLog(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)
 	now := task.FloorMillis(time.Now())
-	if _, err := s.Configure(t.Context(), now, []settings.Edit{settings.Note(slices.Repeat([]settings.AuditEntry{{At: now, Action: settings.ActionBackup}}, 2000))}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Configure(t.Context(), now, []settings.Edit{settings.Note(slices.Repeat([]settings.AuditEntry{{At: now, Action: settings.ActionBackup}}, 2000))})))
 	before := infoNumbers(t, server.Addr, "total_net_output_bytes")
 	for range 5 {
-		if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Sweep(t.Context(), now, 1000)))
 	}
 	after := infoNumbers(t, server.Addr, "total_net_output_bytes")
 	if read := (after[0] - before[0]) / 5; read > 20_000 {

@@ -92,9 +92,7 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))))
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
 	if _, err := s.take(t.Context(), []ask{{st: &step{Step: store.Step{Key: tasktest.Key("a")}}, digest: idem.Key}}); err != nil { // and its put follows later
 		t.Fatal(err)

@@ -118,9 +118,7 @@ func TestShardsHaveOneOwnerAgainAfterTheServerForgotTheOwners(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	for _, sh := range a.shards {
-		if _, err := redistest.Command(t.Context(), server.Addr, "HDEL", sh.Own, "id", "until", "epoch"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(redistest.Command(t.Context(), server.Addr, "HDEL", sh.Own, "id", "until", "epoch")))
 	}
 	eventually(t, "they share the shards, and the server knows", func() bool {
 		for _, sh := range a.shards {

@@ -38,9 +38,7 @@ func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for part := range task.MaxPageExamined/500 + 1 {
 		soon(t, s, fmt.Sprint("part", part, "-"), 500, time.Hour)
-		if _, err := s.Configure(t.Context(), 1, []settings.Edit{settings.Note(slices.Repeat([]settings.AuditEntry{{At: 1, By: "token:0123456789abcdef", Addr: "192.0.2.1", Namespace: "default", Action: "queue.pause", Target: "q"}}, 500))}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Configure(t.Context(), 1, []settings.Edit{settings.Note(slices.Repeat([]settings.AuditEntry{{At: 1, By: "token:0123456789abcdef", Addr: "192.0.2.1", Namespace: "default", Action: "queue.pause", Target: "q"}}, 500))})))
 	}
 	for name, limit := range map[string]struct {
 		bytes int

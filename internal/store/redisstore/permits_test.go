@@ -336,43 +336,6 @@ func TestANewRateKeepsTheDebt(t *testing.T) {
 	})
 }
 
-func TestPermitsInACluster(t *testing.T) {
-	long(t)
-	c := redistest.NewCluster(t, 3, 0)
-	a, b := openNode(t, "a", c.Addrs()...), openNode(t, "b", c.Addrs()...)
-	told := make(chan []store.PermitScope, 100)
-	b.Watch(store.Watcher{Permits: func(scopes []store.PermitScope) { told <- scopes }})
-	var asks []store.PermitAsk
-	for i := range 20 {
-		scope := store.PermitScope{Namespace: "default", Queue: fmt.Sprint("q", i)}
-		if i%2 == 0 {
-			scope.Destination = "[2001:db8::1]:443"
-		}
-		asks = append(asks, store.PermitAsk{PermitScope: scope, Concurrency: 5, Want: 4, Rate: 10, Burst: 10, Tokens: 7})
-	}
-	held := func(s *Store, want, tokens int) {
-		t.Helper()
-		for i, r := range s.Permit(t.Context(), asks) {
-			if r.Err != nil || r.Held != want || r.Tokens != tokens {
-				t.Fatalf("%+v: %+v, want %d permits and %d tokens", asks[i].PermitScope, r, want, tokens)
-			}
-		}
-	}
-	held(a, 4, 5) // half of them
-	held(b, 1, 2)
-	for i := range asks {
-		asks[i].Keep, asks[i].Want, asks[i].Tokens = 0, 0, 0
-	}
-	held(a, 0, 0)
-	for range asks {
-		select {
-		case <-told:
-		case <-time.After(redistest.Patience):
-			t.Fatal("b received no hint about free permits")
-		}
-	}
-}
-
 func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 	long(t)
 	c := redistest.NewCluster(t, 3, 0)

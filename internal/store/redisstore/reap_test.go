@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -18,9 +19,7 @@ func TestADeathByLostLeasesIsReported(t *testing.T) {
 	for i := range task.MaxReclaims {
 		now = now.Add(time.Minute)
 		current, err := s.Get(t.Context(), made.Key())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: made.Key(), Lane: current.Lane(), Token: task.Token(rune('a' + i)), Until: now + 1000}}))
 		if err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -23,9 +24,7 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	now := task.CeilMillis(time.Now())
 	created, err := task.Create{Spec: specOf("a", now+60_000)}.Apply(now, nil, task.Facts{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	first, _ := records.Replacement(s.shard(tasktest.Key("a")), records.Record{}, created.Task)
 	second := first
 	second.Field = "default/b"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -20,9 +21,7 @@ func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	redis(t, r, "SAVE")
 	const failover = 10 // heartbeats of each node that one failover may lose
 	redis(t, r, "HINCRBY", storeKeys.NodesID, "beats", strconv.Itoa(3*2*failover))
-	if err := apply(t, a.Store, order("a")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, apply(t, a.Store, order("a")))
 	for _, s := range []*Store{a.Store, b.Store} {
 		for range 3 { // of two comparisons that wait, the first one has ended when the second one begins
 			s.identity.Doubt <- struct{}{}

@@ -172,13 +172,9 @@ func TestAScrubRecountsUnfinishedOccurrences(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "nightly", recurrence.BufferOne)})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{eachSecond(t, "nightly", recurrence.BufferOne)}))))
 	for range 2 {
-		if _, err := s.Transit(t.Context(), began+2000, store.Fires(fires("nightly"))); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), began+2000, store.Fires(fires("nightly")))))
 	}
 	if found := scrubbed(t, s, 1000); len(found) > 0 {
 		t.Fatalf("repaired %+v", found)

@@ -47,14 +47,10 @@ func fillStates(t *testing.T, s *Store) {
 	replies, err := s.Transit(t.Context(), began, store.Changes(changes))
 	fatal.If(t, err)
 	for _, r := range replies[1:4] {
-		if _, err := s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began+15_000)})); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(r.Task, "1", began+15_000)}))))
 	}
 	for name, v := range map[string]task.Verdict{"dead": task.Refusal, "gone": task.Success} {
-		if _, err := s.Transit(t.Context(), began, store.Settlements([]task.Settlement{{Key: tasktest.Key(name), Token: "1", Outcome: task.Outcome{Verdict: v}}})); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(s.Transit(t.Context(), began, store.Settlements([]task.Settlement{{Key: tasktest.Key(name), Token: "1", Outcome: task.Outcome{Verdict: v}}}))))
 	}
 }
 
@@ -141,9 +137,7 @@ func TestAScrubDropsOldIdempotencyKeysWithoutARecord(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	sh := s.idemShard(task.DefaultNamespace, "young")
 	ctx := context.WithoutCancel(t.Context())
-	if _, err := idemTake(ctx, s, sh, "default/young", "a"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(idemTake(ctx, s, sh, "default/young", "a")))
 	if reply, err := redistest.Command(ctx, server.Addr, "HSET", sh.Idem, "default/old", "1700000000000/b"); err != nil || reply != ":1" {
 		t.Fatal(reply, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -98,9 +99,7 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 	for range kills {
 		l.more(100)
 		server.Kill()
-		if err := server.Restart(); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, server.Restart())
 		l.more(50)
 	}
 	l.end()
@@ -114,9 +113,7 @@ func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openAt(t, proxy.Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}})); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))))
 	proxy.Freeze()
 	for name, call := range map[string]func(context.Context) error{
 		"Apply": func(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -36,9 +37,7 @@ func openAt(t *testing.T, addrs ...string) *Store {
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
 		Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
@@ -20,9 +21,7 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 	quick.Leave(t, "waits for checks of Redis")
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
 	misconf := redistest.New(t, "--dir", dir, "--dbfilename", "taken", "--save", "3600 1000")
 	p := newPair(t)
 	alone := redistest.New(t)

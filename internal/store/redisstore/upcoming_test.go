@@ -2,12 +2,10 @@ package redisstore
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -26,9 +24,7 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%10)
 	})
 	for _, changes := range [][]task.Change{creates, tasktest.Cancels(creates[50:])} {
-		if _, err := a.Transit(t.Context(), now, store.Changes(changes)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(a.Transit(t.Context(), now, store.Changes(changes))))
 	}
 	for _, s := range []*Store{a, b} {
 		page, err := s.Upcoming(t.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})
@@ -39,30 +35,5 @@ func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
 		if err != nil || len(ended.Tasks) != 50 || ended.Next != "" {
 			t.Errorf("%d ended tasks, next %q, error %v", len(ended.Tasks), ended.Next, err)
 		}
-	}
-}
-
-// A lane has a part in each shard. Few lanes are read to their ends, however many
-// shards there are.
-func TestAListFromLateOnReadsAllPartsOfALane(t *testing.T) {
-	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true}, Shards: 512, Alone: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	now := s.now()
-	changes := tasktest.Creates("t", 20_000, now.Add(time.Hour), func(i int, s *task.Spec) {
-		s.When.At = s.When.At.Add(time.Duration(i) * time.Second)
-		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%40)
-	})
-	for some := range slices.Chunk(changes, 1000) {
-		if _, err := s.Transit(t.Context(), now, store.Changes(some)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	from := now.Add(time.Hour + 18_000*time.Second)
-	page, err := s.Upcoming(t.Context(), store.UpcomingRead{From: from, Until: task.Never, Limit: 100})
-	if err != nil || len(page.Tasks) != 100 || page.Until <= from {
-		t.Errorf("%d tasks until %d after the first, %v", len(page.Tasks), page.Until-from, err)
 	}
 }

@@ -77,47 +77,6 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 	}
 }
 
-// readsAll reports whether s reads those of tasks that lie in its shards, like
-// dispatch does.
-func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
-	t.Helper()
-	now := task.CeilMillis(time.Now())
-	heads, err := store.LaneHeads(t.Context(), s, now)
-	fatal.If(t, err)
-	read := map[string]bool{}
-	for _, h := range heads {
-		found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
-		fatal.If(t, err)
-		for _, e := range found[0] {
-			read[e.Name] = true
-		}
-	}
-	for _, one := range tasks {
-		if !read[one.Name] && s.member.Shard(s.shard(one.Key())) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-func TestWithoutWakeUpsThePollFindsTasksOfOtherNodes(t *testing.T) {
-	t.Parallel()
-	server := redistest.New(t)
-	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "deaf", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
-		t.Fatal(reply, err)
-	}
-	a := openNode(t, "a", server.Addr)
-	b := openNodeWith(t, Config{Node: "b", Client: rueidis.ClientOption{Username: "deaf", Password: "secret"}}, server.Addr)
-	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	// Twice: the second batch of tasks sorts after the known ones.
-	for _, prefix := range []string{"t", "s"} {
-		tasks := soon(t, a, prefix, 40, 0)
-		eventually(t, "it reads its tasks", func() bool { return readsAll(t, b, tasks) })
-	}
-	heard := watch(b)
-	heard.await(t, b, soon(t, a, "first", 40, -time.Minute)) // they come before all others
-}
-
 // A poll that reads known entries again and again would cost more than the
 // deliveries.
 func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
@@ -125,9 +84,7 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
 	defer func() { _, _ = s.Close(), other.Close() }()
 	tasks := soon(t, s, "t", 20, 2*time.Second)
-	if _, err := s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(s.Peek(t.Context(), []store.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}})))
 	fatal.If(t, s.lanes.RaiseBounds(t.Context()))
 	heard := watch(s)
 	fatal.If(t, s.lanes.Discover(t.Context(), s.member.Owned()))
@@ -146,34 +103,4 @@ func TestPollsNeitherRepeatNorMissTasksOfTheSameMillisecond(t *testing.T) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}
-}
-
-func TestSubscriptionsHaveConnectionsOfTheirOwn(t *testing.T) {
-	r := redistest.New(t)
-	s := openNode(t, "a", r.Addr)
-	eventually(t, "the node listens", func() bool {
-		_, subscribed := connectionsOf(t, r.Addr)
-		return subscribed > 0 && len(s.member.Owned()) == len(s.shards)
-	})
-	soon(t, s, "t", 40, 500*time.Millisecond)
-	if mixed, subscribed := connectionsOf(t, r.Addr); len(mixed) > 0 || subscribed != 1 {
-		t.Errorf("of %d connections that listen these do other things: %q", subscribed, mixed)
-	}
-}
-
-// connectionsOf returns how many connections of a server are subscribed to a
-// channel, and those of them whose last command was of another kind.
-func connectionsOf(t *testing.T, addr string) (mixed []string, subscribed int) {
-	t.Helper()
-	list, err := redistest.Command(t.Context(), addr, "CLIENT", "LIST")
-	fatal.If(t, err)
-	for line := range strings.Lines(list) {
-		if strings.Contains(line, " ssub=") && !strings.Contains(line, " ssub=0 ") {
-			subscribed++
-			if !strings.Contains(line, " cmd=ssubscribe ") && !strings.Contains(line, " cmd=ping ") {
-				mixed = append(mixed, line)
-			}
-		}
-	}
-	return mixed, subscribed
 }

@@ -78,24 +78,6 @@ var auditCases = []testCase{
 		},
 	},
 	{
-		"an edit without effect has no entry",
-		"Refused edits, edits without effect, and the use of a token are not recorded.",
-		func(f *fixture) {
-			_, hash := settings.MintToken()
-			add := settings.AddToken{Namespace: task.DefaultNamespace, Scope: settings.ScopeRead, Hash: hash}
-			f.edit(add)
-			before := len(f.log(settings.AuditFilter{}))
-			f.edits(settings.DropQueue{Namespace: task.DefaultNamespace, Name: "absent"},
-				settings.UseToken{Namespace: task.DefaultNamespace, ID: add.Target().Name, At: start + 5})
-			if got := f.log(settings.AuditFilter{}); len(got) != before {
-				f.Errorf("%d entries, want %d: %+v", len(got), before, got)
-			}
-			if got := f.store.Standing().Settings.List(settings.TokenKind, task.DefaultNamespace)[0].(*settings.AccessToken); got.LastUsedAt != start+5 {
-				f.Errorf("the token was last used at %d", got.LastUsedAt)
-			}
-		},
-	},
-	{
 		"no entry holds a secret",
 		"The log is read by more people than the settings: neither a token's hash nor a secret is in it.",
 		func(f *fixture) {

@@ -37,17 +37,6 @@ var batchCases = []testCase{
 		},
 	},
 	{
-		"a refused change does not harm its neighbours",
-		"A batch is not atomic: each change has its own reply, in its place.",
-		func(f *fixture) {
-			r := f.batch(start, task.Cancel{Key: tasktest.Key("none")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b")})
-			if !errors.Is(r[0].Err, task.ErrNotFound) || r[1].Err != nil || !errors.Is(r[2].Err, task.ErrExists) || r[3].Err != nil {
-				f.Fatalf("errors: %v, %v, %v, %v", r[0].Err, r[1].Err, r[2].Err, r[3].Err)
-			}
-			f.wantNames("created", names(f.list(ns(), task.Page{Limit: 9})), "a", "b")
-		},
-	},
-	{
 		"an empty batch is answered",
 		"No items, no replies, no error.",
 		func(f *fixture) {

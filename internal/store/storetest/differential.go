@@ -70,7 +70,7 @@ func Differential(t *testing.T, s Subject) {
 	if scripts == 0 {
 		scripts = 200
 		if testing.Short() {
-			scripts = quick.Of(20, 8)
+			scripts = quick.Of(40, 20)
 		}
 	}
 	for seed := range scripts {

@@ -3,39 +3,17 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // dueCases: what comes due is counted, not estimated. The invariants of all cases
 // also compare these counts with the records.
 var dueCases = []testCase{
-	{
-		"a task is counted at its next attempt",
-		"A retry, a task that was moved or run by hand, and a task of a paused queue count in the interval of their next attempt, and in their lane. Other states and schedules do not count.",
-		func(f *fixture) {
-			f.zoo()
-			f.schedule("nightly", time.Minute)
-			f.create("later", at(start+60_000))
-			f.create("moved", at(start+1000))
-			f.must(start, task.Patch{Key: tasktest.Key("moved"), When: &task.When{At: start + 90_000}})
-			f.create("fails", at(start))
-			f.claim(start, f.get("fails"), "token")
-			f.settle(start, f.get("fails"), "token", task.Outcome{Verdict: task.Failure})
-			f.create("paused", queue("stopped"), at(start+5000))
-			f.edit(settings.PauseQueue{Namespace: task.DefaultNamespace, Name: "stopped", Paused: true})
-			f.wantDue()
-			if f.get("fails").Due <= start {
-				f.Fatal("the case itself is wrong: the retry is not later")
-			}
-		},
-	},
 	{
 		"a view counts its own tasks",
 		"A count of a namespace or a queue has its own tasks, even if another name begins like it.",
@@ -60,20 +38,6 @@ var dueCases = []testCase{
 		},
 	},
 	{
-		"a bound belongs to the interval that it begins",
-		"A task that is due at a bound counts after it, and a task at the last bound does not count.",
-		func(f *fixture) {
-			for i := range 10 {
-				f.create(numbered(i), at(start+task.Millis(i)))
-			}
-			var got [3]int
-			_, err := f.store.Due(f.Context(), store.DueRead{Bounds: []task.Millis{start + 2, start + 3, start + 8}, Budget: 1000}, func(_ task.Lane, interval, tasks int) { got[interval] += tasks })
-			if want := [3]int{2, 1, 5}; err != nil || got != want {
-				f.Errorf("%v, want %v, error %v", got, want, err)
-			}
-		},
-	},
-	{
 		"a budget that ends leaves exact counts before some time",
 		"With any budget, all lanes are counted until the same time, and this time does not go back when the budget grows.",
 		func(f *fixture) {
@@ -83,9 +47,7 @@ var dueCases = []testCase{
 			last := task.Millis(0)
 			for budget := 1; budget < 100_000; budget *= 2 {
 				exact, err := checkDue(f.Context(), f.store, namespaces, budget)
-				if err != nil {
-					f.Fatal(err)
-				}
+				fatal.If(f, err)
 				if exact < last {
 					f.Errorf("the budget %d counts until %d, half of it until %d", budget, exact, last)
 				}
@@ -108,16 +70,6 @@ var dueCases = []testCase{
 			}
 		},
 	},
-}
-
-// wantDue compares the counts of the due index with the records.
-func (f *fixture) wantDue() {
-	f.Helper()
-	if exact, err := checkDue(f.Context(), f.store, namespaces, math.MaxInt32); err != nil {
-		f.Fatal(err)
-	} else if exact != forever {
-		f.Fatalf("counted until %d", exact)
-	}
 }
 
 // dueCount is the key of a count.

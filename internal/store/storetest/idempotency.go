@@ -11,33 +11,6 @@ import (
 // must not get a second task, even if other changes came in between.
 var idempotencyCases = []testCase{
 	{
-		"a repeat is answered with the task it made",
-		"The same key and request again: Repeated, the same record, nothing written, also when the task has moved on.",
-		func(f *fixture) {
-			first := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")}
-			made := f.must(start, first)
-			again := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")}
-			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != made.ID || r.Task.Due != made.Due {
-				f.Fatalf("repeat: effect %d, error %v, task %+v", r.Effect, r.Err, r.Task)
-			}
-			f.must(start, task.Cancel{Key: tasktest.Key("a")})
-			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.State != task.Cancelled {
-				f.Fatalf("repeat after the task ended: effect %d, error %v", r.Effect, r.Err)
-			}
-		},
-	},
-	{
-		"the same key with another request is refused",
-		"A different fingerprint is ErrIdempotencyReuse: the client mixed up its keys, and must not get a reply about a task it did not request.",
-		func(f *fixture) {
-			made := f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
-			if r := f.apply(start, task.Create{Spec: f.spec("a", tasktest.Text("x")), Idempotency: idem("k", "another")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
-				f.Fatalf("another request: %v", r.Err)
-			}
-			f.same("the record", f.get("a"), made)
-		},
-	},
-	{
 		"the same key under another name is refused",
 		"A key names one task of a namespace. This is looked at first: ErrIdempotencyReuse also where the other name exists already.",
 		func(f *fixture) {
@@ -52,24 +25,6 @@ var idempotencyCases = []testCase{
 				f.Errorf("the refused create left b: %v", err)
 			}
 			f.must(start, task.Create{Spec: f.spec("b", namespace("other")), Idempotency: idem("k", "request")})
-		},
-	},
-	{
-		"another key does not open a taken name",
-		"A create with a key of its own, or without one, of a name that exists is ErrExists.",
-		func(f *fixture) {
-			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
-			f.create("b")
-			for _, c := range []task.Create{
-				{Spec: f.spec("a"), Idempotency: idem("k2", "request")},
-				{Spec: f.spec("a")},
-				{Spec: f.spec("b"), Idempotency: idem("k2", "request")},
-			} {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrExists) {
-					f.Errorf("create %q: %v", c.Spec.Name, r.Err)
-				}
-			}
-			f.must(start, task.Create{Spec: f.spec("d"), Idempotency: idem("k2", "request")}) // the refused changes took no key
 		},
 	},
 	{
@@ -128,37 +83,6 @@ var idempotencyCases = []testCase{
 			f.wantRepeated(first(), third.ID, task.Scheduled)
 			f.same("the record", f.get("a"), third)
 			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")}) // no record has the key: it is free
-		},
-	},
-	{
-		"a replace does not take the key of another request",
-		"With the key of another name, or of another request for the name, a replace is ErrIdempotencyReuse and changes nothing.",
-		func(f *fixture) {
-			made := f.must(start, task.Replace{Spec: f.spec("a"), Idempotency: idem("k", "request")})
-			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k2", "request")})
-			for _, c := range []task.Change{
-				task.Replace{Spec: f.spec("a"), Idempotency: idem("k", "another")},
-				task.Replace{Spec: f.spec("a"), Idempotency: idem("k2", "request")},
-				task.Create{Spec: f.spec("c"), Idempotency: idem("k", "request")},
-				task.Replace{Spec: f.spec("c"), Idempotency: idem("k", "request")},
-			} {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
-					f.Errorf("%T of %q: %v", c, c.Target().Name, r.Err)
-				}
-			}
-			f.same("the record", f.get("a"), made)
-		},
-	},
-	{
-		"a repeat within one batch is a repeat",
-		"Changes of one batch are carried out in order and see each other.",
-		func(f *fixture) {
-			spec := f.spec("a")
-			c := task.Create{Spec: spec, Idempotency: idem("k", "request")}
-			r := f.batch(start, c, c, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")})
-			if r[0].Effect != task.Created || r[1].Effect != task.Repeated || !errors.Is(r[2].Err, task.ErrIdempotencyReuse) {
-				f.Fatalf("effects %d, %d and error %v", r[0].Effect, r[1].Effect, r[2].Err)
-			}
 		},
 	},
 }

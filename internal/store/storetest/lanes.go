@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -83,40 +84,6 @@ var laneCases = []testCase{
 		},
 	},
 	{
-		"many lanes are read in one call",
-		"Peek answers each read in its place, also one of a lane that is empty or was never used.",
-		func(f *fixture) {
-			a, b := f.create("a"), f.create("b", queue("mail"))
-			unused := a.Lane()
-			unused.Queue = "unused"
-			found, err := f.store.Peek(f.Context(), []store.LaneRead{
-				{Lane: b.Lane(), Until: forever, Limit: 5},
-				{Lane: unused, Until: forever, Limit: 5},
-				{Lane: a.Lane(), Until: forever, Limit: 5},
-				{Lane: a.Lane(), Until: a.Due - 1, Limit: 5},
-			})
-			if err != nil || len(found) != 4 {
-				f.Fatalf("%d answers, error %v", len(found), err)
-			}
-			for i, want := range [][]string{{"b"}, {}, {"a"}, {}} {
-				f.wantNames(fmt.Sprintf("read %d", i), waiting(found[i]), want...)
-			}
-		},
-	},
-	{
-		"lanes come with the earliest first",
-		"Lanes may be too early but never too late or missing: a lane whose head is reported after a task's due time makes that task late.",
-		func(f *fixture) {
-			late := f.create("late", queue("q1"), at(start+9000))
-			early := f.create("early", queue("q2"), at(start+10))
-			mid := f.create("mid", queue("q3"), at(start+500))
-			f.create("behind", queue("q2"), at(start+20))
-			f.wantLanes(forever, early, mid, late)
-			f.wantLanes(start+500, early, mid)
-			f.wantLanes(start + 9)
-		},
-	},
-	{
 		"lanes are read in pages, namespace by namespace",
 		"The pages of a namespace name each of its lanes that has a task due throughout, even if other lanes come and go, and no lane of another namespace.",
 		func(f *fixture) {
@@ -166,48 +133,6 @@ var laneCases = []testCase{
 			f.wantHead(f.create("first", at(start-60_000)))
 		},
 	},
-	{
-		"a moved task is in one place",
-		"A patch of due time, queue, priority or destination takes the task out of the old place: no entry is left behind.",
-		func(f *fixture) {
-			made := f.create("a")
-			low, mail, elsewhere := task.Low, "mail", "https://elsewhere.example/"
-			lanes := []task.Lane{made.Lane()}
-			for _, c := range []task.Patch{
-				{When: &task.When{At: start + 5}},
-				{When: &task.When{At: start + 90_000}},
-				{Queue: &mail},
-				{Priority: &low},
-				{URL: &elsewhere},
-			} {
-				c.Key = tasktest.Key("a")
-				t := f.must(start, c)
-				lanes = append(lanes, t.Lane())
-				f.wantOnlyIn(t, lanes)
-			}
-			t := f.must(start, task.Replace{Spec: f.spec("a", at(start+7))})
-			f.wantOnlyIn(t, lanes)
-		},
-	},
-	{
-		"only waiting tasks are in a lane",
-		"Running, dead and finished tasks are in no lane; a retried one is back.",
-		func(f *fixture) {
-			for _, name := range []string{"running", "delivered", "cancelled", "dead", "retried"} {
-				f.create(name, at(start))
-			}
-			f.claim(start, f.get("running"), "t1")
-			f.claim(start, f.get("delivered"), "t2")
-			f.settle(start, f.get("delivered"), "t2", task.Outcome{Verdict: task.Success, Status: 200})
-			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")})
-			for _, name := range []string{"dead", "retried"} {
-				f.claim(start, f.get(name), "t3")
-				f.settle(start, f.get(name), "t3", task.Outcome{Verdict: task.Refusal, Reason: "gone", Status: 410})
-			}
-			t := f.must(start, task.Revive{Key: tasktest.Key("retried")})
-			f.wantNames("the lane", waiting(f.peek(t.Lane(), forever)), "retried")
-		},
-	},
 }
 
 // wantLanes fails the case unless Lanes(until) names the lane of each head, at
@@ -219,9 +144,7 @@ func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
 	if err != nil {
 		f.Fatalf("Lanes: %v", err)
 	}
-	if err := checkLanes(lanes, until, heads); err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, checkLanes(lanes, until, heads))
 }
 
 func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) error {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -34,9 +35,7 @@ var namespaceCases = []testCase{
 					gone, err2 = f.store.Configure(f.Context(), start, []settings.Edit{settings.DropNamespace{Name: "other"}})
 				})
 				both.Wait()
-				if err := errors.Join(err1, err2); err != nil {
-					f.Fatal(err)
-				}
+				fatal.If(f, errors.Join(err1, err2))
 				_, missing := errors.AsType[*settings.MissingError](made[0].Err)
 				_, busy := errors.AsType[*settings.BusyError](gone[0].Err)
 				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Standing().Settings.Namespace("other") == nil) != missing {

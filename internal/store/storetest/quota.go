@@ -77,39 +77,6 @@ var quotaCases = []testCase{
 		},
 	},
 	{
-		"a record takes its counts with it",
-		"After all records are swept the counts are empty, for any history of the tasks.",
-		func(f *fixture) {
-			a := f.create("a", tasktest.Text("0123456789"), at(start), func(s *task.Spec) {
-				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
-			})
-			b := f.create("b", at(start))
-			f.create("c", tasktest.Text("x"))
-			f.claim(start, a, "token")
-			f.settle(start, a, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone", Error: "an error", Reply: "a reply"})
-			f.claim(start, b, "token")
-			f.settle(start, b, "token", task.Outcome{Verdict: task.Success, Status: 200, Reply: "a reply"})
-			f.must(start, task.Cancel{Key: tasktest.Key("c")})
-			later := start.Add(365 * 24 * time.Hour)
-			for {
-				n, err := f.store.Sweep(f.Context(), later, 100)
-				if err != nil {
-					f.Fatal(err)
-				}
-				if n == 0 {
-					break
-				}
-			}
-			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
-				f.Errorf("%+v, error %v", counts, err)
-			}
-			f.quota(settings.NamespaceSettings{MaxBytes: a.Stored()})
-			f.create("a", tasktest.Text("0123456789"), at(start), func(s *task.Spec) {
-				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
-			})
-		},
-	},
-	{
 		"a suspended namespace takes nothing new",
 		"New pending tasks are refused, and new schedules do not fire. Existing tasks can be cancelled and changed.",
 		func(f *fixture) {

@@ -2,8 +2,8 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -44,9 +44,7 @@ var retentionCases = []testCase{
 			_, err := f.store.Transit(f.Context(), start, store.Extensions([]task.Extension{
 				{Key: a.Key(), Token: "1", Until: start + 90_000}, {Key: b.Key(), Token: "2", Until: start + 5},
 			}))
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			f.reap(start+5, 1)
 			f.reap(start+89_999, 0)
 			f.reap(start+90_000, 1)
@@ -64,29 +62,6 @@ var retentionCases = []testCase{
 				f.Fatalf("%v, body %q", got.State, got.Request.Body)
 			}
 			f.wantNames("the lane", waiting(f.peek(made.Lane(), forever)))
-		},
-	},
-	{
-		"reaping and sweeping are done in parts",
-		"Limit bounds one call; calls in a row come to the end, each record once.",
-		func(f *fixture) {
-			for i := range 10 {
-				made := f.create(fmt.Sprintf("t%d", i), at(start))
-				f.claims(start, tasktest.Claim(made, "token", start+10))
-			}
-			for _, want := range []int{4, 4, 2, 0} {
-				if n, err := f.store.(store.Reaper).Reap(f.Context(), start+10, 4); err != nil || n != want {
-					f.Fatalf("Reap: %d, error %v, want %d", n, err, want)
-				}
-			}
-			for i := range 10 {
-				f.must(start, task.Cancel{Key: tasktest.Key(fmt.Sprintf("t%d", i))})
-			}
-			for _, want := range []int{7, 3, 0} {
-				if n, err := f.store.Sweep(f.Context(), start.Add(Policy.KeepFinished), 7); err != nil || n != want {
-					f.Fatalf("Sweep: %d, error %v, want %d", n, err, want)
-				}
-			}
 		},
 	},
 	{
@@ -110,44 +85,6 @@ var retentionCases = []testCase{
 			if _, err := f.store.Get(f.Context(), tasktest.Key("dead")); !errors.Is(err, task.ErrNotFound) {
 				f.Errorf("Get of a swept record: %v", err)
 			}
-		},
-	},
-	{
-		"an ended record counts until it is swept",
-		"Retention ends with the sweep, not with the clock: until then the name is taken and the record is read.",
-		func(f *fixture) {
-			f.create("a")
-			f.must(start, task.Cancel{Key: tasktest.Key("a")})
-			late := start.Add(Policy.KeepFinished) + 5
-			if r := f.apply(late, task.Create{Spec: f.spec("a")}); !errors.Is(r.Err, task.ErrExists) {
-				f.Errorf("create before the sweep: %v", r.Err)
-			}
-			f.sweep(late, 1)
-			f.must(late, task.Create{Spec: f.spec("a", tasktest.Text("new"))})
-			f.sweep(late, 0)
-			if got := f.get("a"); string(got.Request.Body) != "new" {
-				f.Errorf("body %q", got.Request.Body)
-			}
-		},
-	},
-	{
-		"a revived or replaced record is not swept at its old time",
-		"A sweep must not find a task that was revived: its retention is void.",
-		func(f *fixture) {
-			for _, name := range []string{"revived", "replaced", "cancelled"} {
-				made := f.create(name, at(start))
-				f.claim(start, made, "token")
-				f.settle(start, made, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-			}
-			f.create("finished")
-			f.must(start, task.Cancel{Key: tasktest.Key("finished")})
-			f.must(start, task.Replace{Spec: f.spec("finished")})
-			f.must(start, task.Revive{Key: tasktest.Key("revived")})
-			f.must(start, task.Replace{Spec: f.spec("replaced")})
-			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")}) // it was dead: now its retention ends earlier
-			f.sweep(start.Add(Policy.KeepFinished), 1)
-			f.sweep(start.Add(Policy.KeepDead), 0)
-			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "finished", "replaced", "revived")
 		},
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -38,48 +39,6 @@ var scheduleCases = []testCase{
 			}
 			if kept := f.load(s.Key()); kept.Recur.Runs != 1 || string(kept.Request.Body) != "body of nightly" {
 				f.Errorf("the schedule: %+v", kept)
-			}
-		},
-	},
-	{
-		"an id is never given twice",
-		"A schedule that was removed and made again, and one of another namespace, make occurrences of the same name under other ids.",
-		func(f *fixture) {
-			ids := map[string]bool{}
-			for range 2 {
-				s := f.schedule("nightly", 5*time.Second)
-				made := f.fire(start+5000, s).Spawned
-				ids[made.ID] = true
-				f.spec("x", namespace("other")) // creates the namespace
-				other := f.must(start, task.PutSchedule{Spec: f.scheduleSpec("nightly", 5*time.Second, scheduleIn("other"))})
-				ids[f.fire(start+5000, other).Spawned.ID] = true
-				for _, t := range []*task.Task{s, other} {
-					f.must(start+6000, task.RemoveSchedule{Key: t.Key()})
-					f.must(start+6000, task.Cancel{Key: task.Key{Namespace: t.Namespace, Name: made.Name}})
-				}
-				f.sweep(start.Add(2*Policy.KeepFinished), 4)
-			}
-			if len(ids) != 4 {
-				f.Errorf("%d different ids of 4 occurrences", len(ids))
-			}
-		},
-	},
-	{
-		"a schedule of a kind makes tasks for its handler",
-		"The schedule stays in the lane of schedules, also after it was read again. Its occurrences are in the lane of their kind, with its arguments.",
-		func(f *fixture) {
-			s := f.schedule("nightly", 5*time.Second, func(s *task.ScheduleSpec) { kind("close")(&s.Spec) })
-			if lane := f.load(s.Key()).Lane(); lane != task.ScheduleLane(task.DefaultNamespace) {
-				f.Errorf("the schedule is in %+v", lane)
-			}
-			for i := range task.Millis(2) {
-				r := f.fire(start+5000*(i+1), s)
-				if r.Err != nil || r.Spawned == nil || r.Spawned.Lane().Destination != task.KindDestination("close") {
-					f.Fatalf("%+v", r)
-				}
-				if t := f.claim(start+5000*(i+1), r.Spawned, "token"); string(t.Request.Body) != `{"n":1}` {
-					f.Errorf("its arguments are %s", t.Request.Body)
-				}
 			}
 		},
 	},
@@ -278,9 +237,7 @@ var scheduleCases = []testCase{
 			}
 			f.quota(settings.NamespaceSettings{MaxPending: 25})
 			replies, err := f.store.Transit(f.Context(), start+1000, store.Fires(fires))
-			if err != nil {
-				f.Fatal(err)
-			}
+			fatal.If(f, err)
 			made := 0
 			for _, r := range replies {
 				if r.Spawned != nil {
@@ -289,47 +246,6 @@ var scheduleCases = []testCase{
 			}
 			if made != 5 {
 				f.Errorf("%d tasks were made, there was room for 5", made)
-			}
-		},
-	},
-	{
-		"a suspended namespace's schedules are not fired",
-		"Fire refuses. After the namespace is resumed, the missed instants are handled.",
-		func(f *fixture) {
-			s := f.schedule("nightly", 5*time.Second)
-			f.quota(settings.NamespaceSettings{Suspended: true})
-			if r := f.fire(start+5000, s); !errors.Is(r.Err, task.ErrNotDue) {
-				f.Errorf("fire: %+v", r)
-			}
-			f.quota(settings.NamespaceSettings{})
-			if r := f.fire(start+5000, s); r.Spawned == nil {
-				f.Errorf("fire: %+v", r)
-			}
-		},
-	},
-	{
-		"a hundred at once",
-		"One call fires many schedules, each by itself. The missed instants of each come one by one.",
-		func(f *fixture) {
-			var fires []task.Fire
-			for i := range 100 {
-				s := f.schedule(fmt.Sprintf("s%02d", i), time.Duration(1+i%3)*time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
-				fires = append(fires, task.Fire{Key: s.Key()})
-			}
-			total := 0
-			for range 7 {
-				replies, err := f.store.Transit(f.Context(), start+6000, store.Fires(fires))
-				if err != nil || len(replies) != 100 {
-					f.Fatalf("%d replies, error %v", len(replies), err)
-				}
-				for _, r := range replies {
-					if r.Spawned != nil {
-						total++
-					}
-				}
-			}
-			if want := 34*6 + 33*3 + 33*2; total != want || len(f.list(ns(), task.Page{Limit: 1000})) != want {
-				f.Errorf("%d occurrences, want %d", total, want)
 			}
 		},
 	},

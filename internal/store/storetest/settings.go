@@ -37,26 +37,6 @@ var settingsCases = []testCase{
 		},
 	},
 	{
-		"edits of one call see each other",
-		"Edits are carried out in their order, each by itself: a refused one does not harm its neighbours.",
-		func(f *fixture) {
-			replies := f.edits(
-				settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}},
-				settings.PutQueue{Queue: settings.QueueSettings{Namespace: "acme", Name: "q"}},
-				settings.PutQueue{Queue: settings.QueueSettings{Namespace: "absent", Name: "q"}},
-				settings.PauseQueue{Namespace: "acme", Name: "q", Paused: true},
-			)
-			for i, r := range replies {
-				if missing, ok := errors.AsType[*settings.MissingError](r.Err); ok != (i == 2) || r.Err != nil && missing == nil {
-					f.Errorf("edit %d: %v", i, r.Err)
-				}
-			}
-			if q := f.store.Standing().Settings.Queue("acme", "q"); !q.Paused || q.Version != 2 {
-				f.Errorf("the queue: %+v", q)
-			}
-		},
-	},
-	{
 		"every kind of setting is kept whole",
 		"A queue, a namespace, a token and a secret come back with every field.",
 		func(f *fixture) {
@@ -170,32 +150,6 @@ var settingsCases = []testCase{
 			if told.Load() != uint64(crowd()) {
 				f.Errorf("the watcher last got version %d, want %d", told.Load(), crowd())
 			}
-		},
-	},
-	{
-		"a queue decides how long its tasks are kept",
-		"Retention is the queue's where it has one, as it is when the task ends, and the store's otherwise.",
-		func(f *fixture) {
-			f.edit(settings.PutQueue{Queue: queueOf("brief", func(q *settings.QueueSettings) {
-				q.KeepFinished, q.KeepDead = time.Second, 2*time.Second
-			})})
-			for _, q := range []string{"brief", "other"} {
-				f.create("cancelled-"+q, queue(q))
-				dead := f.create("dead-"+q, queue(q), at(start))
-				f.must(start, task.Cancel{Key: tasktest.Key("cancelled-" + q)})
-				f.claim(start, dead, "token")
-				f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-				expired := f.create("expired-"+q, queue(q), at(start), expireAfter(time.Millisecond))
-				if r := f.tryClaim(start+5, expired, "token"); !errors.Is(r.Err, task.ErrExpired) {
-					f.Errorf("claim: %v", r.Err)
-				}
-			}
-			f.sweep(start+999, 0)
-			f.sweep(start+1000, 1)
-			f.sweep(start+1005, 1)
-			f.sweep(start+2000, 1)
-			f.sweep(start.Add(Policy.KeepFinished)+5, 2)
-			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead-other")
 		},
 	},
 	{

@@ -2,9 +2,7 @@ package storetest
 
 import (
 	"errors"
-	"time"
 
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -12,22 +10,6 @@ import (
 // settleCases: a claim ends once, by its token, and the effects of its end are
 // stored with it in one step.
 var settleCases = []testCase{
-	{
-		"a success delivers",
-		"A delivered task is in no lane, keeps its record and last attempts, and loses its body.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			f.claim(start, made, "token")
-			o := task.Outcome{Verdict: task.Success, Status: 204, StartedAt: start + 2, Latency: 3 * time.Millisecond, Reply: "fine"}
-			done := f.settle(start+9, made, "token", o)
-			got := f.get("a")
-			f.same("the record", got, done)
-			if got.State != task.Delivered || len(got.History) != 1 || got.History[0].Reply != "fine" || got.Request.BodySize != 0 || len(got.Request.Body) != 0 {
-				f.Fatalf("%+v", got)
-			}
-			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
-		},
-	},
 	{
 		"a failure waits for its backoff in its lane",
 		"The retry's due time is where the lane's index has it, with the body kept.",
@@ -44,51 +26,6 @@ var settleCases = []testCase{
 			}
 			if again := f.claim(t.Due, t, "token2"); again.Attempts != 2 || string(again.Request.Body) != "body of a" || len(again.History) != 1 {
 				f.Fatalf("second attempt: tries %d, body %q", again.Attempts, again.Request.Body)
-			}
-		},
-	},
-	{
-		"a retry does not move the due time that was asked for",
-		"A failed attempt moves the next attempt alone: lists find the task by the time its client asked for.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			f.claim(start, made, "token")
-			f.settle(start+9, made, "token", task.Outcome{Verdict: task.Failure, Status: 500})
-			got := f.get("a")
-			if got.OriginalDue != start || got.Due <= start+9 || got.NextAttempt() != got.Due {
-				f.Fatalf("asked for start%+d, next attempt at start%+d", got.OriginalDue-start, got.NextAttempt()-start)
-			}
-			filter := task.Filter{Namespace: task.DefaultNamespace, DueAfter: start - 1, DueBefore: start + 1}
-			f.wantNames("due then", names(f.list(filter, task.Page{Limit: 9})), "a")
-			filter = task.Filter{Namespace: task.DefaultNamespace, DueAfter: start}
-			f.wantNames("due later", names(f.list(filter, task.Page{Limit: 9})))
-			done := f.claim(got.Due, got, "token2")
-			if done.NextAttempt() != 0 {
-				f.Errorf("an attempt is under way, and the next one is at start%+d", done.NextAttempt()-start)
-			}
-			done = f.settle(got.Due+1, done, "token2", task.Outcome{Verdict: task.Success, Status: 200})
-			if done.OriginalDue != start || done.NextAttempt() != 0 {
-				f.Errorf("delivered: asked for start%+d, next attempt %d", done.OriginalDue-start, done.NextAttempt())
-			}
-		},
-	},
-	{
-		"a death is kept whole",
-		"A dead task keeps its body, so that it can be retried by hand, and is in no lane until then.",
-		func(f *fixture) {
-			made := f.create("a", at(start), attempts(1))
-			f.claim(start, made, "token")
-			t := f.settle(start+9, made, "token", task.Outcome{Verdict: task.Failure, Status: 500})
-			if t.State != task.Dead || t.Reason != task.ReasonAttempts {
-				f.Fatalf("%v, %s", t.State, t.Reason)
-			}
-			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
-			if got := f.get("a"); string(got.Request.Body) != "body of a" {
-				f.Fatalf("body %q", got.Request.Body)
-			}
-			t = f.must(start+50, task.Revive{Key: tasktest.Key("a")})
-			if again := f.claim(start+50, t, "token2"); string(again.Request.Body) != "body of a" || again.ID != made.ID {
-				f.Fatalf("retried: body %q, id %s", again.Request.Body, again.ID)
 			}
 		},
 	},
@@ -113,28 +50,6 @@ var settleCases = []testCase{
 				f.Errorf("unknown: %v", r.Err)
 			}
 			f.same("the record", f.get("a"), withBody(done, "body of a"))
-		},
-	},
-	{
-		"a settlement that comes late still counts",
-		"A lease that ended is held until it is reaped: a delivery is recorded as delivered.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			held := f.claim(start, made, "token")
-			if t := f.settle(held.Lease.Until+5000, made, "token", task.Outcome{Verdict: task.Success}); t.State != task.Delivered {
-				f.Fatalf("%v", t.State)
-			}
-		},
-	},
-	{
-		"an unsent attempt leaves the task as it was",
-		"Unsent gives the claim back: same place in the lane, same record.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			f.claim(start+5, made, "token")
-			f.settle(start+6, made, "token", task.Outcome{Verdict: task.Unsent})
-			f.same("the record", f.get("a"), made)
-			f.wantHead(made)
 		},
 	},
 	{
@@ -173,22 +88,6 @@ var settleCases = []testCase{
 			f.wantOnlyIn(t, []task.Lane{made.Lane(), t.Lane()})
 			if got := f.get("a"); got.Queue != "mail" || string(got.Request.Body) != "new" {
 				f.Fatalf("queue %s, body %q", got.Queue, got.Request.Body)
-			}
-		},
-	},
-	{
-		"settlements of one batch are judged one by one",
-		"A stale one takes nothing from its neighbours, and replies stand in order.",
-		func(f *fixture) {
-			a, b := f.create("a", at(start)), f.create("b", at(start))
-			f.claim(start, a, "1")
-			f.claim(start, b, "2")
-			success := task.Outcome{Verdict: task.Success}
-			replies, err := f.store.Transit(f.Context(), start, store.Settlements([]task.Settlement{
-				{Key: a.Key(), Token: "1", Outcome: success}, {Key: a.Key(), Token: "1", Outcome: success}, {Key: b.Key(), Token: "2", Outcome: success},
-			}))
-			if err != nil || len(replies) != 3 || replies[0].Err != nil || !errors.Is(replies[1].Err, task.ErrStale) || replies[2].Err != nil || replies[2].Task.Name != "b" {
-				f.Fatalf("%+v, error %v", replies, err)
 			}
 		},
 	},

@@ -1,12 +1,10 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // spawnCases: a death notice is exactly as durable as the death.
@@ -67,44 +65,6 @@ var spawnCases = []testCase{
 				f.reap(now, 1)
 			}
 			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a", fmt.Sprintf("a@dead.%s.%d", made.ID, task.MaxReclaims))
-		},
-	},
-	{
-		"each death is reported once",
-		"A revived task that dies again is another death; where the name is taken the task that has it stays.",
-		func(f *fixture) {
-			made := f.create("a", at(start), onDead)
-			taken := f.spec("taken", tasktest.Text("mine"))
-			taken.Name = fmt.Sprintf("a@dead.%s.2", made.ID)
-			f.must(start, task.Create{Spec: taken})
-			for range 3 {
-				f.claim(start, f.get("a"), "token")
-				f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
-				f.must(start, task.Revive{Key: tasktest.Key("a")})
-			}
-			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a",
-				fmt.Sprintf("a@dead.%s.1", made.ID), taken.Name, fmt.Sprintf("a@dead.%s.3", made.ID))
-			if got := f.load(taken.Key); string(got.Request.Body) != "mine" || got.ID != taken.ID {
-				f.Errorf("the task that already had the name: %+v", got)
-			}
-		},
-	},
-	{
-		"other ends are not reported",
-		"Delivered, cancelled, expired and failed attempts begin nothing.",
-		func(f *fixture) {
-			for i, o := range []task.Outcome{{Verdict: task.Success}, {Verdict: task.Failure}, {Verdict: task.Interrupted}} {
-				made := f.create(numbered(i), at(start), onDead)
-				f.claim(start, made, "token")
-				f.settle(start, made, "token", o)
-			}
-			f.create("cancelled", onDead)
-			f.must(start, task.Cancel{Key: tasktest.Key("cancelled")})
-			expired := f.create("expired", at(start), onDead, expireAfter(1_000_000))
-			if r := f.tryClaim(start+5, expired, "token"); !errors.Is(r.Err, task.ErrExpired) || r.Spawned != nil {
-				f.Errorf("claim: %v, spawned %v", r.Err, r.Spawned)
-			}
-			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "cancelled", "expired", "t0", "t1", "t2")
 		},
 	},
 }

@@ -55,7 +55,6 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"purge", purgeCases},
 		{"namespaces", namespaceCases},
 		{"quota", quotaCases},
-		{"counts", countCases},
 		{"due", dueCases},
 		{"audit", auditCases},
 		{"spawn", spawnCases},

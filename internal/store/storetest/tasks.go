@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -55,97 +54,6 @@ var taskCases = []testCase{
 			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "a"}})
 			if t := f.get("a"); t.State != task.Scheduled || string(t.Request.Body) != "mine" {
 				f.Fatalf("cancelling other/a left default/a %v with body %q", t.State, t.Request.Body)
-			}
-		},
-	},
-	{
-		"a second create is refused and changes nothing",
-		"A create of a kept name is ErrExists, live, dead or finished.",
-		func(f *fixture) {
-			made := f.create("a")
-			if r := f.apply(start+1, task.Create{Spec: f.spec("a", tasktest.Text("another"))}); !errors.Is(r.Err, task.ErrExists) {
-				f.Fatalf("second create: %v", r.Err)
-			}
-			f.same("the record after the refused create", f.get("a"), made)
-			f.must(start+2, task.Cancel{Key: tasktest.Key("a")})
-			if r := f.apply(start+3, task.Create{Spec: f.spec("a")}); !errors.Is(r.Err, task.ErrExists) {
-				f.Fatalf("create over a finished record: %v", r.Err)
-			}
-		},
-	},
-	{
-		"a repeated cancel changes nothing and says so",
-		"A cancel of a cancelled task is Repeated and Already, also with the precondition of the first one. It writes nothing.",
-		func(f *fixture) {
-			made := f.create("a")
-			first := task.Cancel{Key: tasktest.Key("a"), If: task.Precondition{IfMatch: []string{made.ETag()}}}
-			cancelled := f.must(start, first)
-			for _, again := range []task.Change{task.Cancel{Key: tasktest.Key("a")}, first} {
-				if r := f.apply(start+5, again); r.Err != nil || r.Effect != task.Repeated || !r.Already || r.UnderWay {
-					f.Errorf("again: %+v", r)
-				}
-			}
-			f.same("the record", f.get("a"), cancelled)
-			older := task.Cancel{Key: tasktest.Key("a"), If: task.Precondition{IfMatch: []string{"id.0"}}}
-			if r := f.apply(start+5, older); !errors.Is(r.Err, task.ErrPrecondition) {
-				f.Errorf("with another version: %+v", r)
-			}
-		},
-	},
-	{
-		"a refusal describes the existing task",
-		"ErrExists and *StateError carry the id and the state of the record.",
-		func(f *fixture) {
-			made := f.create("a", at(start))
-			f.claim(start, made, "token")
-			f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
-			exists, ok := errors.AsType[*task.ExistsError](f.apply(start, task.Create{Spec: f.spec("a")}).Err)
-			if !ok || exists.ID != made.ID || exists.State != task.Delivered {
-				f.Errorf("a create: %+v", exists)
-			}
-			state, ok := errors.AsType[*task.StateError](f.apply(start, task.Cancel{Key: tasktest.Key("a")}).Err)
-			if !ok || state.ID != made.ID || state.State != task.Delivered {
-				f.Errorf("a cancel: %+v", state)
-			}
-		},
-	},
-	{
-		"a change says that an old attempt may still begin",
-		"A replace or a patch reports UnderWay if the task is claimed or has lost its lease, and not if it waits.",
-		func(f *fixture) {
-			patch := task.Patch{Key: tasktest.Key("a"), Labels: map[string]*string{"k": nil}}
-			both := func(want bool) {
-				f.Helper()
-				for _, c := range []task.Change{patch, task.Replace{Spec: f.spec("a", at(start)), Idempotency: idem("k", "r")}} {
-					if r := f.apply(start+100, c); r.Err != nil || r.UnderWay != want {
-						f.Errorf("%T: under way %v, error %v, want %v", c, r.UnderWay, r.Err, want)
-					}
-				}
-			}
-			f.create("a", at(start))
-			both(false)
-			f.claim(start, f.get("a"), "token")
-			both(true)
-			if n, err := f.store.(store.Reaper).Reap(f.Context(), start+30_000, 9); err != nil || n != 1 {
-				f.Fatalf("Reap: %d, %v", n, err)
-			}
-			both(true)
-		},
-	},
-	{
-		"a replace brings its own body",
-		"A new incarnation takes over nothing of the old one: id, version, body and labels are its own.",
-		func(f *fixture) {
-			old := f.create("a", tasktest.Text("old"), labels(map[string]string{"old": "1"}))
-			made := f.must(start+5, task.Replace{Spec: f.spec("a", tasktest.Text("new"))})
-			got := f.get("a")
-			f.same("the record after its replace", got, made)
-			if got.ID == old.ID || string(got.Request.Body) != "new" || len(got.Labels) != 0 {
-				f.Fatalf("id %s, body %q, labels %v", got.ID, got.Request.Body, got.Labels)
-			}
-			f.must(start+6, task.Replace{Spec: f.spec("a", tasktest.Bodiless)})
-			if got := f.get("a"); len(got.Request.Body) != 0 || got.Request.BodySize != 0 {
-				f.Fatalf("a replace without a body left %q", got.Request.Body)
 			}
 		},
 	},
@@ -204,22 +112,6 @@ var taskCases = []testCase{
 				}
 			}
 			f.same("the record after refused changes", f.get("a"), made)
-		},
-	},
-	{
-		"a cancelled task keeps its record and loses its body",
-		"A finished record is for reading: state, reason and retention, no body.",
-		func(f *fixture) {
-			made := f.create("a")
-			r := f.apply(start+7, task.Cancel{Key: tasktest.Key("a")})
-			got := f.get("a")
-			if r.Err != nil || r.Effect != task.Updated || got.State != task.Cancelled || got.KeepUntil != (start+7).Add(Policy.KeepFinished) {
-				f.Fatalf("cancel: effect %d, error %v, state %v, kept until start+%d", r.Effect, r.Err, got.State, got.KeepUntil-start)
-			}
-			if got.Request.BodySize != 0 || len(got.Request.Body) != 0 {
-				f.Fatalf("its body is still there: %q", got.Request.Body)
-			}
-			f.wantNames("its lane", waiting(f.peek(made.Lane(), made.Due)))
 		},
 	},
 }

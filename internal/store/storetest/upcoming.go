@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -92,18 +93,6 @@ var upcomingCases = []testCase{
 			}
 		},
 	},
-	{
-		"a read of upcoming records claims nothing",
-		"The lanes keep their entries, with the same heads, and claims go on.",
-		func(f *fixture) {
-			a, b := f.create("a", at(start)), f.create("b", at(start+5))
-			f.upcoming(store.UpcomingRead{Until: task.Never, Limit: 1})
-			f.wantNames("the lane", waiting(f.peek(a.Lane(), forever)), "a", "b")
-			f.claim(start, a, "token")
-			f.wantNames("the rest", names(f.upcoming(store.UpcomingRead{Until: task.Never, Limit: 9}).Tasks), "b")
-			_ = b
-		},
-	},
 }
 
 // mix makes a random change of a task.
@@ -144,9 +133,7 @@ func (f *fixture) everything() (all []*task.Task) {
 	f.Helper()
 	for _, space := range []string{task.DefaultNamespace, "other"} {
 		records, err := DrainAll(f.Context(), f.store, space, task.Page{Limit: 1000})
-		if err != nil {
-			f.Fatal(err)
-		}
+		fatal.If(f, err)
 		all = append(all, records...)
 	}
 	return all

@@ -3,6 +3,8 @@ package recurrence
 import (
 	"fmt"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestAJoinOfSpansClosesPastInstants: future instants stay open, unless all spans
@@ -10,9 +12,7 @@ import (
 func TestAJoinOfSpansClosesPastInstants(t *testing.T) {
 	rule := everyMinute()
 	c, err := rule.Calendar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	spans := func(minutes ...int64) (all []Span) {
 		for _, m := range minutes {
 			all = append(all, Span{sec(60 * m), sec(60 * m)})

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -39,9 +40,7 @@ func (m *medium) put(t *task.Task) Record {
 func (m *medium) parse() Record {
 	m.t.Helper()
 	r, err := Parse(task.Key{Namespace: "ns", Name: "a"}, m.value)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	fatal.If(m.t, err)
 	if r.Task != nil && r.Task.Request.Body != nil {
 		m.t.Error("a parsed task carries its body")
 	}

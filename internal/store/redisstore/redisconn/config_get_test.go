@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
@@ -19,9 +20,7 @@ func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	shard := keyspace.NewKeys(keyspace.DefaultPrefix, 0).Shards(1)[0]
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	redistest.Until(t, "CONFIG GET fails", func() bool {
-		if err := s.CheckMasters(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, s.CheckMasters(t.Context()))
 		return s.Masters.Load().how[r.Addr].unread
 	})
 	if err := s.Room(shard); err != nil || s.Unfit.Load() != nil {

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -22,9 +23,7 @@ func connected(t *testing.T, c Config, addr string) *Servers {
 	c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
 	c.Durability, c.Logger = cmp.Or(c.Durability, Default), slog.New(slog.DiscardHandler)
 	s, err := Connect(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	s.Start()
 	t.Cleanup(s.Close)
 	return s

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 )
 
@@ -31,9 +32,7 @@ func TestAReplyOfAFormerMasterConfirmsNothing(t *testing.T) {
 func TestOnlyAMasterThatContinuesTheHistoryIsASuccessor(t *testing.T) {
 	s, other := connected(t, Config{}, redistest.New(t).Addr), redistest.New(t)
 	text, err := redistest.Command(t.Context(), other.Addr, "INFO", "replication")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	for history, successor := range map[string]bool{infoFields(text)["master_replid"]: true, "of another master": false} {
 		if got := s.promoted(t.Context(), other.Addr, history); got != successor {
 			t.Errorf("history %q: successor %v", history, got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -18,9 +19,7 @@ func TestALeaseRefusedByAnotherStoreIsExplained(t *testing.T) {
 		Client:     rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true},
 		Durability: redisconn.Default, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer s.Close()
 	refused := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply('FOLIOT_STORE foliot:{0}:own')").Numkeys(0).Build())
 	if g := readLeaseReplies(refused, 1)[0]; g.Err == nil || strings.Contains(g.Err.Error(), "FOLIOT_STORE") {
