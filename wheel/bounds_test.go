@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,39 +22,4 @@ func TestExtendNeverMovesADeadlineBack(t *testing.T) {
 			t.Errorf("fired %v, want at 10s", got)
 		}
 	})
-}
-
-func TestAnyTickAllowsAnySlack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, tick := range []time.Duration{minTick, time.Hour, maxDuration/2 + 1, maxDuration} {
-			w := New(Config{Tick: tick}, func(int) {})
-			for _, slack := range []time.Duration{-1, 0, 1, time.Hour, maxDuration / 2, maxDuration} {
-				if w.AddSlack(time.Second, slack, 1) == 0 {
-					t.Errorf("tick %v, slack %v: zero ID", tick, slack)
-				}
-			}
-			w.Close()
-		}
-	})
-}
-
-func TestLenIsNeverMoreThanMaxPending(t *testing.T) {
-	const each, goroutines = 4, 8
-	w := New(Config{Shards: 64, MaxPending: each * goroutines}, func(int) {})
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			var ids [each]ID
-			for i := range raceOperations() / 40 {
-				w.Remove(ids[i%each])
-				ids[i%each] = w.Add(time.Hour, 0)
-				if n := w.Len(); n > each*goroutines {
-					t.Errorf("Len = %d", n)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	w.Close()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -387,21 +386,4 @@ func TestParentsOfOtherKinds(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		mustEnd(t, "below theirs", mid, context.DeadlineExceeded, context.DeadlineExceeded)
 	})
-}
-
-func TestAContextDescribesItself(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	parent, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	for _, c := range []struct {
-		parent context.Context
-		want   string
-	}{{parent, "context.Background.WithCancel.WithDeadline("}, {noDeadline{parent}, "wheel.noDeadline.WithDeadline("}} {
-		ctx, cancel := tm.WithTimeout(c.parent, time.Hour)
-		if got := fmt.Sprint(ctx); !strings.HasPrefix(got, c.want) {
-			t.Errorf("String = %s, want %s…", got, c.want)
-		}
-		cancel()
-	}
 }

@@ -1,14 +1,10 @@
 package wheel
 
 import (
-	"context"
-	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 )
 
 func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
@@ -31,70 +27,6 @@ func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
 			time.Sleep(3*time.Millisecond + 7*time.Microsecond)
 		}
 		series.Load().Kill()
-	})
-}
-
-func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
-	for _, others := range []int{0, 5000} {
-		synctest.Test(t, func(t *testing.T) {
-			var fired atomic.Int64
-			k := NewKeyed(Config{Shards: 1}, func(string, int) { fired.Add(1) })
-			bytes := []byte("hello")
-			if _, err := k.Set(unsafe.String(&bytes[0], len(bytes)), time.Second, 1); err != nil {
-				t.Fatal(err)
-			}
-			for i := range others {
-				if _, err := k.Set(fmt.Sprint(i), time.Hour, i); err != nil {
-					t.Fatal(err)
-				}
-			}
-			sh := k.wheel.shards[0]
-			sh.mu.Lock() // for the race detector
-			bytes[0] = 'j'
-			sh.mu.Unlock()
-			time.Sleep(2 * time.Second)
-			synctest.Wait()
-			if fired.Load() != 1 || k.Len() != others {
-				t.Errorf("fired %d, %d pending", fired.Load(), k.Len())
-			}
-			for i := range others {
-				if v, ok := k.Remove(fmt.Sprint(i)); !ok || v != i {
-					t.Fatalf("key %d is gone", i)
-				}
-			}
-			for i := range k.indexes[0] {
-				if used := k.indexes[0][i].used; used != 0 {
-					t.Errorf("%d tags are left", used)
-				}
-			}
-		})
-	}
-}
-
-func TestAScheduleThatExitsInARefusedRunCountsAsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pool := NewPool(1, 0, Drop)
-		timers := NewTimers(Config{Run: pool, Shards: 1})
-		hold := make(chan struct{})
-		timers.AfterFunc(0, func() { <-hold })
-		synctest.Wait()
-		var asked atomic.Bool
-		timers.ScheduleFunc(func(after time.Time) time.Time { // has one instant
-			if asked.Swap(true) {
-				runtime.Goexit()
-			}
-			return after.Add(time.Millisecond)
-		}, func() {})
-		time.Sleep(time.Second)
-		close(hold)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := timers.Shutdown(ctx); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if s := timers.Stats(); s.Fired != 1 || s.Dropped != 1 {
-			t.Errorf("fired %d, dropped %d", s.Fired, s.Dropped)
-		}
 	})
 }
 

@@ -88,31 +88,6 @@ func TestEverySkipsRunsMissedInAStall(t *testing.T) {
 	}
 }
 
-func TestEveryDoesNotDrift(t *testing.T) {
-	periods := 100_000
-	if testing.Short() {
-		periods = 20_000
-	}
-	synctest.Test(t, func(t *testing.T) {
-		const period = 73 * time.Millisecond / 10
-		tm := NewTimers(Config{Run: Inline})
-		start := time.Now()
-		n := 0
-		done := make(chan struct{})
-		series := tm.Every(period, func() {
-			n++
-			if late := time.Since(start) - time.Duration(n)*period; late < 0 || late >= defaultTick {
-				t.Errorf("run %d is %v late", n, late)
-			}
-			if n == periods {
-				close(done)
-			}
-		}, EveryOptions{})
-		<-done
-		series.Stop()
-	})
-}
-
 func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 	for _, x := range []float64{0.1, 0.5, 1} {
 		inBubble(t, func(t *testing.T, cfg Config) {
@@ -144,39 +119,6 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAFarPeriodSaturates(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		defer tm.Close()
-		fail := func() { t.Error("ran") }
-		tm.Every(math.MaxInt64, fail, EveryOptions{})
-		tm.Every(math.MaxInt64, fail, EveryOptions{Jitter: 1})
-		tm.Every(1, fail, EveryOptions{}).Reset(math.MaxInt64)
-		ran := 0
-		tm.Every(math.MaxInt64, func() { ran++ }, EveryOptions{Immediately: true, Jitter: 1})
-		ticker := tm.NewTicker(math.MaxInt64)
-		time.Sleep(1000 * time.Hour)
-		synctest.Wait()
-		if ran != 1 || tm.Len() != 5 || len(ticker.C) != 0 {
-			t.Errorf("ran %d times, %d pending", ran, tm.Len())
-		}
-	})
-}
-
-func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var n atomic.Int32
-		series := tm.Every(1, func() { n.Add(1) }, EveryOptions{})
-		time.Sleep(100*tickOf(cfg) + tickOf(cfg)/2)
-		series.Stop()
-		synctest.Wait()
-		if n := n.Load(); n < 99 || n > 101 {
-			t.Errorf("%d runs in 100 ticks", n)
-		}
-	})
 }
 
 func TestRunsOfASeriesNeverOverlap(t *testing.T) {
@@ -324,23 +266,6 @@ func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
 	}
 }
 
-func TestStopWaitEndsASeriesAndWaitsForItsRun(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		series := tm.Every(time.Second, func() { r.fire(0); time.Sleep(10 * time.Second) }, EveryOptions{})
-		time.Sleep(2 * time.Second)
-		start := time.Now()
-		if err := series.StopWait(t.Context()); err != nil || time.Since(start) != 9*time.Second {
-			t.Errorf("StopWait = %v after %v", err, time.Since(start))
-		}
-		time.Sleep(time.Hour)
-		if n := len(r.values()); n != 1 {
-			t.Errorf("%d runs", n)
-		}
-	})
-}
-
 func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
 		synctest.Test(t, func(t *testing.T) {
@@ -426,6 +351,9 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	for name, wrong := range map[string]func(){
 		"AfterFunc(nil)":      func() { tm.AfterFunc(1, nil) },
 		"Every(0)":            func() { tm.Every(0, f, EveryOptions{}) },
+		"NewTicker(0)":        func() { tm.NewTicker(0) },
+		"NewTicker(-1)":       func() { tm.NewTicker(-1) },
+		"Ticker.Reset(0)":     func() { k := tm.NewTicker(time.Hour); defer k.Stop(); k.Reset(0) },
 		"Every(nil)":          func() { tm.Every(1, nil, EveryOptions{}) },
 		"Every.Reset(0)":      func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
 		"Jitter: -0.1":        func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
@@ -450,13 +378,4 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	if n := tm.Len(); n != 0 {
 		t.Errorf("%d pending", n)
 	}
-}
-
-func TestAZeroPoolIsRefused(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("the zero Pool ran, or waited")
-		}
-	}()
-	new(Pool).Run(func() {})
 }

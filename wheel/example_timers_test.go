@@ -78,15 +78,3 @@ func ExampleTimer_StopWait() {
 	fmt.Println(log)
 	// Output: [flushed]
 }
-
-// midnight returns the first midnight after t.
-func midnight(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
-}
-
-func ExampleTimers_ScheduleFunc() {
-	var timers wheel.Timers
-	report := timers.ScheduleFunc(midnight, func() { fmt.Println("a new day") })
-	fmt.Println("pending:", report.Stop())
-	// Output: pending: true
-}

@@ -129,21 +129,3 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 		t.Error("found a key that is not there")
 	}
 }
-
-func TestKeysAreSpreadEvenly(t *testing.T) {
-	const shards, each = 8, 64
-	k := NewKeyed(Config{Shards: shards}, func(string, int) {})
-	keys := make(map[*segment]int)
-	for i := range each * segments * shards {
-		hash, sh := k.place(stringKey(i))
-		keys[k.indexes[sh.number].of(hash)]++
-	}
-	for _, n := range keys {
-		if n < each/4 || n > each*2 {
-			t.Errorf("%d keys in a segment, want about %d", n, each)
-		}
-	}
-	if len(keys) != segments*shards {
-		t.Errorf("%d segments have keys, want %d", len(keys), segments*shards)
-	}
-}

@@ -70,43 +70,6 @@ func TestZeroHasNoSignAsAKey(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNotEqualToItselfFiresButIsNotFound(t *testing.T) {
-	tryNaN(t, reading{sensor: "a", value: math.NaN()})
-	tryNaN[any](t, math.NaN())
-}
-
-func tryNaN[K comparable](t *testing.T, nan K) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		k := NewKeyed(cfg, func(_ K, v int) { r.fire(v) })
-		for v := range 50 {
-			mustSet(t, k, nan, time.Duration(v+1)*time.Second, v, false)
-		}
-		if set, err := k.SetIfAbsent(nan, time.Hour, 50); !set || err != nil {
-			t.Errorf("SetIfAbsent = %v, %v", set, err)
-		}
-		_, _, got := k.Get(nan)
-		_, removed := k.Remove(nan)
-		if got || removed || k.Move(nan, 0) || k.Len() != 51 {
-			t.Error("NaN was found")
-		}
-		checkKeys(t, k)
-		time.Sleep(40*time.Second + tickOf(cfg))
-		synctest.Wait()
-		n := 0
-		for range k.All() {
-			n++
-		}
-		for range k.Drain() {
-			n++
-		}
-		if n != 22 || len(r.values()) != 40 || k.Len() != 0 {
-			t.Errorf("%d seen, %d fired, %d left", n, len(r.values()), k.Len())
-		}
-		checkKeys(t, k)
-	})
-}
-
 func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
 	k := NewKeyed(Config{Shards: 1, MaxPending: 1}, func(any, int) {})
 	defer k.Close()

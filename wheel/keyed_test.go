@@ -1,10 +1,7 @@
 package wheel
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -42,40 +39,6 @@ func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Du
 	}
 }
 
-func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		for round := range 3 {
-			for key := range 100 {
-				mustSet(t, k, key, time.Second, round, false)
-			}
-			if round == 2 {
-				break
-			}
-			for key := range 100 {
-				if v, left, ok := k.Get(key); !ok || v != round || left <= 0 || left > time.Second {
-					t.Fatalf("Get(%d) = %v, %v, %v", key, v, left, ok)
-				}
-				if v, ok := k.Remove(key); !ok || v != round {
-					t.Fatalf("Remove(%d) = %v, %v", key, v, ok)
-				}
-				_, _, got := k.Get(key)
-				_, removed := k.Remove(key)
-				if got || removed || k.Move(key, time.Hour) {
-					t.Fatal("a removed key is still there")
-				}
-			}
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
-			t.Errorf("%d fired", len(got))
-		}
-		checkKeys(t, k)
-	})
-}
-
 // godis deletes the entry of a key after its job has run, even if the job has
 // added the key again.
 func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
@@ -108,41 +71,6 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 	})
 }
 
-// go-zero's wheel loses timers that are set after a Drain.
-func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		for key := range 100 {
-			mustSet(t, k, key, time.Second, 1, false)
-		}
-		for range k.Drain() { // left early: the rest stay
-			break
-		}
-		if k.Len() != 99 {
-			t.Errorf("%d pending, want 99", k.Len())
-		}
-		for range k.All() {
-			break
-		}
-		all, drained := maps.Collect(k.All()), maps.Collect(k.Drain())
-		if len(all) != 99 || !maps.Equal(all, drained) || k.Len() != 0 {
-			t.Errorf("%d in All, %d drained, %d left", len(all), len(drained), k.Len())
-		}
-		for key := range 100 {
-			mustSet(t, k, key, time.Second, 2, false)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
-			t.Errorf("%d fired", len(got))
-		}
-		if s := checkKeys(t, k); s.Drained != 100 {
-			t.Errorf("%d drained", s.Drained)
-		}
-	})
-}
-
 // A timer belongs to its key until it is handed over, even if it is overdue.
 func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -168,76 +96,6 @@ func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		r.expect(t, "0=1 at 1s", "4=1 at 2s", "1=2 at 1m1.9s", "2=1 at 1h0m1.9s")
-		checkKeys(t, k)
-	})
-}
-
-func TestReplacingNeedsNoRoom(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		cfg.MaxPending = 3
-		k := NewKeyed(cfg, func(any, int) {})
-		for key := range 3 {
-			mustSet(t, k, any(key), time.Hour, 1, false)
-		}
-		for range 10 {
-			mustSet(t, k, 1, time.Hour, 2, true)
-		}
-		for _, key := range []any{4, math.NaN()} {
-			if _, err := k.Set(key, time.Hour, 1); !errors.Is(err, ErrFull) {
-				t.Errorf("Set of a fourth = %v", err)
-			}
-			if set, err := k.SetIfAbsent(key, time.Hour, 1); set || !errors.Is(err, ErrFull) {
-				t.Errorf("SetIfAbsent of a fourth = %v, %v", set, err)
-			}
-		}
-		if set, err := k.SetIfAbsent(1, time.Hour, 1); set || err != nil {
-			t.Errorf("SetIfAbsent of a third = %v, %v", set, err)
-		}
-		if !k.Move(1, time.Second) {
-			t.Error("Move = false")
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		mustSet(t, k, 4, time.Hour, 1, false) // 1 has fired
-		k.Remove(4)
-		mustSet(t, k, 5, time.Hour, 1, false)
-		for range k.Drain() {
-		}
-		for key := range 3 {
-			mustSet(t, k, any(key), time.Hour, 1, false)
-		}
-		checkKeys(t, k)
-	})
-}
-
-func TestAClosedKeyedReturnsItsTimers(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		k := NewKeyed(cfg, func(int, int) { t.Error("fired") })
-		for key := range 10 {
-			mustSet(t, k, key, time.Second, key, false)
-		}
-		k.Close()
-		k.Close()
-		for _, key := range []int{1, 99} {
-			replaced, err := k.Set(key, 0, 5)
-			set, err2 := k.SetIfAbsent(key, 0, 5)
-			if replaced || set || !errors.Is(err, ErrClosed) || !errors.Is(err2, ErrClosed) || k.Move(key, 0) {
-				t.Errorf("a closed Keyed has changed: %v, %v", err, err2)
-			}
-		}
-		time.Sleep(time.Hour)
-		if v, left, ok := k.Get(3); !ok || v != 3 || left != 0 {
-			t.Errorf("Get = %v, %v, %v", v, left, ok)
-		}
-		if v, ok := k.Remove(3); !ok || v != 3 {
-			t.Errorf("Remove = %v, %v", v, ok)
-		}
-		if got := maps.Collect(k.Drain()); len(got) != 9 || k.Len() != 0 {
-			t.Errorf("drained %v", got)
-		}
-		if err := k.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
 		checkKeys(t, k)
 	})
 }

@@ -2,9 +2,7 @@ package wheel
 
 import (
 	"runtime"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -206,35 +204,4 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("%d goroutines after some have fired, %d before", runtime.NumGoroutine(), before)
-}
-
-func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
-	var fired atomic.Int32
-	w := New(Config{Shards: 1, Run: Inline}, func(int) { fired.Add(1) })
-	synctest.Test(t, func(t *testing.T) {
-		w.Add(time.Hour, 1)
-		w.AddAt(time.Now().Add(2*time.Hour), 1)
-		time.Sleep(3 * time.Hour)
-		if fired.Load() != 2 {
-			t.Errorf("%d fired", fired.Load())
-		}
-	})
-}
-
-func TestTheFirstAddAfterLongIdlenessFires(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		w.Remove(w.Add(time.Second, 0))        // leaves the drivers armed
-		time.Sleep(1 << 37 * time.Millisecond) // four years, more than 2^36 ticks
-		w.Add(time.Minute, 1)
-		time.Sleep(time.Minute + tickOf(cfg))
-		synctest.Wait()
-		if got := r.values(); len(got) != 1 || got[0] != 1 {
-			t.Errorf("fired %v", got)
-		}
-		if n := w.Stats().Wakeups; n > 8*uint64(len(w.shards)) {
-			t.Errorf("%d wake-ups", n)
-		}
-	})
 }

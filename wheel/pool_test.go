@@ -294,49 +294,6 @@ func (p *Pool) blocks() (n int) {
 	return n
 }
 
-// A hand-over that has begun before Close may reach the Pool after it.
-func TestCallbacksOfAClosingWheelNeedNoRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, 0, Block)
-		u := &poolUser{pool: p}
-		ran := 0
-		p.Run(func() { time.Sleep(time.Second) })
-		u.leave()
-		start := time.Now()
-		for range 3 {
-			if !u.Run(func() { ran++ }) {
-				t.Error("refused")
-			}
-		}
-		if waited := time.Since(start); waited != 0 {
-			t.Errorf("has waited %v", waited)
-		}
-		p.Close()
-		if ran != 3 {
-			t.Errorf("%d ran", ran)
-		}
-	})
-}
-
-func TestARunQueueKeepsNoFunctionThatHasRun(t *testing.T) {
-	var q runQueue
-	for round := range 5 {
-		for range 3 * round {
-			q.push(queued{f: func() {}, user: new(poolUser)})
-		}
-		for q.n > 0 {
-			if q.pop() == nil {
-				t.Error("nothing waits")
-			}
-		}
-		for _, w := range q.ring {
-			if w.f != nil || w.user != nil {
-				t.Error("kept")
-			}
-		}
-	}
-}
-
 func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *Wheel[int]
@@ -460,23 +417,6 @@ func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
 		}
 		if s := checkCounters(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
 			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
-		}
-	})
-}
-
-func TestARunnerAroundAPoolReportsItsDrops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, 1, Drop)
-		w := New(Config{Shards: 1, Run: RunnerFunc(p.Run)}, func(int) { time.Sleep(time.Hour) })
-		for v := range 5 {
-			w.Add(time.Second, v)
-		}
-		time.Sleep(time.Minute)
-		if s := checkCounters(t, w); s.Fired != 2 || s.Dropped != 3 {
-			t.Errorf("%d fired, %d dropped", s.Fired, s.Dropped)
-		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
 		}
 	})
 }

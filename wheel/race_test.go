@@ -178,6 +178,9 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 				n := pending.Add(1)
 				for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
 				}
+				if n := w.Len(); n > most {
+					t.Errorf("Len = %d", n)
+				}
 				pending.Add(-1)
 				w.Remove(id)
 			}

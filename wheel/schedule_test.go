@@ -98,26 +98,6 @@ func TestAScheduleFollowsTheWallClock(t *testing.T) {
 	})
 }
 
-func TestNoInstantComesTwice(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, clock := scheduled(cfg)
-		var instants []string
-		series := tm.ScheduleFunc(hourly, func() {
-			instants = append(instants, clock.now().UTC().Format("15:04"))
-			if len(instants) == 2 {
-				clock.step(-90 * time.Minute) // before the schedule is called for the instant after 02:00
-			}
-		})
-		time.Sleep(5*time.Hour + time.Minute)
-		if err := series.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if want := []string{"01:00", "02:00", "03:00"}; !slices.Equal(instants, want) {
-			t.Errorf("runs at %v, want %v", instants, want)
-		}
-	})
-}
-
 func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)
@@ -216,26 +196,6 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 			t.Error(err)
 		}
 		checkCounters(t, tm.use().Wheel)
-	})
-}
-
-func TestAScheduleEndsAtClose(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, _ := scheduled(cfg)
-		r := newRecorder()
-		running := tm.ScheduleFunc(hourly, func() { r.fire(0); time.Sleep(time.Minute) })
-		pending := tm.ScheduleFunc(hourly, func() { time.Sleep(time.Minute) })
-		time.Sleep(time.Hour + time.Second)
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if running.Stop() || pending.Stop() || tm.ScheduleFunc(hourly, func() {}).Stop() {
-			t.Error("a schedule is pending after Close")
-		}
-		time.Sleep(3 * time.Hour)
-		if n := len(r.values()); n != 1 {
-			t.Errorf("%d runs", n)
-		}
 	})
 }
 

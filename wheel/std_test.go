@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,38 +17,6 @@ import (
 // A pending timer or ticker without a reference is kept until it fires, or
 // forever, because only the runtime can detect that no goroutine can receive
 // from a channel any more.
-
-func TestStdAZeroTickerMayBeStopped(t *testing.T) {
-	ticker := &Ticker{C: make(chan time.Time)}
-	ticker.Stop()
-	defer func() {
-		if recover() == nil {
-			t.Error("Reset of an uninitialized Ticker does not panic")
-		}
-	}()
-	ticker.Reset(1)
-}
-
-func TestStdPeriodsMustBePositive(t *testing.T) {
-	var tm Timers
-	ticker := tm.NewTicker(time.Second)
-	defer ticker.Stop()
-	for name, wrong := range map[string]func(){
-		"NewTicker(-1)": func() { tm.NewTicker(-1) },
-		"NewTicker(0)":  func() { tm.NewTicker(0) },
-		"Reset(0)":      func() { ticker.Reset(0) },
-		"Reset(-1)":     func() { ticker.Reset(-1) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s does not panic", name)
-				}
-			}()
-			wrong()
-		}()
-	}
-}
 
 // stdTimer is the common interface of timers and tickers, with the results of
 // timers.
@@ -215,24 +182,6 @@ func isReady(c <-chan time.Time) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-func TestStdAnUninitializedTimerPanics(t *testing.T) {
-	for name, use := range map[string]func(*Timer){
-		"Stop":     func(timer *Timer) { timer.Stop() },
-		"Reset":    func(timer *Timer) { timer.Reset(1) },
-		"Kill":     func(timer *Timer) { timer.Kill() },
-		"StopWait": func(timer *Timer) { _ = timer.StopWait(t.Context()) },
-	} {
-		func() {
-			defer func() {
-				if s, _ := recover().(string); !strings.Contains(s, name+" called on uninitialized Timer") {
-					t.Errorf("%s panics with %q", name, s)
-				}
-			}()
-			use(new(Timer))
-		}()
 	}
 }
 

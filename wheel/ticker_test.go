@@ -102,37 +102,6 @@ func TestAStalledTickerSkipsMissedTicks(t *testing.T) {
 	})
 }
 
-func TestATickerThatWasStoppedSendsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		ticker := tm.NewTicker(time.Second)
-		time.Sleep(1500 * time.Millisecond)
-		ticker.Stop() // removes the tick that was not received
-		ticker.Stop()
-		if n := received(t, ticker.C, time.Minute, func(time.Time) {}); n != 0 {
-			t.Errorf("%d ticks after Stop", n)
-		}
-		ticker.Reset(2 * time.Second)
-		start := time.Now()
-		n := received(t, ticker.C, 9*time.Second, func(at time.Time) {
-			if at.Sub(start)%(2*time.Second) != 0 {
-				t.Errorf("tick after %v", at.Sub(start))
-			}
-		})
-		if n != 4 || tm.Len() != 1 {
-			t.Errorf("%d ticks after Reset, %d pending", n, tm.Len())
-		}
-		ticker.Reset(time.Hour) // while it is pending
-		if n := received(t, ticker.C, time.Hour, func(time.Time) {}); n > 1 {
-			t.Errorf("%d ticks within an hour", n)
-		}
-		ticker.Stop()
-		if n := tm.Len(); n != 0 {
-			t.Errorf("%d pending", n)
-		}
-	})
-}
-
 func TestATickerKeepsItsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{MaxPending: 2, Run: Inline})

@@ -58,38 +58,6 @@ func TestAfterFuncIsNeverEarlyAndAtMostATickLate(t *testing.T) {
 	})
 }
 
-func TestStopTrueMeansTheFunctionNeverBegins(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		timer := tm.AfterFunc(time.Second, func() { t.Error("called") })
-		time.Sleep(999 * time.Millisecond)
-		if !timer.Stop() {
-			t.Error("Stop of a pending timer reports false")
-		}
-		if timer.Stop() {
-			t.Error("a second Stop reports true")
-		}
-		time.Sleep(time.Hour)
-	})
-}
-
-func TestStopAfterFireReportsFalse(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var timer *Timer
-		timer = tm.AfterFunc(time.Hour, func() {
-			if timer.Stop() {
-				t.Error("Stop within the call reports true")
-			}
-		})
-		timer.Reset(time.Second)
-		time.Sleep(2 * time.Second)
-		if timer.Stop() {
-			t.Error("Stop after the call reports true")
-		}
-	})
-}
-
 // A function that waits in a busy Run has not begun, so it can still be
 // stopped.
 func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
@@ -134,84 +102,6 @@ func TestResetTrueMeansTheOldDeadlineDoesNotFire(t *testing.T) {
 	})
 }
 
-func TestResetFalseArmsAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var calls atomic.Int32
-		timer := tm.AfterFunc(time.Second, func() { calls.Add(1) })
-		time.Sleep(2 * time.Second)
-		for want := int32(2); want <= 4; want++ {
-			if timer.Reset(time.Second) {
-				t.Error("Reset of a timer that had fired reports true")
-			}
-			time.Sleep(2 * time.Second)
-			if calls.Load() != want {
-				t.Fatalf("%d calls, want %d", calls.Load(), want)
-			}
-		}
-		timer.Stop()
-		if timer.Reset(0) {
-			t.Error("Reset of a stopped timer reports true")
-		}
-		if synctest.Wait(); calls.Load() != 5 {
-			t.Errorf("%d calls, want 5", calls.Load())
-		}
-	})
-}
-
-func TestAFunctionMayResetItsTimer(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		var timer *Timer
-		timer = tm.AfterFunc(time.Hour, func() {
-			if r.fire(0); len(r.values()) < 5 {
-				if timer.Reset(time.Second) {
-					t.Error("Reset within the call reports true")
-				}
-			}
-		})
-		timer.Reset(time.Second)
-		time.Sleep(time.Minute)
-		if got := r.firings(); len(got) != 5 || got[4].at != 5*time.Second {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
-func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		timer := tm.NewTimer(time.Second)
-		time.Sleep(2 * time.Second)
-		if !timer.Stop() {
-			t.Error("Stop reports false, but the time was not received")
-		}
-		if timer.Stop() {
-			t.Error("a second Stop reports true")
-		}
-		timer.Reset(time.Second)
-		time.Sleep(2 * time.Second)
-		if !timer.Reset(time.Second) {
-			t.Error("Reset reports false, but the time was not received")
-		}
-		before := time.Now()
-		if got := <-timer.C; got.Before(before.Add(time.Second)) || got != time.Now() {
-			t.Errorf("received the time of %v before now", time.Since(got))
-		}
-		if timer.Reset(time.Hour) {
-			t.Error("Reset reports true, but the time was received")
-		}
-		if !timer.Kill() || timer.Reset(0) {
-			t.Error("Kill does not work")
-		}
-		time.Sleep(2 * time.Hour)
-		if len(timer.C) != 0 {
-			t.Error("a time was sent after Kill")
-		}
-	})
-}
-
 // expiredTimer returns a channel timer, locked, that has expired. The driver
 // waits to send its time.
 func expiredTimer(tm *Timers) *Timer {
@@ -223,25 +113,6 @@ func expiredTimer(tm *Timers) *Timer {
 		runtime.Gosched()
 	}
 	return timer
-}
-
-func TestATimeThatIsAboutToBeSentIsTakenBack(t *testing.T) {
-	tm := NewTimers(Config{Shards: 1})
-	defer tm.Close()
-	stopped := expiredTimer(tm)
-	if !stopped.haltLocked() {
-		t.Error("Stop reports false, but nothing was sent")
-	}
-	stopped.mu.Unlock()
-	moved := expiredTimer(tm)
-	if !moved.armed || moved.armLocked(time.Hour) != nil {
-		t.Error("a timer that has sent nothing is not pending")
-	}
-	moved.mu.Unlock()
-	<-tm.After(0) // the driver has passed
-	if len(stopped.C)+len(moved.C) != 0 || stopped.Stop() || !moved.Stop() {
-		t.Error("it was sent after Stop or Reset")
-	}
 }
 
 func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {

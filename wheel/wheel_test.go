@@ -139,24 +139,6 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 	})
 }
 
-func TestExtendAcrossAnEpochMovesTheTimer(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		span := (1 << placedBits) * tickOf(cfg)
-		id := w.Add(time.Hour, 1)
-		time.Sleep(time.Minute)
-		if !w.Extend(id, span) || !w.Extend(id, 3*span) || !w.Extend(id, 3*span+time.Hour) {
-			t.Fatal("Extend = false")
-		}
-		time.Sleep(3*span + time.Hour + time.Minute)
-		synctest.Wait()
-		if got := r.firings(); len(got) != 1 || got[0].at != time.Minute+3*span+time.Hour {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
 func TestExtendAcrossAnEpochIsPunctual(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -262,39 +244,6 @@ func TestDrainYieldsTheUnfiredAlsoAfterClose(t *testing.T) {
 			t.Errorf("%d left, Len %d, %d fired", len(want), w.Len(), len(r.values()))
 		}
 		checkCounters(t, w)
-	})
-}
-
-func TestNextIsNeverLaterThanTheEarliest(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		w := New(cfg, func(int) {})
-		left := []time.Duration{90 * time.Second, 5 * time.Hour, 40 * 24 * time.Hour}
-		for _, d := range left {
-			w.Add(d, 0)
-		}
-		w.AddAt(time.Now().Add(17*time.Hour), 0)
-		for now := time.Duration(0); now < 41*24*time.Hour; {
-			next, ok := w.Next()
-			earliest := time.Duration(math.MaxInt64)
-			for _, d := range append(left, 17*time.Hour) {
-				if d > now {
-					earliest = min(earliest, d-now)
-				}
-			}
-			if !ok {
-				break
-			}
-			if next > earliest+tickOf(cfg) {
-				t.Fatalf("at %v: Next = %v, earliest %v", now, next, earliest)
-			}
-			next = max(next, time.Millisecond)
-			time.Sleep(next)
-			synctest.Wait()
-			now += next
-		}
-		if w.Len() != 0 {
-			t.Errorf("%d left", w.Len())
-		}
 	})
 }
 
