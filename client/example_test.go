@@ -135,31 +135,6 @@ func ExampleTasks_CreateBatch() {
 	// 1400 made, 100 were there
 }
 
-func ExampleTasks_List() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-	ctx := context.Background()
-	for _, tenant := range []string{"acme", "other", "acme"} {
-		_, _ = c.Tasks.Create(ctx, client.Spec{Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"}, Labels: map[string]string{"tenant": tenant}})
-	}
-
-	n := 0
-	acme := client.Filter{Labels: map[string]string{"tenant": "acme"}, States: []client.State{client.Scheduled}}
-	for t, err := range c.Tasks.List(ctx, client.Query{Filter: acme}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		if t.Labels["tenant"] == "acme" {
-			n++
-		}
-	}
-	fmt.Println(n)
-	// Output:
-	// 2
-}
-
 func ExampleIfMatch() {
 	url, stop := start()
 	defer stop()
@@ -179,49 +154,6 @@ func ExampleIfMatch() {
 	fmt.Println(errors.Is(err, client.ErrPrecondition))
 	// Output:
 	// true
-}
-
-func ExampleTasks_Patch() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-	ctx := context.Background()
-	_, _ = c.Tasks.Create(ctx, client.Spec{
-		Name: "a", Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"},
-		Timeout: time.Minute, Labels: map[string]string{"draft": "1"},
-	})
-
-	t, err := c.Tasks.Patch(ctx, "a", client.Patch{
-		At:           client.Set(time.Date(2040, 1, 1, 9, 0, 0, 0, time.UTC)),
-		Timeout:      client.Reset[time.Duration](), // its default again
-		RemoveLabels: []string{"draft"},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(t.DueAt.Format(time.RFC3339), t.Timeout, len(t.Labels))
-	// Output:
-	// 2040-01-01T09:00:00Z 15s 0
-}
-
-func ExampleQueues_Put() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-
-	q, err := c.Queues.Put(context.Background(), "mail", client.QueueSettings{
-		Rate:        50, // per second
-		Concurrency: 10,
-		Retry:       client.Retry{MaxAttempts: 8},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(q.Name, q.Rate, q.Concurrency, q.Retry.MaxAttempts)
-	// Output:
-	// mail 50 10 8
 }
 
 func ExampleSchedules_Put() {

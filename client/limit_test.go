@@ -9,21 +9,6 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-func TestLimitsAreWrittenForHumans(t *testing.T) {
-	for got, want := range map[string]string{
-		client.Limit(8).String():               "8",
-		client.Unlimited.String():              "unlimited",
-		client.Duration(time.Minute).String():  "1m0s",
-		client.Forever.String():                "forever",
-		client.NotifyURL("http://x/").String(): "http://x/",
-		client.NoDeadNotice.String():           "none",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // The API writes no limit as 0, and no dead notice as an empty URL. It omits defaults.
 func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
 	for _, c := range []struct {

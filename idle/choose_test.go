@@ -323,29 +323,3 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 		}
 	})
 }
-
-func TestPressureShortensATimeoutThatKeepBegan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		g := New(Config{AllIdle: time.Minute}, func(*conn, Reason) Verdict {
-			if n++; n == 1 {
-				return Keep
-			}
-			return Close
-		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		time.Sleep(65 * time.Second)
-		synctest.Wait()
-		if n != 1 {
-			t.Fatal(n)
-		}
-		time.Sleep(20 * time.Second)
-		g.SetPressure(0.9)
-		time.Sleep(5 * time.Second)
-		if !c.isClosed() {
-			t.Error("kept 25 s ago; 6 s are left of its timeout; not asked about")
-		}
-		g.Close()
-	})
-}

@@ -181,26 +181,6 @@ func TestTheCallersCloseEndsTheWatchAndASecondOneFails(t *testing.T) {
 	}
 }
 
-func TestOnMayCloseTheConnectionItself(t *testing.T) {
-	for _, verdict := range []Verdict{Close, Keep} {
-		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			g := New(Config{AllIdle: time.Second}, func(c net.Conn, _ Reason) Verdict {
-				calls++
-				c.Close()
-				return verdict
-			})
-			s := &scripted{network: "unix"}
-			NewConn(s, g)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			if s.closes != 1 || calls != 1 || g.Len() != 0 {
-				t.Errorf("verdict %d: closed %d times, %d calls, %d tracked", verdict, s.closes, calls, g.Len())
-			}
-		})
-	}
-}
-
 // The owner, the group and the end of its grace time come in every order. Some
 // owners are blocked in a Read, and some close twice.
 func TestEachConnectionIsClosedOnce(t *testing.T) {
@@ -348,16 +328,5 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		if took := time.Since(start); took > 4*time.Second {
 			t.Errorf("%s: it took %v", what, took)
 		}
-	}
-}
-
-func TestATLSConnectionThatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
-	below := &scripted{}
-	session := tls.Server(below, &tls.Config{})
-	one := &scripted{}
-	w := NewConn(stream{one, session}, New(Config{AllIdle: Never}, closingConns))
-	w.(*wrapped).kill()
-	if one.closedTimes() != 1 || below.closedTimes() != 0 {
-		t.Errorf("closed %d times, and the socket of the shared TLS session %d times", one.closedTimes(), below.closedTimes())
 	}
 }

@@ -11,50 +11,6 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// An echo server closes silent connections. The handler does not know about it:
-// its io.Copy ends, and it cleans up as usual. The copy is still one splice in
-// the kernel, without a copy into the program.
-func ExampleNewListener() {
-	g := idle.New(idle.Config{AllIdle: 100 * time.Millisecond}, func(_ net.Conn, why idle.Reason) idle.Verdict {
-		fmt.Println("closing one:", why)
-		return idle.Close
-	})
-	defer g.Close()
-
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	l = idle.NewListener(l, g)
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.Copy(c, c)
-			}()
-		}
-	}()
-
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer client.Close()
-	io.WriteString(client, "hello")
-	answer, _ := io.ReadAll(client) // until the server closes
-	fmt.Printf("%s\n", answer)
-	// Output:
-	// closing one: all idle
-	// hello
-}
-
 // A client pings its silent peer, and gives up if no pong comes.
 func ExampleNewConn() {
 	pings := make(chan struct{}, 1) // holds one ping to send

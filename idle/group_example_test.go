@@ -54,53 +54,6 @@ func ExampleGroup_Drain() {
 	// <nil> 0
 }
 
-// A server that runs out of a resource, such as descriptors, evicts the
-// connections that were silent longest.
-func ExampleGroup_EvictIdlest() {
-	gone := make(chan string)
-	g := idle.New(idle.Config{AllIdle: idle.Never, Resolution: 10 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
-		gone <- fmt.Sprint(name, " ", why)
-		return idle.Close
-	})
-	defer g.Close()
-
-	var alice, bob idle.Entry
-	_ = g.Track("alice", &alice)
-	_ = g.Track("bob", &bob)
-	time.Sleep(50 * time.Millisecond)
-	bob.TouchRead()
-
-	fmt.Println(g.EvictIdlest(1), "chosen")
-	fmt.Println(<-gone)
-	// Output:
-	// 1 chosen
-	// alice evicted
-}
-
-// Under overload timeouts become shorter. The program computes the pressure
-// from the resource that runs out.
-func ExampleGroup_SetPressure() {
-	gone := make(chan idle.Reason)
-	g := idle.New(idle.Config{AllIdle: time.Hour, Resolution: 10 * time.Millisecond},
-		func(_ string, why idle.Reason) idle.Verdict {
-			gone <- why
-			return idle.Close
-		})
-	defer g.Close()
-	var alice idle.Entry
-	_ = g.Track("alice", &alice)
-
-	const most = 1000 // connections
-	now := 995        // g.Len(), every second or so
-	g.SetPressure(float64(now-most/2) / (most / 2))
-	// At up to half of the connections an hour is an hour; at 995 it is 36 s,
-	// and at 1000 nothing.
-	g.SetPressure(1)
-	fmt.Println(<-gone)
-	// Output:
-	// all idle
-}
-
 // A connection gets a warning before it is closed, and some time to answer.
 func ExampleKeepFor() {
 	warned := false // `on` is never called twice at a time for one connection

@@ -2,7 +2,6 @@ package idle
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,69 +152,6 @@ func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		<-c.closed
-	})
-}
-
-func TestAPongAfterTheCloseDoesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{PingEvery: time.Second, Resolution: 100 * time.Millisecond}, func(_ *conn, r Reason) Verdict {
-			if r == Ping {
-				return Keep
-			}
-			return Close
-		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		<-c.closed
-		synctest.Wait()
-		c.Pong()
-		c.TouchRead()
-		time.Sleep(time.Minute)
-		if s := g.Stats(); s.Len != 0 || s.Closed[PongTimeout] != 1 || s.Asked[Ping] != 1 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestABlockedPingDelaysNoOtherPing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var mu sync.Mutex
-		pinged := map[*conn]time.Duration{}
-		start := time.Now()
-		var full *conn
-		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, MaxMissed: 100, Resolution: 100 * time.Millisecond},
-			func(c *conn, _ Reason) Verdict {
-				if c == full {
-					<-release // the socket is full
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if pinged[c] == 0 {
-					pinged[c] = time.Since(start)
-				}
-				return Keep
-			})
-		for k := range 1000 {
-			c := newConn()
-			track(t, g, c, &c.Entry)
-			if k == 0 {
-				full = c
-			}
-		}
-		time.Sleep(11 * time.Second)
-		mu.Lock()
-		if len(pinged) != 999 {
-			t.Errorf("%d of 999 were pinged", len(pinged))
-		}
-		for _, after := range pinged {
-			if after > 10200*time.Millisecond {
-				t.Fatalf("pinged after %v", after)
-			}
-		}
-		mu.Unlock()
-		close(release)
-		g.Close()
 	})
 }
 
