@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -193,29 +192,6 @@ func TestABodyThatWasNotLoadedIsNotSentAsEmpty(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
-	var dials atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(bytes.Repeat([]byte("x"), maxReplyRead-1))
-	}))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			dials.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	s := newSender(t, Config{})
-	for range 20 {
-		if o := s.Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
-			t.Fatalf("got %+v", o)
-		}
-	}
-	if n := dials.Load(); n != 1 {
-		t.Errorf("20 attempts one after the other used %d connections", n)
-	}
-}
-
 // A request that is written while the receiver closes the connection fails,
 // although the receiver may have processed the request.
 func TestAConnectionIsUsedNoLongerThanTheReceiverKeepsIt(t *testing.T) {
@@ -315,15 +291,6 @@ func TestTheLeaseIsCheckedAfterTheConnectAndBeforeTheWrite(t *testing.T) {
 	close(finish)
 	if n := <-got; n != 0 || o.Verdict != task.Unsent {
 		t.Errorf("%d bytes were written, outcome %+v", n, o)
-	}
-}
-
-func TestAHeldLeaseLetsTheAttemptThrough(t *testing.T) {
-	url, requests := receiver(t)
-	d := delivery(t, url)
-	d.Live = func() error { return nil }
-	if o := newSender(t, Config{}).Deliver(t.Context(), d); o.Verdict != task.Success || len(requests) != 1 {
-		t.Errorf("got %+v", o)
 	}
 }
 
