@@ -2,35 +2,12 @@ package wheel
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// keyFirings is a callback of a Keyed that records the key, the value and the
-// time of each call, in the form "key value at".
-type keyFirings struct{ *recorder }
-
-func newKeyFirings() keyFirings { return keyFirings{newRecorder()} }
-
-// fire accepts keys below 1000.
-func (r keyFirings) fire(key, v int) { r.recorder.fire(1000*v + key) }
-
-func (r keyFirings) expect(t *testing.T, want ...string) {
-	t.Helper()
-	var got []string
-	for _, f := range r.firings() {
-		got = append(got, fmt.Sprintf("%d=%d at %v", f.v%1000, f.v/1000, f.at))
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("fired %q, want %q", got, want)
-	}
-}
 
 func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Duration, v V, wantReplaced bool) {
 	t.Helper()
@@ -67,35 +44,6 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 		if fired.Load() != 5*2+5*4 || k.Len() != 0 {
 			t.Errorf("%d fired, %d pending", fired.Load(), k.Len())
 		}
-		checkKeys(t, k)
-	})
-}
-
-// A timer belongs to its key until it is handed over, even if it is overdue.
-func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newKeyFirings()
-		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(key, v int) {
-			r.fire(key, v)
-			time.Sleep(time.Second)
-		})
-		mustSet(t, k, 0, time.Second, 1, false) // keeps the driver busy
-		for key := 1; key <= 4; key++ {
-			mustSet(t, k, key, 1500*time.Millisecond, 1, false)
-		}
-		time.Sleep(1900 * time.Millisecond)
-		if v, left, ok := k.Get(1); !ok || left != 0 || v != 1 {
-			t.Errorf("Get = %v, %v, %v", v, left, ok)
-		}
-		mustSet(t, k, 1, time.Minute, 2, true)
-		if !k.Move(2, time.Hour) {
-			t.Error("Move = false")
-		}
-		if _, ok := k.Remove(3); !ok {
-			t.Error("Remove = false")
-		}
-		time.Sleep(2 * time.Hour)
-		r.expect(t, "0=1 at 1s", "4=1 at 2s", "1=2 at 1m1.9s", "2=1 at 1h0m1.9s")
 		checkKeys(t, k)
 	})
 }

@@ -47,38 +47,8 @@ func TestNoOperationAllocates(t *testing.T) {
 	}
 }
 
-func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
-	gone := make(chan string, 3)
-	w := New(Config{Shards: 1, Run: Inline}, func(*[16]byte) {})
-	batches := NewBatch(Config{Shards: 1, Run: Inline}, func([]Expired[*[16]byte]) {})
-	defer w.Close()
-	defer batches.Close()
-	value := func(how string) *[16]byte {
-		v := new([16]byte)
-		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
-		return v
-	}
-	w.Add(time.Hour, nil) // the wheel stays in use
-	batches.Add(time.Hour, nil)
-	w.Add(0, value("fired"))
-	batches.Add(0, value("batch"))
-	for w.Len() > 1 || batches.Len() > 1 {
-		runtime.Gosched()
-	}
-	w.Add(time.Hour, nil) // takes the cell of the fired timer
-	w.Remove(w.Add(time.Hour, value("removed")))
-	for range 3 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatal("a value is kept")
-		}
-	}
-}
-
-// The ways to end that the test above does not cover.
 func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
-	gone := make(chan string, 8)
+	gone := make(chan string, 9)
 	value := func(how string) *[16]byte {
 		v := new([16]byte)
 		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
@@ -89,13 +59,17 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	batches := NewBatch(cfg, func([]Expired[*[16]byte]) { panic("before it was read") })
 	cfg.Run = runnerOf(func(func()) { panic("never run") })
 	drops := New(cfg, func(*[16]byte) {})
-	wheels := []*Wheel[*[16]byte]{panics, batches, drops}
+	cfg.Run = Inline
+	fires := New(cfg, func(*[16]byte) {})
+	wheels := []*Wheel[*[16]byte]{panics, batches, drops, fires, NewBatch(cfg, func([]Expired[*[16]byte]) {})}
 	for _, w := range wheels {
-		w.Add(0, value("ended without returning"))
-		for w.Len() > 0 || held(w) > 0 {
+		w.Add(time.Hour, nil) // the wheel stays in use
+		w.Add(0, value("fired, dropped or ended without returning"))
+		for w.Len() > 1 || held(w) > 0 {
 			runtime.Gosched()
 		}
 	}
+	fires.Remove(fires.Add(time.Hour, value("removed")))
 	panics.Add(time.Hour, value("drained"))
 	panics.AddAt(time.Now().Add(time.Hour), value("drained from the wall clock"))
 	for range panics.Drain() {
@@ -104,11 +78,11 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	panics.Close()
 	for range panics.Drain() {
 	}
-	for n := range 6 {
+	for n := range 9 {
 		select {
 		case <-gone:
 		case <-collecting():
-			t.Fatalf("only %d of 6 values were let go", n)
+			t.Fatalf("only %d of 9 values were let go", n)
 		}
 	}
 	for _, w := range wheels {

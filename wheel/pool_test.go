@@ -32,20 +32,6 @@ func (g *gauge) check(t *testing.T, peak, total int64) {
 	}
 }
 
-func TestAPoolRunsNoMoreAtATimeThanItHasWorkers(t *testing.T) {
-	for _, full := range []Overflow{Block, Drop, Spill} {
-		synctest.Test(t, func(t *testing.T) {
-			var g gauge
-			p := NewPool(3, 97, full)
-			for range 100 {
-				p.Run(func() { g.use(time.Second) })
-			}
-			p.Close()
-			g.check(t, 3, 100)
-		})
-	}
-}
-
 func TestAPoolRunsInTheOrderInWhichFunctionsCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, queue := range []int{0, 1, 7, 1000} {
@@ -345,26 +331,6 @@ func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 				t.Errorf("%d: %d have run and %d run after Close, want %d and 0", full, g.total.Load(), g.now.Load(), runs)
 			}
 			p.Close()
-		}
-	})
-}
-
-func TestAWheelCountsTimersThatAClosedPoolRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, full := range []Overflow{Block, Drop, Spill} {
-			p := NewPool(2, 3, full)
-			w := New(Config{Run: p}, func(int) { t.Error("ran") })
-			for i := range 10 {
-				w.Add(time.Second, i)
-			}
-			p.Close()
-			time.Sleep(time.Minute)
-			if s := checkCounters(t, w); s.Dropped != 10 {
-				t.Errorf("%d dropped, want 10", s.Dropped)
-			}
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }

@@ -207,43 +207,6 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 	w.Close()
 }
 
-func TestNothingIsHandedOverAfterClose(t *testing.T) {
-	for range 50 {
-		var closed atomic.Bool
-		var late atomic.Int64
-		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) {
-			if closed.Load() {
-				late.Add(1)
-			}
-			f()
-		})}, func(int) {})
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for range 200 {
-					w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 0)
-				}
-			})
-		}
-		for range 2 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
-				w.Close()
-				closed.Store(true)
-			})
-		}
-		wg.Wait()
-		w.Close()
-		if late.Load() != 0 {
-			t.Fatalf("%d handed over after Close", late.Load())
-		}
-		for range w.Drain() {
-		}
-		fatal.If(t, w.Shutdown(t.Context()))
-		checkCounters(t, w)
-	}
-}
-
 // A lost wake-up leaves a timer pending forever. The race is between an add of
 // a new earliest timer, the end of a pass, and the removal of the last timer.
 func TestNoWakeUpIsLost(t *testing.T) {

@@ -71,33 +71,6 @@ func TestTheZeroTimeEndsASchedule(t *testing.T) {
 	})
 }
 
-func TestAScheduleFollowsTheWallClock(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, clock := scheduled(cfg)
-		r := newRecorder()
-		var instants []string
-		series := tm.ScheduleFunc(hourly, func() {
-			r.fire(0)
-			instants = append(instants, clock.now().Format("15:04"))
-		})
-		time.Sleep(90 * time.Minute)
-		clock.step(45 * time.Minute) // it is 02:15
-		time.Sleep(time.Hour)
-		clock.step(-2 * time.Hour) // it was 03:15 and is 01:15; 02:00 and 03:00 do not come again
-		time.Sleep(3 * time.Hour)
-		series.Stop()
-		synctest.Wait()
-		for i, at := range []time.Duration{60 * time.Minute, 90 * time.Minute, 135 * time.Minute, 315 * time.Minute} {
-			if got := r.firings(); i >= len(got) || got[i].at < at || got[i].at > at+wallCheck {
-				t.Fatalf("runs at %v (%v)", got, instants)
-			}
-		}
-		if n := len(r.values()); n != 4 {
-			t.Errorf("%d runs: %v", n, instants)
-		}
-	})
-}
-
 func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)

@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,40 +181,5 @@ func isReady(c <-chan time.Time) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// Two timers have the same deadline. When the test receives from one, it stops
-// or resets the other: if that reports false, there must be a time to receive.
-func TestStdResultsSayWhetherThereIsATimeToReceive(t *testing.T) {
-	for name, end := range map[string]func(*Timer) bool{
-		"Stop":  (*Timer).Stop,
-		"Reset": func(timer *Timer) bool { return timer.Reset(time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var tm Timers
-			defer tm.Close()
-			n := 300
-			if testing.Short() {
-				n = 100
-			}
-			var wg sync.WaitGroup
-			for range n {
-				wg.Go(func() {
-					for range 20 {
-						a, b := tm.NewTimer(time.Millisecond), tm.NewTimer(time.Millisecond)
-						select {
-						case <-a.C:
-						case <-b.C:
-							a, b = b, a
-						}
-						if !end(b) {
-							<-b.C // or the test hangs
-						}
-					}
-				})
-			}
-			wg.Wait()
-		})
 	}
 }
