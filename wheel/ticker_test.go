@@ -67,21 +67,6 @@ func TestATickerShorterThanTheTickTicksEveryTick(t *testing.T) {
 	})
 }
 
-func TestASlowReceiverMissesTicksAndKeepsTheGrid(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		start := time.Now()
-		ticker := tm.NewTicker(time.Second)
-		defer ticker.Stop()
-		time.Sleep(5500 * time.Millisecond)
-		for _, want := range []time.Duration{1, 6, 7} {
-			if at := (<-ticker.C).Sub(start); at != want*time.Second {
-				t.Errorf("received the tick of %v, want that of %v", at, want*time.Second)
-			}
-		}
-	})
-}
-
 func TestAStalledTickerSkipsMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{Shards: 1, Run: Inline})

@@ -85,23 +85,6 @@ func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
 	})
 }
 
-func TestResetTrueMeansTheOldDeadlineDoesNotFire(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		later := tm.AfterFunc(time.Second, func() { r.fire(1) })
-		sooner := tm.AfterFunc(time.Hour, func() { r.fire(2) })
-		if !later.Reset(2*time.Hour) || !sooner.Reset(time.Minute) {
-			t.Error("Reset of a pending timer reports false")
-		}
-		time.Sleep(3 * time.Hour)
-		got := r.firings()
-		if len(got) != 2 || got[0] != (firing{2, time.Minute}) || got[1] != (firing{1, 2 * time.Hour}) {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
 // expiredTimer returns a channel timer, locked, that has expired. The driver
 // waits to send its time.
 func expiredTimer(tm *Timers) *Timer {
