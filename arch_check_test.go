@@ -263,20 +263,3 @@ func TestEveryLayerSaysWhy(t *testing.T) {
 		}
 	}
 }
-
-func TestReachNamesTheShortestChain(t *testing.T) {
-	pkgs := []pkg{
-		{ImportPath: "a", Imports: []string{"b", "c"}},
-		{ImportPath: "b", Imports: []string{"d"}},
-		{ImportPath: "c", Imports: []string{"testing/quick"}},
-		{ImportPath: "d", Imports: []string{"testing"}},
-		{ImportPath: "testing/quick"},
-		{ImportPath: "testing"},
-	}
-	if got, want := reach(pkgs, "a", isTesting), []string{"a", "c", "testing/quick"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got := reach(pkgs[4:], "testing/quick", func(p string) bool { return p == "testing" }); got != nil {
-		t.Errorf("a chain where there is none: %v", got)
-	}
-}

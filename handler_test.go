@@ -224,25 +224,6 @@ func TestAHandlerCanChangeItsArgumentsAndLabelsAndTheStoredTaskStays(t *testing.
 	})
 }
 
-// exitingValue is the value of a panic with a method that ends its goroutine.
-type exitingValue struct{}
-
-func (exitingValue) String() string { runtime.Goexit(); return "" }
-
-func TestAPanicValueThatExitsItsGoroutineCostsNoSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, _ := handling(func(context.Context, *foliot.Task[order]) error { panic(exitingValue{}) })
-		n := foliottest.StartWith(t, m, foliot.Options{Concurrency: 1, Logger: slog.New(slog.DiscardHandler)})
-		for _, name := range []string{"a", "b"} {
-			mustIn(t, n, name, 0, foliot.MaxAttempts(1))
-			pass(time.Second)
-			if i := get(t, n, name); i.State != foliot.StateDead || !strings.Contains(i.LastError, "panicked: a value of type foliot_test.exitingValue") {
-				t.Errorf("%+v", i)
-			}
-		}
-	})
-}
-
 func TestAHandlerThatPutsItsTaskBackAtOnceRunsOnceASecond(t *testing.T) {
 	for name, result := range map[string]error{
 		"Snooze(0)": foliot.Snooze(0), "Snooze(-1)": foliot.Snooze(-1), "RetryIn(0)": foliot.RetryIn(0, errors.New("busy")), "RetryIn(1ns)": foliot.RetryIn(1, errors.New("busy")),

@@ -62,17 +62,6 @@ func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Schedul
 	return n, c, map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)}
 }
 
-// create creates a task that is due now, and waits until it has ended.
-func create(t *testing.T, s foliot.Scheduler, c *client.Client, k foliot.Kind[order], name string, options ...foliot.Option) {
-	t.Helper()
-	if _, err := k.In(t.Context(), s, name, 0, order{}, options...); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Tasks.Wait(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestGetNamesTheReasonWhyATaskDoesNotStart(t *testing.T) {
 	_, c, schedulers := both(t)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
@@ -240,32 +229,6 @@ func TestARemoteSchedulerStoresTheRuleThatANodeStores(t *testing.T) {
 		node, remote := stored(t, n, "@node-"+what).Recur.Rule, stored(t, n, "@remote-"+what).Recur.Rule
 		if remote.Anchor = node.Anchor; node != remote { // the anchor is the time of the call
 			t.Errorf("%s: the Node stores %+v, and the Remote %+v", what, node, remote)
-		}
-	}
-}
-
-func TestAChangeThatTheStateForbidsChangesNothing(t *testing.T) {
-	n, c, schedulers := both(t)
-	if _, err := c.Queues.Put(t.Context(), "keeps", client.QueueSettings{KeepBodies: true}); err != nil {
-		t.Fatal(err)
-	}
-	for name, s := range schedulers {
-		create(t, s, c, deadOrder, name+"-dead")
-		create(t, s, c, closeOrder, name+"-delivered", foliot.Queue("keeps"))
-		dead, delivered := stored(t, n, name+"-dead"), stored(t, n, name+"-delivered")
-		if _, err := s.Move(t.Context(), name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || !strings.Contains(err.Error(), "Retry") {
-			t.Errorf("%s, a dead task is moved: %v", name, err)
-		}
-		if _, err := s.Move(t.Context(), name+"-delivered", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || strings.Contains(err.Error(), "dead") {
-			t.Errorf("%s, a delivered task is moved: %v", name, err)
-		}
-		if _, err := s.Retry(t.Context(), name+"-delivered"); !errors.Is(err, foliot.ErrNotDead) {
-			t.Errorf("%s, a delivered task is retried: %v", name, err)
-		}
-		for _, was := range []*task.Task{dead, delivered} {
-			if now := stored(t, n, was.Name); now.Version != was.Version || now.OriginalDue != was.OriginalDue || now.State != was.State {
-				t.Errorf("%s was %+v and is %+v", was.Name, was, now)
-			}
 		}
 	}
 }

@@ -42,26 +42,6 @@ func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
 	})
 }
 
-func TestPressureLeavesPingsAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pings := 0
-		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond}, func(c *conn, _ Reason) Verdict {
-			pings++
-			c.Pong()
-			return Keep
-		})
-		g.SetPressure(1)
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		time.Sleep(65 * time.Second)
-		synctest.Wait()
-		if pings != 6 {
-			t.Errorf("%d pings", pings)
-		}
-		g.Close()
-	})
-}
-
 func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -126,30 +126,6 @@ func TestAConnectionWithoutBlockedCallsIsClosedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{AllIdle: Never}, closingConns)
-		end, there := net.Pipe()
-		here := NewConn(deadlineless{end}, g)
-		go func() {
-			if _, err := here.Read(make([]byte, 1)); !isExpired(err) {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		start := time.Now()
-		g.EvictIdlest(1)
-		_, _ = there.Read(make([]byte, 1))
-		if took := time.Since(start); took != 0 {
-			t.Errorf("closed after %v", took)
-		}
-	})
-}
-
-type deadlineless struct{ net.Conn }
-
-func (deadlineless) SetDeadline(time.Time) error { return os.ErrNoDeadline }
-
 func TestAnEndByThePeerStaysAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, keeping)

@@ -2,7 +2,6 @@ package idle
 
 import (
 	"testing"
-	"unsafe"
 
 	"go.uber.org/goleak"
 )
@@ -27,15 +26,6 @@ func TestATouchCopiesThePresentStep(t *testing.T) {
 	e.TouchRead()
 	if r := e.read.Load(); r != 7 {
 		t.Errorf("touched at %d after it was no longer tracked", r)
-	}
-}
-
-func TestAnEntryIsSmallAndTheClockStandsAlone(t *testing.T) {
-	if size := unsafe.Sizeof(Entry{}); size > 32 {
-		t.Errorf("an Entry takes %d bytes", size)
-	}
-	if size, at := unsafe.Sizeof(clock{}), unsafe.Offsetof(clock{}.now); size < 128 || at < 64 {
-		t.Errorf("the clock takes %d bytes and stands at %d", size, at)
 	}
 }
 

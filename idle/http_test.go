@@ -329,41 +329,6 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 	}
 }
 
-// The states come as net/http and its HTTP/2 report them: some come twice.
-func TestARequestReportedTwiceIsCountedOnce(t *testing.T) {
-	g := New(Config{AllIdle: Never}, keeping)
-	defer g.Close()
-	h := &httpConns{group: g}
-	c, other := &scripted{network: "unix"}, &scripted{network: "unix"}
-	h.changed(c, http.StateNew)
-	found, _ := h.all.Load(c)
-	e := found.(*httpConn)
-	for i, step := range []struct {
-		state http.ConnState
-		busy  bool
-	}{
-		{http.StateIdle, false},
-		{http.StateActive, true},
-		{http.StateActive, true},
-		{http.StateIdle, false},
-		{http.StateIdle, false},
-		{http.StateActive, true},
-	} {
-		if h.changed(c, step.state); (e.use.word.Load()&busyMask != 0) != step.busy {
-			t.Errorf("step %d: use %#x", i, e.use.word.Load())
-		}
-		h.changed(other, step.state) // an unknown connection
-	}
-	h.changed(c, http.StateClosed)
-	h.changed(c, http.StateClosed)
-	for range h.all.Range {
-		t.Error("something is left")
-	}
-	if g.Len() != 0 {
-		t.Errorf("%d are tracked", g.Len())
-	}
-}
-
 func TestAConnectionThatIsHijackedWhileOnRunsIsNotClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, in := make(chan struct{}), make(chan struct{}, 9)

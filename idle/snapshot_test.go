@@ -155,33 +155,6 @@ func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
 	})
 }
 
-// After so many steps, their 32 bits have wrapped. The connection was in use
-// all the time, so no ping was sent.
-func TestAConnectionInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{PingEvery: time.Minute, AllIdle: time.Hour, MaxAge: 2 * time.Hour, Jitter: -1}, func(*conn, Reason) Verdict { return Keep })
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		defer g.driver.Stop()
-		for range 50 {
-			g.grid.now += longestSteps
-			g.clock.now.Store(uint32(g.grid.now))
-			c.TouchRead()
-			s := g.snapshotLocked(c.slot)
-			g.updateNotesLocked(c.slot, &s)
-			if s.used() != g.grid.now || s.write > g.grid.now-longestSteps || s.pinged > g.grid.now-longestSteps || s.born > g.grid.now-longestSteps {
-				t.Fatalf("at %d: %+v", g.grid.now, s)
-			}
-		}
-		s := g.snapshotLocked(c.slot)
-		if due := g.policy.due(Ping, &s, &g.grid); due != g.grid.now+g.policy.ping {
-			t.Errorf("pinged after %d steps, not %d", due-g.grid.now, g.policy.ping)
-		}
-	})
-}
-
 func TestAnOldVerdictDoesNotHoldAgainAfterTheWrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -111,31 +111,6 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 	}
 }
 
-// asked records the size of its first read.
-type asked struct {
-	io.Reader
-	room int
-}
-
-func (a *asked) Read(p []byte) (int, error) {
-	if a.room == 0 {
-		a.room = len(p)
-	}
-	return a.Reader.Read(p)
-}
-
-// The kept text has two limits: one for the bytes that are read, and one for
-// the text, which is longer if bytes are invalid UTF-8 (above). This test is
-// about the first.
-func TestALongReplyTakesNoMoreMemoryThanItsKeptPart(t *testing.T) {
-	for _, length := range []int64{-1, 0, 100, 511, 512, 513, 1 << 40} {
-		a := &asked{Reader: strings.NewReader(strings.Repeat("x", 5000))}
-		if readReply(a, length); a.room == 0 || a.room > task.MaxReplyKept {
-			t.Errorf("%d bytes announced: room was made for %d", length, a.room)
-		}
-	}
-}
-
 func TestAReplyIsReadUpToALimit(t *testing.T) {
 	for _, size := range []int{0, 511, 512, 513, maxReplyRead - 1, maxReplyRead, maxReplyRead + 1, 1 << 20} {
 		for _, length := range []int64{-1, int64(size)} {
