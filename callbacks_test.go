@@ -204,6 +204,16 @@ func TestACallbackThatPanicsOrExitsStopsNeitherTheProcessNorTheNextCalls(t *test
 	}
 }
 
+func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
+	var journal bytes.Buffer
+	if left := foliot.WaitingCallbacks(slog.New(slog.NewTextHandler(&journal, nil)), 20_000); left != 10_000 {
+		t.Errorf("%d calls wait", left)
+	}
+	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=Hangs") {
+		t.Errorf("the log: %s", journal.String())
+	}
+}
+
 func TestTheProgramIsNotifiedOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, store := make(chan bool), dir.Store(t.TempDir())
