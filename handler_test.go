@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestEachResultOfAHandlerHasItsOutcome has the table of the package
@@ -89,9 +90,7 @@ func TestAStopKillsNoTaskEvenIfItsHandlerReturnsDead(t *testing.T) {
 			return foliot.Dead(fmt.Errorf("cannot close the order: %w", ctx.Err()))
 		})
 		n, err := foliot.Open(t.Context(), foliottest.Store(), m, foliot.Options{Grace: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer n.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -111,9 +110,7 @@ func TestAStopKillsNoTaskEvenIfItsHandlerReturnsDead(t *testing.T) {
 func TestArgumentsThatDoNotDecodeFailTheAttemptAndNotTheTask(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		old := foliot.NewKind[string]("close-order") // of an earlier deployment
-		if _, err := old.In(t.Context(), n, "a", 0, "42"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(old.In(t.Context(), n, "a", 0, "42")))
 		pass(time.Minute)
 		if i := get(t, n, "a"); i.State != foliot.StateScheduled || !strings.Contains(i.LastError, "cannot decode the arguments") || c.len() != 0 {
 			t.Errorf("%+v, %d calls", i, c.len())
@@ -189,9 +186,7 @@ func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 		for i := range 40 {
 			name := string(rune('a'+i%26)) + string(rune('a'+i/26))
 			for _, k := range []foliot.Kind[string]{one, many} {
-				if _, err := k.In(t.Context(), n, k.Name()+name, 0, k.Name()); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(k.In(t.Context(), n, k.Name()+name, 0, k.Name())))
 			}
 		}
 		pass(2 * time.Minute)

@@ -33,6 +33,9 @@ var (
 // began receives the name of each task whose handler of longOrder has started.
 var began = make(chan string, 2)
 
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
 // stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	t.Helper()
@@ -65,13 +68,9 @@ func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Schedul
 func TestGetNamesTheReasonWhyATaskDoesNotStart(t *testing.T) {
 	_, c, schedulers := both(t)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	if _, err := c.Queues.PauseUntil(t.Context(), "orders", until); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Queues.PauseUntil(t.Context(), "orders", until)))
 	for name, s := range schedulers {
-		if _, err := closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders"))))
 		i, err := s.Get(t.Context(), name)
 		if w := i.WaitsFor; err != nil || w.Reason != "pause" || !w.Until.Equal(until) || !strings.Contains(w.Detail, "the queue orders is paused") {
 			t.Errorf("the %s: %+v, %v", name, w, err)
@@ -134,9 +133,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if i, err := closeOrder.In(ctx, s, name+"-passed", -time.Hour, order{}); err != nil || time.Until(i.Due) > time.Second {
 				t.Errorf("after a negative delay: %+v, %v", i, err)
 			}
-			if _, err := deadOrder.In(ctx, s, name+"-dead", 0, order{}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(deadOrder.In(ctx, s, name+"-dead", 0, order{})))
 			state := func() foliot.State {
 				i, err := s.Get(ctx, name+"-dead")
 				fatal.If(t, err)
@@ -201,9 +198,7 @@ func TestARemoteSchedulerStartsTasksAtOnceThatWereDueBefore1970(t *testing.T) {
 			} else if got, err := c.Tasks.Wait(t.Context(), task); err != nil || got.State != foliot.StateDelivered {
 				t.Errorf("%s: %+v, %v", task, got, err)
 			}
-			if _, err := closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{})))
 			if _, err := s.Move(t.Context(), task+"-moved", foliot.At(at)); err != nil {
 				t.Errorf("%s, moved: %v", task, err)
 			} else if due := stored(t, n, task+"-moved").OriginalDue; due != 1 {
@@ -236,16 +231,12 @@ func TestARemoteSchedulerStoresTheRuleThatANodeStores(t *testing.T) {
 func TestARemoteSchedulerShowsATaskAsANodeDoes(t *testing.T) {
 	_, c, schedulers := both(t)
 	for name, s := range schedulers {
-		if _, err := longOrder.In(t.Context(), s, name+"-long", 0, order{}, foliot.Timeout(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(longOrder.In(t.Context(), s, name+"-long", 0, order{}, foliot.Timeout(time.Hour))))
 		<-began
 		if i, err := s.Get(t.Context(), name+"-long"); err != nil || i.Attempts != 1 {
 			t.Errorf("%s, during its first attempt: %+v, %v", name, i, err)
 		}
-		if _, err := c.Queues.Pause(t.Context(), "paused"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(c.Queues.Pause(t.Context(), "paused")))
 		if i, err := closeOrder.In(t.Context(), s, name+"-held", 0, order{}, foliot.Queue("paused")); err != nil || i.State != foliot.StateScheduled {
 			t.Errorf("%s, in a paused queue: %+v, %v", name, i, err)
 		}
@@ -272,13 +263,9 @@ func TestARemoteSchedulerFindsNoTaskWithAnInvalidName(t *testing.T) {
 
 func TestARemoteSchedulerTakesNoDeadNoticeFromTheQueue(t *testing.T) {
 	n, c, schedulers := both(t)
-	if _, err := c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"})))
 	for name, s := range schedulers {
-		if _, err := deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged"))))
 		fatal.If(t, deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")))
 		for _, record := range []string{name, "@" + name} {
 			if url := stored(t, n, record).OnDead; url != "" {

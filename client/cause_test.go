@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // Parallel calls share a context that ends with the error of the first one. The
@@ -22,9 +23,7 @@ func TestAContextsCauseFromAnotherCallIsNotChanged(t *testing.T) {
 	defer server.Close()
 	defer close(over)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	_, err = c.Tasks.Get(ctx, "a")
 	if err == nil || !client.MaybeApplied(err) {
 		t.Errorf("a call that was sent and not answered: %v, may be done: %v", err, client.MaybeApplied(err))

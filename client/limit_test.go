@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // The API writes no limit as 0, and no dead notice as an empty URL. It omits defaults.
@@ -24,9 +25,7 @@ func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
 		}, `"on_dead":"http://x/" "expire_after":"1h0m0s" "max_attempts":3`},
 	} {
 		got, err := json.Marshal(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, part := range strings.Fields(c.want) {
 			if !strings.Contains(string(got), part) {
 				t.Errorf("%s lacks %s", got, part)

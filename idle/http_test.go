@@ -68,9 +68,7 @@ func newBrowser(l *pipes) *browser {
 
 func (b *browser) get(t testing.TB, path string) {
 	t.Helper()
-	if _, err := io.WriteString(b, "GET "+path+" HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(io.WriteString(b, "GET "+path+" HTTP/1.1\r\nHost: test\r\n\r\n")))
 	reply, err := http.ReadResponse(b.replies, nil)
 	fatal.If(t, err)
 	if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil {
@@ -406,9 +404,7 @@ func TestARequestWhoseUnreadBodyStopsArrivingEndsAfterItsHandler(t *testing.T) {
 				b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusRequestEntityTooLarge)
 				})}))
-				if _, err := io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head)))
 				synctest.Wait() // the request has begun, so a drain does not end it
 				if c.end != nil {
 					go c.end(g)
@@ -488,9 +484,7 @@ func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
 			if request == "GET /" {
 				body = "\r\n"
 			}
-			if _, err := io.WriteString(b, request+" HTTP/1.1\r\nHost: test\r\n"+body); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(io.WriteString(b, request+" HTTP/1.1\r\nHost: test\r\n"+body)))
 			reply, err := http.ReadResponse(b.replies, nil)
 			if err != nil {
 				t.Fatal(request, err)
@@ -500,9 +494,7 @@ func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
 			}
 			time.Sleep(4 * unreadWait)
 		}
-		if _, err := io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n")))
 		c := <-taken
 		time.Sleep(4 * unreadWait)
 		go io.WriteString(b, "alive")

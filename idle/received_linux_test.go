@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // One of two connections sends something at once and then waits; the other is
@@ -20,9 +22,7 @@ func TestReceivedBytesEndTheHandshakeWithoutATouch(t *testing.T) {
 		watch func(t *testing.T, g *Group[net.Conn], c net.Conn)
 	}{
 		{"kernel source", Config{Handshake: 200 * time.Millisecond, Activity: Kernel}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
-			if err := g.Track(c, new(Entry)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, g.Track(c, new(Entry)))
 		}},
 		{"splice", Config{Handshake: 200 * time.Millisecond}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
 			w := NewConn(c, g)

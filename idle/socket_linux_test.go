@@ -65,12 +65,8 @@ func TestReadsAndWritesEachHaveTheirOwnAge(t *testing.T) {
 	}
 	exchange := func(from, to net.Conn) (began time.Time) {
 		began = time.Now()
-		if _, err := from.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(to, make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(from.Write([]byte("x"))))
+		fatal.If(t, errOf(io.ReadFull(to, make([]byte, 1))))
 		return began
 	}
 
@@ -129,9 +125,7 @@ func TestRetransmissionsToAVanishedPeerDoNotResetTheWriteAge(t *testing.T) {
 	dropAll(t, there)
 	p, raw := newProbe(), socketOf(t, here)
 	began := time.Now()
-	if _, err := here.Write([]byte("is anybody there?")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(here.Write([]byte("is anybody there?"))))
 	// The third retransmission comes after 0.2 + 0.4 + 0.8 s, or later.
 	await(t, "the kernel repeats three times", func() bool {
 		_, _, ok := p.ages(raw)
@@ -153,9 +147,7 @@ func TestALostPacketAfterASilenceDoesNotMakeTheWriteAgeOld(t *testing.T) {
 	})
 	hearAgain := dropAll(t, there)
 	began := time.Now()
-	if _, err := here.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(here.Write([]byte("x"))))
 	await(t, "the kernel repeats", func() bool {
 		_, _, ok := p.ages(raw)
 		return ok && p.info.Retransmits > 0

@@ -146,9 +146,7 @@ func TestTheEndOfATransferIsAUse(t *testing.T) {
 		}
 		began := g.clock.now.Load()
 		await(t, "the steps go on", func() bool { return g.clock.now.Load() > began })
-		if _, err := origin.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(origin.Write([]byte("x"))))
 		if n, err := io.CopyN(sink, source, 1); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}

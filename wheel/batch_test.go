@@ -29,9 +29,7 @@ func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
 		if told.Load() != 1 || ran.Load() < n-batchSize {
 			t.Errorf("%d panics reported, %d of %d ran", told.Load(), ran.Load(), n)
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n+1 {
 			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
 		}

@@ -63,9 +63,7 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 		if w.Add(1, 1) != 0 {
 			t.Error("Close in a callback did not close")
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		checkCounters(t, w)
 	})
 }
@@ -148,9 +146,7 @@ func TestAPanicIsReportedAndTheOthersStillRun(t *testing.T) {
 		if len(told) != 50 || len(r.values()) != 50 {
 			t.Errorf("%d panics reported, %d others ran", len(told), len(r.values()))
 		}
-		if err := w.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(context.Background()))
 		if s := checkCounters(t, w); s.Panics != 50 || s.Fired != 100 {
 			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
 		}
@@ -179,9 +175,7 @@ func TestGoexitInACallbackEndsOnlyThatCallback(t *testing.T) {
 			if n := batches.Len(); n != 0 {
 				t.Errorf("%d left", n)
 			}
-			if err := errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())); err != nil {
-				t.Error(err)
-			}
+			noError(t, errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())))
 			checkCounters(t, w)
 			checkCounters(t, batches)
 		}
@@ -211,9 +205,7 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		s := checkCounters(t, w)
 		if s.Dropped != 2 || s.Fired != 3 || told != 1 || len(r.values()) != 3 {
 			t.Errorf("%d dropped, %d fired, %d panics reported, %d ran", s.Dropped, s.Fired, told, len(r.values()))

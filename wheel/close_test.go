@@ -102,9 +102,7 @@ func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 		}
 		close(begin)
 		wg.Wait()
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if s := checkCounters(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 || late.Load() != 0 {
 			t.Errorf("%d of %d added, %d pending, %d handed over after Close", s.Added, added.Load(), s.Pending, late.Load())
 		}

@@ -163,8 +163,6 @@ func TestContextsUnderContention(t *testing.T) {
 	if n := tm.Len(); n != 0 {
 		t.Errorf("%d pending", n)
 	}
-	if err := tm.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, tm.Shutdown(t.Context()))
 	checkCounters(t, tm.use().Wheel)
 }

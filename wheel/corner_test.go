@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
@@ -17,9 +19,7 @@ func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
 		}, EveryOptions{}))
 		time.Sleep(10*time.Millisecond + time.Microsecond)
 		for range 100 {
-			if err := series.Load().StopWait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, series.Load().StopWait(t.Context()))
 			if n := timers.Len(); n != 0 {
 				t.Fatalf("%d pending after StopWait", n)
 			}

@@ -294,9 +294,7 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 			if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 4, 5, 7, 8}) || told.Load() != 4 {
 				t.Errorf("runs at %v, %d panics reported", got, told.Load())
 			}
-			if err := tm.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, tm.Shutdown(t.Context()))
 			checkCounters(t, tm.use().Wheel)
 		})
 	}
@@ -332,9 +330,7 @@ func TestASeriesEndsAtClose(t *testing.T) {
 		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") }, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		tm.Close()
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}, EveryOptions{}).Stop() {
 			t.Error("a series is pending after Shutdown")
 		}

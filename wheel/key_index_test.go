@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // checkKeys checks that the counters add up, and that the key index of each
@@ -115,9 +117,7 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	defer sh.mu.Unlock()
 	const hash = 0xABCDEF << 32
 	for key := range 100 {
-		if err := k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}))
 	}
 	for key := range 100 {
 		index, ok := k.findLocked(sh, hash, key)

@@ -64,9 +64,7 @@ func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 		for key := range 10 {
 			mustSet(t, k, key, time.Hour, 2, false)
 		}
-		if err := k.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, k.Shutdown(t.Context()))
 		if s := checkKeys(t, k); s.Dropped != 9 || ran.Load() != 1 || s.Pending != 10 {
 			t.Errorf("%d dropped, %d ran, %d pending", s.Dropped, ran.Load(), s.Pending)
 		}

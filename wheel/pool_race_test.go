@@ -45,9 +45,7 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 						w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 1)
 					}
 					time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
-					if err := w.Shutdown(t.Context()); err != nil {
-						t.Error(err)
-					}
+					noError(t, w.Shutdown(t.Context()))
 					fired.Add(int64(checkCounters(t, w).Fired))
 				}
 			})

@@ -131,9 +131,7 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 		if now, total := g.now.Load(), g.total.Load(); now != 2 || total != 17 {
 			t.Errorf("%d run in the second hour and %d have run, want 2 and 17", now, total)
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		p.Close()
 		g.check(t, 17, 20)
 		checkCounters(t, w)
@@ -160,9 +158,7 @@ func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			p.Close()
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Shutdown(t.Context()))
 			if s := checkCounters(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
 				t.Errorf("%d fired, %d panics, %d ran", s.Fired, s.Panics, g.total.Load())
 			}
@@ -256,9 +252,7 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 				t.Errorf("%d wait in Run, want 1 of the other wheel", n)
 			}
 			fired := int64(w.Stats().Fired)
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Shutdown(t.Context()))
 			p.Close()
 			g.check(t, 1, fired+1)
 			if s := checkCounters(t, w); fired == 0 || s.Pending != 10-int(fired) || s.Dropped != 0 {
@@ -297,9 +291,7 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 			addTo(w.shards[i%2], time.Second, i)
 		}
 		time.Sleep(time.Minute)
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if ran.Load() != 3 || drained.Load() != 7 {
 			t.Errorf("%d ran, %d drained", ran.Load(), drained.Load())
 		}
@@ -378,9 +370,7 @@ func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
 		for _, f := range late {
 			f() // too late: Run has refused it
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if s := checkCounters(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
 			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
 		}

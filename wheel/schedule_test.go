@@ -130,9 +130,7 @@ func TestAScheduleThatDoesNotAdvancePanics(t *testing.T) {
 		if runs != 2 || asked != 3 || len(told) != 1 || series.Stop() || tm.Len() != 0 {
 			t.Errorf("%d runs, asked %d times, told %v", runs, asked, told)
 		}
-		if err := series.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, series.StopWait(t.Context()))
 	})
 }
 
@@ -165,9 +163,7 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 		if got := hours(r.firings()); !slices.Equal(got, []float64{1, 3, 4}) || told.Load() != 4 {
 			t.Errorf("runs at %v, %d panics reported", got, told.Load())
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		checkCounters(t, tm.use().Wheel)
 	})
 }

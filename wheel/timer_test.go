@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // handRun is a Runner that keeps functions until release is called.
@@ -72,9 +74,7 @@ func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
 		if !stopped.Stop() || !moved.Reset(time.Hour) {
 			t.Error("a function that has not begun was not stopped")
 		}
-		if err := waited.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, waited.StopWait(t.Context()))
 		if n := run.release(); n != 3 || called != 0 {
 			t.Errorf("Run held %d functions, %d ran", n, called)
 		}
@@ -152,9 +152,7 @@ func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
 		})
 		timer.Reset(time.Second)
 		time.Sleep(1500 * time.Millisecond)
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 		before := calls.Load()
 		if time.Sleep(time.Hour); calls.Load() != before || timer.Stop() {
 			t.Error("it went on after StopWait")
@@ -165,9 +163,7 @@ func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		timer.Kill()
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 	})
 }
 
@@ -181,13 +177,9 @@ func TestStopWaitSeesFunctionsThatPanicOrExit(t *testing.T) {
 				leave()
 			})
 			synctest.Wait()
-			if err := timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, timer.StopWait(t.Context()))
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 	})
 }
 
@@ -209,9 +201,7 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 		if timer.Stop() || ran.Load() != 0 || told.Load() != 1 {
 			t.Errorf("%d runs, %d panics reported", ran.Load(), told.Load())
 		}
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 		timer.Reset(time.Second) // has room
 		if time.Sleep(time.Minute); ran.Load() != 1 {
 			t.Errorf("%d runs after Reset", ran.Load())
@@ -287,9 +277,7 @@ func (b *armings) stopWait(t *testing.T) {
 	b.calm.Lock()
 	defer b.calm.Unlock()
 	b.stop()
-	if err := b.timer.StopWait(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, b.timer.StopWait(t.Context()))
 	before := b.fired.Load()
 	runtime.Gosched()
 	if b.running.Load() != 0 || b.fired.Load() != before || b.timer.Stop() {
@@ -334,9 +322,7 @@ func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 		for i := range all {
 			b := &all[i]
 			b.stop()
-			if err := b.timer.StopWait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, b.timer.StopWait(t.Context()))
 			if a, ended := b.armed.Load(), b.fired.Load()+b.stopped.Load()+b.replaced.Load(); a != ended {
 				t.Errorf("%d armings, %d ends: %d fired, %d stopped, %d replaced",
 					a, ended, b.fired.Load(), b.stopped.Load(), b.replaced.Load())
@@ -367,9 +353,7 @@ func TestAfterKillAndStopWaitNothingRuns(t *testing.T) {
 		}
 		wg.Go(func() {
 			b.timer.Kill()
-			if err := b.timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, b.timer.StopWait(t.Context()))
 			b.killed.Store(true)
 		})
 		wg.Wait()

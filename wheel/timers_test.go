@@ -18,9 +18,7 @@ func TestTheZeroTimersIsReady(t *testing.T) {
 		tm.AfterFunc(time.Second, func() { fired <- true })
 		<-fired
 		<-tm.After(time.Second)
-		if err := tm.Sleep(t.Context(), time.Second); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Sleep(t.Context(), time.Second))
 		if s := tm.Stats(); s.Fired != 3 || tm.Len() != 0 {
 			t.Errorf("%d fired, %d pending", s.Fired, tm.Len())
 		}
@@ -151,18 +149,14 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 			if timer.Stop() || timer.Reset(0) || timer.Stop() || timer.Kill() {
 				t.Errorf("timer %d is pending after Close", i)
 			}
-			if err := timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, timer.StopWait(t.Context()))
 		}
 		after := tm.After(0)
 		time.Sleep(24 * time.Hour)
 		if len(c.C)+len(after)+len(late[1].C) != 0 {
 			t.Error("a time was sent after Close")
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		checkCounters(t, tm.use().Wheel)
 	})
 }
@@ -197,9 +191,7 @@ func TestAnOverloadedRunnerDelaysNoReceiver(t *testing.T) {
 		defer cancel()
 		ticker := tm.NewTicker(time.Second)
 		c := tm.After(time.Second)
-		if err := tm.Sleep(t.Context(), time.Second); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Sleep(t.Context(), time.Second))
 		<-c
 		<-ticker.C
 		<-ctx.Done()

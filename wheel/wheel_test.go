@@ -71,6 +71,14 @@ func runnerOf(run func(f func())) Runner {
 	})
 }
 
+// noError fails the test, and lets it go on.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // checkCounters checks that the counters account for every timer that was ever
 // added.
 func checkCounters[T any](t *testing.T, w *Wheel[T]) Stats {
@@ -191,9 +199,7 @@ func TestFullAndClosedAddsAreRefused(t *testing.T) {
 		if v, ok := w.Remove(id); !ok || v != 0 {
 			t.Error("Remove after Close failed")
 		}
-		if err := w.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(context.Background()))
 		checkCounters(t, w)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // clockChangeDay is a day on which clocks change, and the expected runs around
@@ -59,9 +61,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 		t.Run(day.name, func(t *testing.T) {
 			r := Rule{Expr: mustParse(t, day.text), Zone: mustZone(t, day.zone), Gap: day.gap, Overlap: day.overlap}
 			at, err := time.Parse(layout, day.after)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			var got []string
 			for range day.want {
 				next, ok := r.Next(at)

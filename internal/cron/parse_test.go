@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestEqualExpressionsMeanTheSame(t *testing.T) {
@@ -32,9 +34,7 @@ func TestEqualExpressionsMeanTheSame(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got, want := meaning(e), meaning(mustParse(t, row.same)); got != want {
 			t.Errorf("%q means %s, and %q %s", row.text, got, row.same, want)
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func berlin(t testing.TB, text string) Rule {
@@ -14,9 +16,7 @@ func berlin(t testing.TB, text string) Rule {
 func local(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(layout, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return at
 }
 

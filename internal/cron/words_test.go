@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // The sentence names a choice if two rules fire on different days because of
@@ -23,9 +25,7 @@ func TestWordsMentionUnusualPoliciesForClockChanges(t *testing.T) {
 		{"@every 90s", GapSkip, OverlapBoth, "every 1 minute 30 seconds"},
 	} {
 		e, err := Parse(row.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got := (Rule{Expr: e, Gap: row.gap, Overlap: row.overlap}).Words(); got != row.want {
 			t.Errorf("%s: %q, want %q", row.text, got, row.want)
 		}
