@@ -85,6 +85,14 @@ func TestDaysOfClockChanges(t *testing.T) {
 	}
 }
 
+func TestPrevFindsTheFirstOfTwoEqualLocalTimes(t *testing.T) {
+	r := Rule{Expr: mustParse(t, "40 */60 2 25 10 *"), Zone: mustZone(t, "Europe/Berlin")}
+	want := local(t, "2026-10-25 02:00:40 +02:00")
+	if prev, ok := r.Prev(local(t, "2026-10-25 02:00:20 +01:00")); !ok || !prev.Equal(want) {
+		t.Errorf("%v, want %v", prev, want)
+	}
+}
+
 // Package time has quirks in its answers about a zone. The search relies only
 // on these properties.
 func TestASegmentHasOneOffset(t *testing.T) {
