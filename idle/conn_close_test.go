@@ -1,9 +1,14 @@
 package idle
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	crand "crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -305,4 +310,15 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 			t.Errorf("%s: it took %v", what, took)
 		}
 	}
+}
+
+// certificate returns a self-signed certificate, which clients must not verify.
+func certificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
+	fatal.If(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * 365 * time.Hour)}
+	der, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
+	fatal.If(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

@@ -1,8 +1,11 @@
 package wheel
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -236,4 +239,57 @@ func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
 			t.Error("a timer fired after Shutdown")
 		}
 	})
+}
+
+func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		const n = 10 * batchSize
+		var told, ran atomic.Int64
+		cfg.OnPanic = func(any, []byte) { told.Add(1) }
+		w := NewBatch(cfg, func(batch []Expired[int]) {
+			for _, e := range batch {
+				if e.Value == n/2 {
+					panic("one of many")
+				}
+				ran.Add(1)
+			}
+		})
+		for i := range n {
+			w.Add(time.Second, i)
+		}
+		w.Add(2*time.Second, n)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if told.Load() != 1 || ran.Load() < n-batchSize {
+			t.Errorf("%d panics reported, %d of %d ran", told.Load(), ran.Load(), n)
+		}
+		noError(t, w.Shutdown(t.Context()))
+		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n+1 {
+			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
+		}
+	})
+}
+
+const crashChild = "WHEEL_CRASH_CHILD"
+
+// Without OnPanic a panic ends the program, as with package time: it must not
+// be lost.
+func TestAPanicWithoutOnPanicEndsTheProgram(t *testing.T) {
+	if run := os.Getenv(crashChild); run != "" {
+		cfg := Config{}
+		if run == "inline" {
+			cfg.Run = Inline
+		}
+		New(cfg, func(int) { panic("unexpected") }).Add(0, 1)
+		time.Sleep(time.Minute)
+		return
+	}
+	for _, run := range []string{"go", "inline"} {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAPanicWithoutOnPanicEndsTheProgram$")
+		child.Env = append(os.Environ(), crashChild+"="+run)
+		out, err := child.CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("panic: unexpected")) {
+			t.Errorf("%s: %v\n%s", run, err, out)
+		}
+	}
 }

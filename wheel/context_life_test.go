@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,4 +166,26 @@ func TestContextsUnderContention(t *testing.T) {
 	}
 	noError(t, tm.Shutdown(t.Context()))
 	checkCounters(t, tm.use().Wheel)
+}
+
+// A hook that blocks stands for very many derived contexts.
+func TestADeadlineWhoseContextsEndSlowlyDelaysNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{Shards: 1})
+		ctx, cancel := timers.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hold := make(chan struct{})
+		slow := ctx.(*deadlineCtx)
+		hook := slow.source.hook
+		slow.source.hook = func() { <-hold; hook() }
+		var fired atomic.Bool
+		timers.AfterFunc(time.Second+time.Millisecond, func() { fired.Store(true) })
+		time.Sleep(time.Second + 2*time.Millisecond)
+		synctest.Wait()
+		if !fired.Load() {
+			t.Error("the timer after the deadline waits")
+		}
+		close(hold)
+		<-ctx.Done()
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // seconds returns the times of the firings in seconds.
@@ -360,6 +362,8 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 		"ScheduleFunc(nil)":   func() { tm.ScheduleFunc(nil, f) },
 		"ScheduleFunc(, nil)": func() { tm.ScheduleFunc(hourly, nil) },
 		"WithTimeout(nil)":    func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
+		"a zero Timer":        func() { new(Timer).Stop() },
+		"a zero Ticker":       func() { new(Ticker).Reset(1) },
 		"a bad Config":        func() { NewTimers(Config{MaxPending: -1}) },
 	} {
 		func() {
@@ -374,4 +378,25 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	if n := tm.Len(); n != 0 {
 		t.Errorf("%d pending", n)
 	}
+}
+
+func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{MaxPending: 1})
+		var series atomic.Pointer[Timer]
+		series.Store(timers.Every(time.Millisecond, func() {
+			time.Sleep(time.Millisecond)
+			series.Load().Reset(1)
+		}, EveryOptions{}))
+		time.Sleep(10*time.Millisecond + time.Microsecond)
+		for range 100 {
+			fatal.If(t, series.Load().StopWait(t.Context()))
+			if n := timers.Len(); n != 0 {
+				t.Fatalf("%d pending after StopWait", n)
+			}
+			series.Load().Reset(time.Millisecond)
+			time.Sleep(3*time.Millisecond + 7*time.Microsecond)
+		}
+		series.Load().Kill()
+	})
 }
