@@ -81,7 +81,7 @@ func mustIn(t *testing.T, s foliot.Scheduler, name string, d time.Duration, o ..
 	fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, d, order{name, 100}, o...)))
 }
 
-// errOf returns the error of a call whose result does not matter.
+// errOf returns the error of a call, and ignores its result.
 func errOf[T any](_ T, err error) error { return err }
 
 // get returns a task. It ends the test if the store does not have the task.

@@ -33,7 +33,7 @@ var (
 // began receives the name of each task whose handler of longOrder has started.
 var began = make(chan string, 2)
 
-// errOf returns the error of a call whose result does not matter.
+// errOf returns the error of a call, and ignores its result.
 func errOf[T any](_ T, err error) error { return err }
 
 // stored returns a record as it is in the store.

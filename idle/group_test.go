@@ -33,7 +33,7 @@ func (c *conn) isClosed() bool {
 
 func closing(*conn, Reason) Verdict { return Close }
 
-// errOf returns the error of a call whose result does not matter.
+// errOf returns the error of a call, and ignores its result.
 func errOf[T any](_ T, err error) error { return err }
 
 func track[C any](t testing.TB, g *Group[C], c C, e *Entry) {

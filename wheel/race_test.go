@@ -179,9 +179,6 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 				n := pending.Add(1)
 				for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
 				}
-				if n := w.Len(); n > most {
-					t.Errorf("Len = %d", n)
-				}
 				pending.Add(-1)
 				w.Remove(id)
 			}
@@ -205,6 +202,27 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 	if added.Load() != most || w.Len() != most {
 		t.Errorf("%d were added and %d are pending, want %d", added.Load(), w.Len(), most)
 	}
+	w.Close()
+}
+
+func TestLenIsNeverMoreThanMaxPending(t *testing.T) {
+	const each, goroutines = 4, 8
+	w := New(Config{Shards: 64, MaxPending: each * goroutines}, func(int) {})
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			var ids [each]ID
+			for i := range raceOperations() / 40 {
+				w.Remove(ids[i%each])
+				ids[i%each] = w.Add(time.Hour, 0)
+				if n := w.Len(); n > each*goroutines {
+					t.Errorf("Len = %d", n)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 	w.Close()
 }
 
