@@ -38,16 +38,19 @@ func (s stdTicker) Reset(d time.Duration) bool { s.ticker.Reset(d); return false
 // twin is a timer, and when its function was called or its time received.
 type twin struct {
 	stdTimer
-	c     <-chan time.Time
-	times []time.Duration
-	start time.Time
+	*recorder // of no values
+	c         <-chan time.Time
 }
 
-func (w *twin) note(at time.Time) { w.times = append(w.times, at.Sub(w.start)) }
+func (w *twin) note(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, firing{0, at.Sub(w.start)})
+}
 
 // twins returns a timer of each package.
 func twins(kind int, tm *Timers, d time.Duration) (ours, theirs *twin) {
-	ours, theirs = &twin{start: time.Now()}, &twin{start: time.Now()}
+	ours, theirs = &twin{recorder: newRecorder()}, &twin{recorder: newRecorder()}
 	switch kind {
 	case 0:
 		ours.stdTimer = tm.AfterFunc(d, func() { ours.note(time.Now()) })
@@ -114,6 +117,7 @@ func TestTimersAndTickersBehaveAsThoseOfPackageTime(t *testing.T) {
 						stop := make(chan struct{})
 						go ours.receive(stop)
 						go theirs.receive(stop)
+						synctest.Wait()
 						time.Sleep(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
 						d := some()
 						ours.Reset(d)
@@ -124,8 +128,8 @@ func TestTimersAndTickersBehaveAsThoseOfPackageTime(t *testing.T) {
 					}
 					time.Sleep(time.Duration(r.IntN(4)) * 100 * time.Millisecond)
 					synctest.Wait()
-					if !slices.Equal(ours.times, theirs.times) {
-						t.Fatalf("seed %d: times %v, want %v", seed, ours.times, theirs.times)
+					if a, b := ours.firings(), theirs.firings(); !slices.Equal(a, b) {
+						t.Fatalf("seed %d: times %v, want %v", seed, a, b)
 					}
 				}
 				ours.Stop()
