@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -117,9 +118,7 @@ func lines(t *testing.T, p pkg) (sum int) {
 	t.Helper()
 	for _, name := range p.GoFiles {
 		text, err := os.ReadFile(filepath.Join(p.Dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		sum += bytes.Count(text, []byte("\n"))
 	}
 	return sum

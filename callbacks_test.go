@@ -49,9 +49,7 @@ func TestTasksOfARenamedKindWaitForAHandlerAndTheLogReportsThem(t *testing.T) {
 		m, c := handling(succeed)
 		n := foliottest.StartWith(t, m, foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil))})
 		renamed := foliot.NewKind[order]("shut-order")
-		if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(renamed.In(t.Context(), n, "a", 0, order{})))
 		pass(3 * time.Hour)
 		if i := get(t, n, "a"); i.State != foliot.StateScheduled || i.Attempts != 0 || c.len() != 0 {
 			t.Errorf("%+v", i)
@@ -79,9 +77,7 @@ func TestTheProgramIsNotifiedOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 			Hangs: func(i foliot.Info, _ time.Duration) { hung = append(hung, i.Name) },
 		})
 		for i, name := range []string{"dies", "hangs"} {
-			if _, err := closeOrder.In(t.Context(), n, name, 0, order{Cents: i}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(closeOrder.In(t.Context(), n, name, 0, order{Cents: i})))
 		}
 		pass(time.Minute)
 		if want := []string{"dies: no such order"}; !slices.Equal(died, want) {
@@ -105,25 +101,17 @@ func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *t
 			}
 		},
 		"moved": func(t *testing.T, n *foliot.Node) {
-			if _, err := n.Move(t.Context(), "a", foliot.In(24*time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(n.Move(t.Context(), "a", foliot.In(24*time.Hour))))
 		},
 		"replaced": func(t *testing.T, n *foliot.Node) {
-			if _, err := closeOrder.Put(t.Context(), n, "a", foliot.In(24*time.Hour), order{}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(closeOrder.Put(t.Context(), n, "a", foliot.In(24*time.Hour), order{})))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
 				renamed := foliot.NewKind[order]("shut-order")
-				if _, err := renamed.In(t.Context(), n, "a", 0, order{}); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := renamed.In(t.Context(), n, "b", 0, order{}); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(renamed.In(t.Context(), n, "a", 0, order{})))
+				fatal.If(t, errOf(renamed.In(t.Context(), n, "b", 0, order{})))
 				pass(time.Hour)
 				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 2 {
 					t.Fatalf("before: %q, and %d tasks are known", m, foliot.Known(n))
@@ -133,9 +121,7 @@ func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *t
 				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 1 {
 					t.Errorf("with one of two: %q, and %d tasks are known", m, foliot.Known(n))
 				}
-				if _, err := n.Cancel(t.Context(), "b"); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(n.Cancel(t.Context(), "b")))
 				pass(time.Minute)
 				if m := n.Missing(); len(m) != 0 || foliot.Known(n) != 0 {
 					t.Errorf("without both: %q, and %d tasks are known", m, foliot.Known(n))

@@ -78,10 +78,11 @@ func pass(d time.Duration) {
 
 func mustIn(t *testing.T, s foliot.Scheduler, name string, d time.Duration, o ...foliot.Option) {
 	t.Helper()
-	if _, err := closeOrder.In(t.Context(), s, name, d, order{name, 100}, o...); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, d, order{name, 100}, o...)))
 }
+
+// errOf returns the error of a call, and ignores its result.
+func errOf[T any](_ T, err error) error { return err }
 
 // get returns a task. It ends the test if the store does not have the task.
 func get(t *testing.T, s foliot.Scheduler, name string) foliot.Info {
@@ -119,9 +120,7 @@ func TestATaskIsMovedAndCancelledUntilItStarts(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		mustIn(t, n, "a", time.Hour)
 		mustIn(t, n, "b", time.Hour)
-		if _, err := n.Move(t.Context(), "a", foliot.In(2*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(n.Move(t.Context(), "a", foliot.In(2*time.Hour))))
 		pass(59 * time.Minute)
 		if pending, err := n.Cancel(t.Context(), "b"); !pending || err != nil {
 			t.Errorf("cancel: %v, %v", pending, err)
@@ -146,9 +145,7 @@ func TestATaskIsMovedAndCancelledUntilItStarts(t *testing.T) {
 func TestPutReplacesAndDebounces(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		for i := range 10 {
-			if _, err := closeOrder.Put(t.Context(), n, "index", foliot.In(time.Minute), order{Cents: i}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(closeOrder.Put(t.Context(), n, "index", foliot.In(time.Minute), order{Cents: i})))
 			pass(30 * time.Second)
 		}
 		pass(time.Hour)
@@ -164,12 +161,8 @@ func TestErrorsNameTheFailure(t *testing.T) {
 		mustIn(t, n, "runs", 0)
 		mustIn(t, n, "waits", time.Hour)
 		pass(time.Second)
-		if _, err := closeOrder.At(ctx, n, "absolute", time.Now().Add(time.Hour), order{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := n.Cancel(ctx, "runs"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(closeOrder.At(ctx, n, "absolute", time.Now().Add(time.Hour), order{})))
+		fatal.If(t, errOf(n.Cancel(ctx, "runs")))
 		pass(time.Second) // its handler has returned nil
 		_, exists := closeOrder.In(ctx, n, "waits", 0, order{})
 		_, missing := n.Get(ctx, "nobody")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestEachResultOfAHandlerHasItsOutcome has the table of the package
@@ -91,9 +92,7 @@ func TestAStopKillsNoTaskEvenIfItsHandlerReturnsDead(t *testing.T) {
 			return foliot.Dead(fmt.Errorf("cannot close the order: %w", ctx.Err()))
 		})
 		n, err := foliot.Open(t.Context(), foliottest.Store(), m, foliot.Options{Grace: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		defer n.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -113,9 +112,7 @@ func TestAStopKillsNoTaskEvenIfItsHandlerReturnsDead(t *testing.T) {
 func TestArgumentsThatDoNotDecodeFailTheAttemptAndNotTheTask(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, c *calls) {
 		old := foliot.NewKind[string]("close-order") // of an earlier deployment
-		if _, err := old.In(t.Context(), n, "a", 0, "42"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(old.In(t.Context(), n, "a", 0, "42")))
 		pass(time.Minute)
 		if i := get(t, n, "a"); i.State != foliot.StateScheduled || !strings.Contains(i.LastError, "cannot decode the arguments") || c.len() != 0 {
 			t.Errorf("%+v, %d calls", i, c.len())
@@ -191,9 +188,7 @@ func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 		for i := range 40 {
 			name := string(rune('a'+i%26)) + string(rune('a'+i/26))
 			for _, k := range []foliot.Kind[string]{one, many} {
-				if _, err := k.In(t.Context(), n, k.Name()+name, 0, k.Name()); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(k.In(t.Context(), n, k.Name()+name, 0, k.Name())))
 			}
 		}
 		pass(2 * time.Minute)
@@ -222,25 +217,6 @@ func TestAHandlerCanChangeItsArgumentsAndLabelsAndTheStoredTaskStays(t *testing.
 		pass(time.Minute)
 		if len(got) != 2 || got[1] != got[0] || !strings.Contains(got[0], "map[shop:7]") {
 			t.Errorf("%q", got)
-		}
-	})
-}
-
-// exitingValue is the value of a panic with a method that ends its goroutine.
-type exitingValue struct{}
-
-func (exitingValue) String() string { runtime.Goexit(); return "" }
-
-func TestAPanicValueThatExitsItsGoroutineCostsNoSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, _ := handling(func(context.Context, *foliot.Task[order]) error { panic(exitingValue{}) })
-		n := foliottest.StartWith(t, m, foliot.Options{Concurrency: 1, Logger: slog.New(slog.DiscardHandler)})
-		for _, name := range []string{"a", "b"} {
-			mustIn(t, n, name, 0, foliot.MaxAttempts(1))
-			pass(time.Second)
-			if i := get(t, n, name); i.State != foliot.StateDead || !strings.Contains(i.LastError, "panicked: a value of type foliot_test.exitingValue") {
-				t.Errorf("%+v", i)
-			}
 		}
 	})
 }

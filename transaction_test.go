@@ -187,9 +187,7 @@ func TestTheCallOfARollbackThatArrivesLateDoesNotMoveTheReminder(t *testing.T) {
 		pass(remindAfter / 2)
 		due := time.Now().Add(remindAfter)
 		fatal.If(t, i.create(t.Context(), "7", due))
-		if _, err := remindInvoice.Put(t.Context(), i.timers, "remind-7", foliot.At(late), invoice{ID: "7"}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(remindInvoice.Put(t.Context(), i.timers, "remind-7", foliot.At(late), invoice{ID: "7"})))
 		pass(2 * remindAfter)
 		if got := sent("7"); len(got) != 1 || got[0].Sub(due).Abs() > time.Second {
 			t.Errorf("the reminder is due at %v, and was sent at %v", due, got)

@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestARequestReachesOnlyWhatURLsOpens(t *testing.T) {
@@ -24,9 +25,7 @@ func TestARequestReachesOnlyWhatURLsOpens(t *testing.T) {
 			"http://192.168.3.4/":       "foliot.URLs 192.168.3.4/32 opens it",
 			"http://169.254.169.254/me": "which foliot.URLs does not open",
 		} {
-			if _, err := foliot.HTTP.Put(t.Context(), n, "call", foliot.In(0), foliot.Request{URL: url}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(foliot.HTTP.Put(t.Context(), n, "call", foliot.In(0), foliot.Request{URL: url})))
 			pass(time.Second)
 			if i := get(t, n, "call"); i.State != foliot.StateDead || !strings.Contains(i.LastError, "foliot.URLs") || !strings.Contains(log.String(), want) {
 				t.Errorf("%s: %s, %q, %s", url, i.State, i.LastError, &log)
@@ -37,9 +36,7 @@ func TestARequestReachesOnlyWhatURLsOpens(t *testing.T) {
 
 func TestWithoutURLsARequestWaitsAndTheNodeSaysSo(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, n *foliot.Node, _ *calls) {
-		if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Second, foliot.Request{URL: "https://shop.example/"}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(foliot.HTTP.In(t.Context(), n, "call", time.Second, foliot.Request{URL: "https://shop.example/"})))
 		pass(time.Minute)
 		if i := get(t, n, "call"); i.State != foliot.StateScheduled || i.Kind != "" || i.WaitsFor.Reason != "runner" {
 			t.Errorf("it is %+v", i)
@@ -51,9 +48,7 @@ func TestARequestIsACopyOfTheCallersBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := foliottest.StartWith(t, nil, foliot.Options{Grace: -1, URLs: foliot.URLs()})
 		body, headers := []byte("before"), map[string]string{"X-Color": "red"}
-		if _, err := foliot.HTTP.In(t.Context(), n, "call", time.Hour, foliot.Request{URL: "https://shop.example/", Body: body, Headers: headers}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(foliot.HTTP.In(t.Context(), n, "call", time.Hour, foliot.Request{URL: "https://shop.example/", Body: body, Headers: headers})))
 		copy(body, "AFTER!")
 		headers["X-Color"] = "blue"
 		if r := foliot.StoredRequest(t, n, "call"); string(r.Body) != "before" || r.Headers["X-Color"] != "red" {

@@ -59,9 +59,7 @@ func TestTheClientWorksBelowAPathWithTheRightsOfItsUser(t *testing.T) {
 		t.Cleanup(c.Close)
 		return c
 	}
-	if _, err := foliot.NewKind[string]("greet").In(t.Context(), n, "a", time.Hour, "you"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(foliot.NewKind[string]("greet").In(t.Context(), n, "a", time.Hour, "you")))
 	if task, err := as("reader").Tasks.Get(t.Context(), "a"); err != nil || task.Name != "a" {
 		t.Errorf("%+v, %v", task, err)
 	}
@@ -109,9 +107,7 @@ func TestALongRequestEndsWithTheRightsOfItsUser(t *testing.T) {
 	reply, err := http.DefaultClient.Do(r)
 	fatal.If(t, err)
 	defer reply.Body.Close()
-	if _, err := reply.Body.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(reply.Body.Read(make([]byte, 1))))
 	left.Store(true)
 	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
 		t.Errorf("the stream goes on: %v", err)

@@ -34,12 +34,8 @@ func TestAProgramRunsTheTasksOfItsNamespaceAndOfOthersOnlyIfItSaysSo(t *testing.
 				operator, err := client.New("http://program", client.Options{HTTPClient: &http.Client{Transport: served{api}}})
 				fatal.If(t, err)
 				defer operator.Close()
-				if _, err := operator.Namespaces.Put(t.Context(), namespace, client.NamespaceSettings{Kinds: namespace != "shop"}); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := closeOrder.In(t.Context(), foliot.Remote(c), "close-1", 0, order{}); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(operator.Namespaces.Put(t.Context(), namespace, client.NamespaceSettings{Kinds: namespace != "shop"})))
+				fatal.If(t, errOf(closeOrder.In(t.Context(), foliot.Remote(c), "close-1", 0, order{})))
 				time.Sleep(10 * time.Second)
 				got, err := c.Tasks.Get(t.Context(), "close-1")
 				fatal.If(t, err)

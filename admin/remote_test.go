@@ -33,6 +33,9 @@ var (
 // began receives the name of each task whose handler of longOrder has started.
 var began = make(chan string, 2)
 
+// errOf returns the error of a call, and ignores its result.
+func errOf[T any](_ T, err error) error { return err }
+
 // stored returns a record as it is in the store.
 func stored(t *testing.T, n *foliot.Node, name string) *task.Task {
 	t.Helper()
@@ -62,27 +65,12 @@ func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Schedul
 	return n, c, map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)}
 }
 
-// create creates a task that is due now, and waits until it has ended.
-func create(t *testing.T, s foliot.Scheduler, c *client.Client, k foliot.Kind[order], name string, options ...foliot.Option) {
-	t.Helper()
-	if _, err := k.In(t.Context(), s, name, 0, order{}, options...); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Tasks.Wait(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestGetNamesTheReasonWhyATaskDoesNotStart(t *testing.T) {
 	_, c, schedulers := both(t)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	if _, err := c.Queues.PauseUntil(t.Context(), "orders", until); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Queues.PauseUntil(t.Context(), "orders", until)))
 	for name, s := range schedulers {
-		if _, err := closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders"))))
 		i, err := s.Get(t.Context(), name)
 		if w := i.WaitsFor; err != nil || w.Reason != "pause" || !w.Until.Equal(until) || !strings.Contains(w.Detail, "the queue orders is paused") {
 			t.Errorf("the %s: %+v, %v", name, w, err)
@@ -145,9 +133,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if i, err := closeOrder.In(ctx, s, name+"-passed", -time.Hour, order{}); err != nil || time.Until(i.Due) > time.Second {
 				t.Errorf("after a negative delay: %+v, %v", i, err)
 			}
-			if _, err := deadOrder.In(ctx, s, name+"-dead", 0, order{}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(deadOrder.In(ctx, s, name+"-dead", 0, order{})))
 			state := func() foliot.State {
 				i, err := s.Get(ctx, name+"-dead")
 				fatal.If(t, err)
@@ -212,9 +198,7 @@ func TestARemoteSchedulerStartsTasksAtOnceThatWereDueBefore1970(t *testing.T) {
 			} else if got, err := c.Tasks.Wait(t.Context(), task); err != nil || got.State != foliot.StateDelivered {
 				t.Errorf("%s: %+v, %v", task, got, err)
 			}
-			if _, err := closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{}); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{})))
 			if _, err := s.Move(t.Context(), task+"-moved", foliot.At(at)); err != nil {
 				t.Errorf("%s, moved: %v", task, err)
 			} else if due := stored(t, n, task+"-moved").OriginalDue; due != 1 {
@@ -244,45 +228,15 @@ func TestARemoteSchedulerStoresTheRuleThatANodeStores(t *testing.T) {
 	}
 }
 
-func TestAChangeThatTheStateForbidsChangesNothing(t *testing.T) {
-	n, c, schedulers := both(t)
-	if _, err := c.Queues.Put(t.Context(), "keeps", client.QueueSettings{KeepBodies: true}); err != nil {
-		t.Fatal(err)
-	}
-	for name, s := range schedulers {
-		create(t, s, c, deadOrder, name+"-dead")
-		create(t, s, c, closeOrder, name+"-delivered", foliot.Queue("keeps"))
-		dead, delivered := stored(t, n, name+"-dead"), stored(t, n, name+"-delivered")
-		if _, err := s.Move(t.Context(), name+"-dead", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || !strings.Contains(err.Error(), "Retry") {
-			t.Errorf("%s, a dead task is moved: %v", name, err)
-		}
-		if _, err := s.Move(t.Context(), name+"-delivered", foliot.In(time.Hour)); !errors.Is(err, foliot.ErrEnded) || strings.Contains(err.Error(), "dead") {
-			t.Errorf("%s, a delivered task is moved: %v", name, err)
-		}
-		if _, err := s.Retry(t.Context(), name+"-delivered"); !errors.Is(err, foliot.ErrNotDead) {
-			t.Errorf("%s, a delivered task is retried: %v", name, err)
-		}
-		for _, was := range []*task.Task{dead, delivered} {
-			if now := stored(t, n, was.Name); now.Version != was.Version || now.OriginalDue != was.OriginalDue || now.State != was.State {
-				t.Errorf("%s was %+v and is %+v", was.Name, was, now)
-			}
-		}
-	}
-}
-
 func TestARemoteSchedulerShowsATaskAsANodeDoes(t *testing.T) {
 	_, c, schedulers := both(t)
 	for name, s := range schedulers {
-		if _, err := longOrder.In(t.Context(), s, name+"-long", 0, order{}, foliot.Timeout(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(longOrder.In(t.Context(), s, name+"-long", 0, order{}, foliot.Timeout(time.Hour))))
 		<-began
 		if i, err := s.Get(t.Context(), name+"-long"); err != nil || i.Attempts != 1 {
 			t.Errorf("%s, during its first attempt: %+v, %v", name, i, err)
 		}
-		if _, err := c.Queues.Pause(t.Context(), "paused"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(c.Queues.Pause(t.Context(), "paused")))
 		if i, err := closeOrder.In(t.Context(), s, name+"-held", 0, order{}, foliot.Queue("paused")); err != nil || i.State != foliot.StateScheduled {
 			t.Errorf("%s, in a paused queue: %+v, %v", name, i, err)
 		}
@@ -309,13 +263,9 @@ func TestARemoteSchedulerFindsNoTaskWithAnInvalidName(t *testing.T) {
 
 func TestARemoteSchedulerTakesNoDeadNoticeFromTheQueue(t *testing.T) {
 	n, c, schedulers := both(t)
-	if _, err := c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"})))
 	for name, s := range schedulers {
-		if _, err := deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged"))))
 		fatal.If(t, deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")))
 		for _, record := range []string{name, "@" + name} {
 			if url := stored(t, n, record).OnDead; url != "" {

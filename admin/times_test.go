@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // entrances are the calls that take a time, over the API or in this process.
@@ -108,12 +109,8 @@ func entrances(c *client.Client, s foliot.Scheduler) map[string]func(context.Con
 // The last of these times is one at which the wrapped time is 2030.
 func TestATimeOutOfRangeIsRefusedAtEachEntrance(t *testing.T) {
 	n, c, schedulers := both(t)
-	if _, err := closeOrder.In(t.Context(), n, "waits", time.Hour, order{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := closeOrder.Schedule(t.Context(), n, "hourly", foliot.Every(time.Hour), order{}); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(closeOrder.In(t.Context(), n, "waits", time.Hour, order{})))
+	fatal.If(t, closeOrder.Schedule(t.Context(), n, "hourly", foliot.Every(time.Hour), order{}))
 	before := stored(t, n, "waits")
 	wrapped := time.UnixMilli(math.MaxInt64).Unix()*2 + time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	for _, at := range []time.Time{time.Unix(math.MaxInt64, 0), time.UnixMilli(math.MaxInt64), time.Unix(math.MaxInt64/1000+1, 0), time.Unix(wrapped, 1), time.Date(12_000, 1, 1, 0, 0, 0, 0, time.UTC)} {

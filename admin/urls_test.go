@@ -51,18 +51,14 @@ func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
 			{foliot.Request{URL: receiver.URL, Body: []byte{0xff, 0}}, received{method: "POST", body: "\xff\x00", contentType: "application/octet-stream"}},
 			{foliot.Request{URL: receiver.URL, Body: []byte(` {"a": 1, "a": 2}\n`)}, received{method: "POST", body: ` {"a": 1, "a": 2}\n`, contentType: "application/octet-stream"}},
 		} {
-			if _, err := foliot.HTTP.Put(t.Context(), s, name, foliot.In(0), r.request); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(foliot.HTTP.Put(t.Context(), s, name, foliot.In(0), r.request)))
 			r.want.name = name
 			if have := <-got; have != r.want {
 				t.Errorf("%s: %+v arrived, want %+v", name, have, r.want)
 			}
 		}
 		fatal.If(t, foliot.HTTP.Schedule(t.Context(), s, name+"-each", foliot.Every(time.Hour), foliot.Request{URL: receiver.URL}))
-		if _, err := c.Schedules.Trigger(t.Context(), name+"-each"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(c.Schedules.Trigger(t.Context(), name+"-each")))
 		if have := <-got; have.signed != nil || have.method != "POST" {
 			t.Errorf("%s: the schedule sent %+v", name, have)
 		}

@@ -127,34 +127,3 @@ func TestABatchThatFailsReturnsTheResultsSoFar(t *testing.T) {
 		t.Errorf("broken JSON: %v, %v", results, err)
 	}
 }
-
-func BenchmarkCreateBatch(b *testing.B) {
-	for _, body := range []client.Body{{}, client.JSON(map[string]any{"order": 42, "items": []int{1, 2, 3}})} {
-		name := "without-body"
-		if body.IsJSON() {
-			name = "json"
-		}
-		b.Run(name, func(b *testing.B) {
-			specs := make([]client.Spec, 1000)
-			for i := range specs {
-				specs[i] = hour(fmt.Sprintf("order-%d", i))
-				specs[i].HTTP.Body = body
-				specs[i].Labels = map[string]string{"tenant": "acme"}
-			}
-			answer := `{"results":[` + strings.TrimSuffix(strings.Repeat(`{"status":201,"name":"order-123","id":"0198f5b1-7e7d-7a3f-8a3b-6a52b8d2f1a9","due_at":"2030-01-01T00:00:00.000Z"},`, 1000), ",") + `]}`
-			c, err := client.New("http://foliot.test", client.Options{HTTPClient: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
-				return reply(200, nil, answer), nil
-			})}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := c.Tasks.CreateBatch(b.Context(), specs); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/task")
-		})
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestAJSONBodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
@@ -20,9 +22,7 @@ func TestAJSONBodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 		}
 		for _, value := range []json.Marshaler{spec, Task{Spec: spec, State: Scheduled}} {
 			in, err := value.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, err)
 			if !strings.Contains(string(in), `"body":`+body+`}`) || !json.Valid(in) {
 				t.Errorf("the body %s of a %T is encoded as %s", body, value, in)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"time"
 
@@ -135,31 +136,6 @@ func ExampleTasks_CreateBatch() {
 	// 1400 made, 100 were there
 }
 
-func ExampleTasks_List() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-	ctx := context.Background()
-	for _, tenant := range []string{"acme", "other", "acme"} {
-		_, _ = c.Tasks.Create(ctx, client.Spec{Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"}, Labels: map[string]string{"tenant": tenant}})
-	}
-
-	n := 0
-	acme := client.Filter{Labels: map[string]string{"tenant": "acme"}, States: []client.State{client.Scheduled}}
-	for t, err := range c.Tasks.List(ctx, client.Query{Filter: acme}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		if t.Labels["tenant"] == "acme" {
-			n++
-		}
-	}
-	fmt.Println(n)
-	// Output:
-	// 2
-}
-
 func ExampleIfMatch() {
 	url, stop := start()
 	defer stop()
@@ -181,49 +157,6 @@ func ExampleIfMatch() {
 	// true
 }
 
-func ExampleTasks_Patch() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-	ctx := context.Background()
-	_, _ = c.Tasks.Create(ctx, client.Spec{
-		Name: "a", Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"},
-		Timeout: time.Minute, Labels: map[string]string{"draft": "1"},
-	})
-
-	t, err := c.Tasks.Patch(ctx, "a", client.Patch{
-		At:           client.Set(time.Date(2040, 1, 1, 9, 0, 0, 0, time.UTC)),
-		Timeout:      client.Reset[time.Duration](), // its default again
-		RemoveLabels: []string{"draft"},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(t.DueAt.Format(time.RFC3339), t.Timeout, len(t.Labels))
-	// Output:
-	// 2040-01-01T09:00:00Z 15s 0
-}
-
-func ExampleQueues_Put() {
-	url, stop := start()
-	defer stop()
-	c, _ := client.New(url, client.Options{})
-	defer c.Close()
-
-	q, err := c.Queues.Put(context.Background(), "mail", client.QueueSettings{
-		Rate:        50, // per second
-		Concurrency: 10,
-		Retry:       client.Retry{MaxAttempts: 8},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(q.Name, q.Rate, q.Concurrency, q.Retry.MaxAttempts)
-	// Output:
-	// mail 50 10 8
-}
-
 func ExampleSchedules_Put() {
 	url, stop := start()
 	defer stop()
@@ -243,4 +176,82 @@ func ExampleSchedules_Put() {
 	}
 	fmt.Println(s.Name, "is", s.State+":", s.Words)
 	// Output: nightly-report is active: at 21:00 on weekdays
+}
+
+// A program creates a task and waits until it is finished or dead. The context
+// bounds the wait.
+func ExampleTasks_Wait() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	report := client.Spec{Name: "report", Delay: time.Hour, HTTP: client.HTTP{URL: "https://reports.example/run"}}
+	if _, err := c.Tasks.Create(ctx, report); err != nil {
+		log.Fatal(err)
+	}
+	go func() {
+		if _, _, err := c.Tasks.Cancel(ctx, "report"); err != nil { // another part of the program
+			log.Print(err)
+		}
+	}()
+
+	t, err := c.Tasks.Wait(ctx, "report")
+	if err != nil {
+		log.Fatal(err) // ErrReplaced, or the context ended
+	}
+	switch t.State {
+	case client.Delivered:
+		fmt.Println("the report is ready")
+	default:
+		fmt.Println("no report:", t.State)
+	}
+	// Output: no report: cancelled
+}
+
+// A program forwards a request that it has received, an hour later and with its
+// headers. The receiver gets the same body and content type.
+func ExampleTasks_Publish() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+
+	t, err := c.Tasks.Publish(context.Background(), client.Publication{
+		URL:    "https://shop.example/hooks/payment",
+		Header: http.Header{"Content-Type": {"application/json"}, "X-Shop": {"berlin"}},
+		Body:   []byte(`{"order": 42}`),
+		Name:   "payment-42",
+		Delay:  time.Hour,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.Name, t.State, t.HTTP.Method, t.HTTP.URL)
+	// Output: payment-42 scheduled POST https://shop.example/hooks/payment
+}
+
+// Run is not repeated by the client if it may have been applied, because a
+// second Run would send the task twice. The program decides.
+func ExampleMaybeApplied() {
+	// This server takes the request and closes the connection without a reply.
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	c, _ := client.New(server.URL, client.Options{})
+	defer c.Close()
+
+	_, err := c.Tasks.Run(context.Background(), "order-42-close")
+	switch {
+	case err == nil:
+		fmt.Println("the task runs now")
+	case client.MaybeApplied(err):
+		fmt.Println("unknown: read the task, and see if an attempt was made")
+	default:
+		fmt.Println("the task does not run:", err)
+	}
+	// Output: unknown: read the task, and see if an attempt was made
 }

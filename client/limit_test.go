@@ -7,22 +7,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
-
-func TestLimitsAreWrittenForHumans(t *testing.T) {
-	for got, want := range map[string]string{
-		client.Limit(8).String():               "8",
-		client.Unlimited.String():              "unlimited",
-		client.Duration(time.Minute).String():  "1m0s",
-		client.Forever.String():                "forever",
-		client.NotifyURL("http://x/").String(): "http://x/",
-		client.NoDeadNotice.String():           "none",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
 
 // The API writes no limit as 0, and no dead notice as an empty URL. It omits defaults.
 func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
@@ -39,9 +25,7 @@ func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
 		}, `"on_dead":"http://x/" "expire_after":"1h0m0s" "max_attempts":3`},
 	} {
 		got, err := json.Marshal(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for _, part := range strings.Fields(c.want) {
 			if !strings.Contains(string(got), part) {
 				t.Errorf("%s lacks %s", got, part)

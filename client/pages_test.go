@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestThePagesListEveryCallOfTheClients compares the tables of calls with the
@@ -78,8 +79,6 @@ func compareCalls(t *testing.T, page, variable string, calls map[string][]string
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(text)
 }

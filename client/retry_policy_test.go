@@ -148,9 +148,7 @@ func TestOnlyCallsThatMayBeAppliedTwiceAreRepeated(t *testing.T) {
 				t.Parallel()
 				s := serve(t)
 				c := s.client()
-				if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(c.Tasks.Create(t.Context(), hour("a"))))
 				must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "a", minutely()))
 				var tries atomic.Int64
 				s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -220,9 +218,7 @@ func TestACallThatWasCertainlyNotAppliedIsRepeated(t *testing.T) {
 func TestACancelWithALostReplyReportsACancelledTask(t *testing.T) {
 	s := serve(t)
 	c := s.client()
-	if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Tasks.Create(t.Context(), hour("a"))))
 	var lost atomic.Bool
 	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
 		if !lost.Swap(true) {

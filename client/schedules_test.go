@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -50,27 +49,6 @@ func TestAScheduleIsReadAsItWasRequested(t *testing.T) {
 	}
 	if _, err := c.Schedules.Put(t.Context(), "nightly", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrPrecondition) {
 		t.Error(err)
-	}
-}
-
-func TestTheBodyOfAScheduleIsEncodedByteForByte(t *testing.T) {
-	s := minutely()
-	s.Task.HTTP.Body = client.JSON(json.RawMessage(`{"n":  12345678901234567890, "s": "\u00e4<"}`))
-	s.Task.Labels = map[string]string{"http": `"http":{"url":`}
-	in, err := s.MarshalJSON()
-	if err != nil || !json.Valid(in) || !strings.Contains(string(in), `"body":{"n":  12345678901234567890, "s": "\u00e4<"}}`) {
-		t.Errorf("%s, %v", in, err)
-	}
-}
-
-func TestAScheduleOfAKindIsReadAsItWasRequested(t *testing.T) {
-	ok := must[*client.Schedule](t)
-	c := serve(t, withHandlers).client()
-	asked := client.Work{Kind: "report", Args: client.JSON(json.RawMessage(`{"full":  true}`))}
-	ok(c.Schedules.Put(t.Context(), "nightly", client.ScheduleSpec{Every: time.Hour, Task: client.Spec{Work: asked}}))
-	got := ok(c.Schedules.Get(t.Context(), "nightly")).Task
-	if got.Work.Kind != asked.Kind || string(got.Work.Args.Bytes()) != string(asked.Args.Bytes()) || got.HTTP.URL != "" || got.HTTP.Method != "" {
-		t.Errorf("%+v", got)
 	}
 }
 

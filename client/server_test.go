@@ -21,6 +21,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// errOf returns the error of a call, and ignores its result.
+func errOf[T any](_ T, err error) error { return err }
+
 // server is the real API over the reference store. It delivers nothing by
 // itself. If through is set, requests go through it.
 type server struct {

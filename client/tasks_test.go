@@ -229,9 +229,7 @@ func TestAZeroInAPatchLeavesTheChoiceToTheQueue(t *testing.T) {
 		ExpireAfter: client.Duration(time.Hour), OnDead: "http://127.0.0.1:9/dead",
 		Retry: client.Retry{MaxAttempts: 7, MaxAge: client.Duration(2 * time.Hour)},
 	}
-	if _, err := c.Queues.Put(t.Context(), "mail", settings); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(c.Queues.Put(t.Context(), "mail", settings)))
 	spec := hour("a")
 	spec.Queue, spec.ExpireAfter, spec.OnDead = "mail", client.Forever, client.NoDeadNotice
 	spec.Retry.MaxAttempts, spec.Retry.MaxAge = client.Unlimited, client.Forever

@@ -42,26 +42,6 @@ func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
 	})
 }
 
-func TestPressureLeavesPingsAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pings := 0
-		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond}, func(c *conn, _ Reason) Verdict {
-			pings++
-			c.Pong()
-			return Keep
-		})
-		g.SetPressure(1)
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		time.Sleep(65 * time.Second)
-		synctest.Wait()
-		if pings != 6 {
-			t.Errorf("%d pings", pings)
-		}
-		g.Close()
-	})
-}
-
 func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -321,31 +301,5 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 		if err := g.Drain(context.Background(), 11*time.Minute); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("drained after %v, %v", time.Since(start), err)
 		}
-	})
-}
-
-func TestPressureShortensATimeoutThatKeepBegan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		g := New(Config{AllIdle: time.Minute}, func(*conn, Reason) Verdict {
-			if n++; n == 1 {
-				return Keep
-			}
-			return Close
-		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		time.Sleep(65 * time.Second)
-		synctest.Wait()
-		if n != 1 {
-			t.Fatal(n)
-		}
-		time.Sleep(20 * time.Second)
-		g.SetPressure(0.9)
-		time.Sleep(5 * time.Second)
-		if !c.isClosed() {
-			t.Error("kept 25 s ago; 6 s are left of its timeout; not asked about")
-		}
-		g.Close()
 	})
 }

@@ -43,33 +43,10 @@ func TestTheDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-func TestReasonsHaveNames(t *testing.T) {
-	seen := map[string]bool{}
-	for r := Reason(0); r <= Evicted+1; r++ {
-		if seen[r.String()] || r.String() == "" {
-			t.Errorf("%d is %q", uint8(r), r)
-		}
-		seen[r.String()] = true
-	}
-	if ReadIdle.String() != "read idle" || Reason(0).String() != "Reason(0)" || Reason(99).String() != "Reason(99)" {
-		t.Error(ReadIdle, Reason(0), Reason(99))
-	}
-}
-
 // A function that forgets to decide must not close a connection in use.
 func TestTheZeroVerdictKeeps(t *testing.T) {
 	if v := Verdict(0); v != Keep || v == Close {
 		t.Errorf("the zero Verdict is %v", v)
-	}
-}
-
-func TestVerdictsHaveNames(t *testing.T) {
-	for got, want := range map[string]string{
-		Close.String(): "close", Keep.String(): "keep", KeepFor(time.Minute).String(): "keep for 1m0s", KeepFor(-5).String(): "keep for 1ns",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

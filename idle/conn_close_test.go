@@ -1,9 +1,14 @@
 package idle
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	crand "crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -126,30 +131,6 @@ func TestAConnectionWithoutBlockedCallsIsClosedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{AllIdle: Never}, closingConns)
-		end, there := net.Pipe()
-		here := NewConn(deadlineless{end}, g)
-		go func() {
-			if _, err := here.Read(make([]byte, 1)); !isExpired(err) {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		start := time.Now()
-		g.EvictIdlest(1)
-		_, _ = there.Read(make([]byte, 1))
-		if took := time.Since(start); took != 0 {
-			t.Errorf("closed after %v", took)
-		}
-	})
-}
-
-type deadlineless struct{ net.Conn }
-
-func (deadlineless) SetDeadline(time.Time) error { return os.ErrNoDeadline }
-
 func TestAnEndByThePeerStaysAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, keeping)
@@ -178,26 +159,6 @@ func TestTheCallersCloseEndsTheWatchAndASecondOneFails(t *testing.T) {
 	}
 	if s.closes != 1 {
 		t.Errorf("closed %d times", s.closes)
-	}
-}
-
-func TestOnMayCloseTheConnectionItself(t *testing.T) {
-	for _, verdict := range []Verdict{Close, Keep} {
-		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			g := New(Config{AllIdle: time.Second}, func(c net.Conn, _ Reason) Verdict {
-				calls++
-				c.Close()
-				return verdict
-			})
-			s := &scripted{network: "unix"}
-			NewConn(s, g)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			if s.closes != 1 || calls != 1 || g.Len() != 0 {
-				t.Errorf("verdict %d: closed %d times, %d calls, %d tracked", verdict, s.closes, calls, g.Len())
-			}
-		})
 	}
 }
 
@@ -351,13 +312,13 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	}
 }
 
-func TestATLSConnectionThatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
-	below := &scripted{}
-	session := tls.Server(below, &tls.Config{})
-	one := &scripted{}
-	w := NewConn(stream{one, session}, New(Config{AllIdle: Never}, closingConns))
-	w.(*wrapped).kill()
-	if one.closedTimes() != 1 || below.closedTimes() != 0 {
-		t.Errorf("closed %d times, and the socket of the shared TLS session %d times", one.closedTimes(), below.closedTimes())
-	}
+// certificate returns a self-signed certificate, which clients must not verify.
+func certificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
+	fatal.If(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * 365 * time.Hour)}
+	der, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
+	fatal.If(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

@@ -161,22 +161,6 @@ func TestAWriteWithoutProgressDoesNotCountAsUse(t *testing.T) {
 	})
 }
 
-func TestAWriteThatIsNotCutCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const timeout = 10 * time.Second
-		g := New(Config{WriteIdle: timeout}, closingConns)
-		s := &scripted{network: "udp"}
-		c := NewConn(s, g)
-		for range 20 {
-			time.Sleep(timeout - 1)
-			if n, err := c.Write([]byte("datagram")); n != 8 || err != nil {
-				t.Fatal(n, err)
-			}
-		}
-		c.Close()
-	})
-}
-
 func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{AllIdle: Never}, keeping)
@@ -285,28 +269,4 @@ func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-}
-
-// still answers without a system call, so that the cost of the wrapper shows.
-type still struct{ net.Conn }
-
-func (still) Read(p []byte) (int, error)  { return len(p), nil }
-func (still) Write(p []byte) (int, error) { return len(p), nil }
-func (still) Close() error                { return nil }
-func (still) LocalAddr() net.Addr         { return nil }
-
-func BenchmarkWrapperAlone(b *testing.B) {
-	g := New(Config{AllIdle: time.Hour}, keeping)
-	defer g.Close()
-	w, p := NewConn(still{}, g), make([]byte, 64)
-	b.Run("Read", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = w.Read(p)
-		}
-	})
-	b.Run("Write", func(b *testing.B) {
-		for b.Loop() {
-			w.Write(p)
-		}
-	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestPressureOutOfRangeIsClamped(t *testing.T) {
@@ -34,9 +36,7 @@ func TestKeepForZeroOrLessAsksAgainAfterTwoResolutions(t *testing.T) {
 				return Close
 			})
 			var e Entry
-			if err := g.Track(1, &e); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, g.Track(1, &e))
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			if len(calls) != 2 || calls[1].Sub(calls[0]) != 2*time.Second {

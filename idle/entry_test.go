@@ -1,9 +1,7 @@
 package idle
 
 import (
-	"sync"
 	"testing"
-	"unsafe"
 
 	"go.uber.org/goleak"
 )
@@ -29,66 +27,6 @@ func TestATouchCopiesThePresentStep(t *testing.T) {
 	if r := e.read.Load(); r != 7 {
 		t.Errorf("touched at %d after it was no longer tracked", r)
 	}
-}
-
-func TestTouchesDoNotRaceWithTouchesOrTheClock(t *testing.T) {
-	var e Entry
-	var c clock
-	e.clock.Store(&c)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 10_000 {
-				e.TouchRead()
-				e.TouchWrite()
-			}
-		})
-	}
-	for step := range uint32(1000) {
-		c.now.Store(step)
-	}
-	wg.Wait()
-	e.TouchRead()
-	if got := e.read.Load(); got != 999 {
-		t.Errorf("read %d", got)
-	}
-}
-
-func TestAnEntryIsSmallAndTheClockStandsAlone(t *testing.T) {
-	if size := unsafe.Sizeof(Entry{}); size > 32 {
-		t.Errorf("an Entry takes %d bytes", size)
-	}
-	if size, at := unsafe.Sizeof(clock{}), unsafe.Offsetof(clock{}.now); size < 128 || at < 64 {
-		t.Errorf("the clock takes %d bytes and stands at %d", size, at)
-	}
-}
-
-func TestATouchDoesNotAllocate(t *testing.T) {
-	var e Entry
-	e.clock.Store(new(clock))
-	if n := testing.AllocsPerRun(1000, e.TouchRead); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkTouch(b *testing.B) {
-	var e Entry
-	e.clock.Store(new(clock))
-	for b.Loop() {
-		e.TouchRead()
-	}
-}
-
-func BenchmarkTouchParallel(b *testing.B) {
-	var c clock
-	b.SetParallelism(32)
-	b.RunParallel(func(pb *testing.PB) {
-		var e Entry
-		e.clock.Store(&c)
-		for pb.Next() {
-			e.TouchRead()
-		}
-	})
 }
 
 func TestADelayedTouchDoesNotUndoALaterOne(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // conn is a virtual connection: it can only be touched and closed.
@@ -31,11 +33,12 @@ func (c *conn) isClosed() bool {
 
 func closing(*conn, Reason) Verdict { return Close }
 
+// errOf returns the error of a call, and ignores its result.
+func errOf[T any](_ T, err error) error { return err }
+
 func track[C any](t testing.TB, g *Group[C], c C, e *Entry) {
 	t.Helper()
-	if err := g.Track(c, e); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, g.Track(c, e))
 }
 
 func TestTrackReturnsTheReasonOfARefusal(t *testing.T) {

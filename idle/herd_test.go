@@ -140,24 +140,3 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 		})
 	}
 }
-
-func TestTheCounterGoesOnWhileALongSweepIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{ReadIdle: time.Hour, Resolution: time.Second}, closing)
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		g.mu.Lock()
-		g.sweeping = true // as if a sweep was under way
-		before := g.grid.now
-		g.mu.Unlock()
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		g.mu.Lock()
-		if g.grid.now != before+20 || g.grid.floor > 0 {
-			t.Errorf("%d steps, floor %d", g.grid.now-before, g.grid.floor)
-		}
-		g.sweeping = false
-		g.mu.Unlock()
-		g.Untrack(&c.Entry)
-	})
-}

@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -93,29 +90,6 @@ func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		t.Errorf("ended after %v", took)
 	}
 	await(t, "the worker is free", func() bool { return g.Len() == 0 })
-}
-
-func TestServersBehindAListenerStillSendFiles(t *testing.T) {
-	g := New(Config{AllIdle: time.Hour}, keeping)
-	defer g.Close()
-	content := randomBytes(1 << 20)
-	name := filepath.Join(t.TempDir(), "content")
-	fatal.If(t, os.WriteFile(name, content, 0o600))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	fatal.If(t, err)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, name)
-	}))
-	s.Listener.Close()
-	s.Listener = NewListener(l, g)
-	s.Start()
-	defer s.Close()
-	reply, err := s.Client().Get(s.URL)
-	fatal.If(t, err)
-	defer reply.Body.Close()
-	if got, err := io.ReadAll(reply.Body); !bytes.Equal(got, content) || err != nil {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
 }
 
 func TestAServerUnderEvictionForgetsEveryConnection(t *testing.T) {

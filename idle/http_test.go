@@ -68,9 +68,7 @@ func newBrowser(l *pipes) *browser {
 
 func (b *browser) get(t testing.TB, path string) {
 	t.Helper()
-	if _, err := io.WriteString(b, "GET "+path+" HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(io.WriteString(b, "GET "+path+" HTTP/1.1\r\nHost: test\r\n\r\n")))
 	reply, err := http.ReadResponse(b.replies, nil)
 	fatal.If(t, err)
 	if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil {
@@ -329,41 +327,6 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 	}
 }
 
-// The states come as net/http and its HTTP/2 report them: some come twice.
-func TestARequestReportedTwiceIsCountedOnce(t *testing.T) {
-	g := New(Config{AllIdle: Never}, keeping)
-	defer g.Close()
-	h := &httpConns{group: g}
-	c, other := &scripted{network: "unix"}, &scripted{network: "unix"}
-	h.changed(c, http.StateNew)
-	found, _ := h.all.Load(c)
-	e := found.(*httpConn)
-	for i, step := range []struct {
-		state http.ConnState
-		busy  bool
-	}{
-		{http.StateIdle, false},
-		{http.StateActive, true},
-		{http.StateActive, true},
-		{http.StateIdle, false},
-		{http.StateIdle, false},
-		{http.StateActive, true},
-	} {
-		if h.changed(c, step.state); (e.use.word.Load()&busyMask != 0) != step.busy {
-			t.Errorf("step %d: use %#x", i, e.use.word.Load())
-		}
-		h.changed(other, step.state) // an unknown connection
-	}
-	h.changed(c, http.StateClosed)
-	h.changed(c, http.StateClosed)
-	for range h.all.Range {
-		t.Error("something is left")
-	}
-	if g.Len() != 0 {
-		t.Errorf("%d are tracked", g.Len())
-	}
-}
-
 func TestAConnectionThatIsHijackedWhileOnRunsIsNotClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, in := make(chan struct{}), make(chan struct{}, 9)
@@ -441,9 +404,7 @@ func TestARequestWhoseUnreadBodyStopsArrivingEndsAfterItsHandler(t *testing.T) {
 				b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusRequestEntityTooLarge)
 				})}))
-				if _, err := io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, errOf(io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\n"+head)))
 				synctest.Wait() // the request has begun, so a drain does not end it
 				if c.end != nil {
 					go c.end(g)
@@ -523,9 +484,7 @@ func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
 			if request == "GET /" {
 				body = "\r\n"
 			}
-			if _, err := io.WriteString(b, request+" HTTP/1.1\r\nHost: test\r\n"+body); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(io.WriteString(b, request+" HTTP/1.1\r\nHost: test\r\n"+body)))
 			reply, err := http.ReadResponse(b.replies, nil)
 			if err != nil {
 				t.Fatal(request, err)
@@ -535,9 +494,7 @@ func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
 			}
 			time.Sleep(4 * unreadWait)
 		}
-		if _, err := io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n")))
 		c := <-taken
 		time.Sleep(4 * unreadWait)
 		go io.WriteString(b, "alive")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // pipes is a listener of net.Pipes, for tests with fake time.
@@ -82,9 +84,7 @@ func TestAServerClosesSilentClientsAndKeepsActiveOnes(t *testing.T) {
 			}()
 			for range 100 {
 				time.Sleep(timeout - time.Second)
-				if err := exchange(talking); err != nil {
-					t.Fatal(err)
-				}
+				fatal.If(t, exchange(talking))
 			}
 			if took := <-gone; took < timeout || took > timeout+2*timeout/64 {
 				t.Errorf("the silent one went after %v", took)
@@ -137,9 +137,7 @@ func TestAHalfClosedPeerIsUsedWhileItStillReads(t *testing.T) {
 		}
 		for range 20 {
 			time.Sleep(timeout - 1)
-			if _, err := c.Write([]byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(c.Write([]byte("x"))))
 			_, _ = c.Read(make([]byte, 1)) // returns the end again, which is not a use
 		}
 		time.Sleep(timeout - 1)
@@ -174,9 +172,7 @@ func TestAPingThatIsBlockedOnAFullSocketDelaysNoOther(t *testing.T) {
 		_, deaf := piped(t, g)
 		here, there := piped(t, g)
 		for n := range 20 {
-			if _, err := io.ReadFull(there, make([]byte, 4)); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, errOf(io.ReadFull(there, make([]byte, 4))))
 			here.(interface{ Pong() }).Pong()
 			if late := time.Since(start) - time.Duration(n+1)*every; late < 0 || late > time.Duration(n+1)*2*every/64 {
 				t.Fatalf("ping %d came %v late", n, late)

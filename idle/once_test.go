@@ -31,40 +31,6 @@ func TestUntrackDuringTheCallReturnsFalseAndEndsTheWatch(t *testing.T) {
 	}
 }
 
-func TestAnUntrackedConnectionGetsNoCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var calls atomic.Int32
-		g := New(Config{ReadIdle: time.Second, Resolution: 100 * time.Millisecond, Workers: 1}, func(*conn, Reason) Verdict {
-			calls.Add(1)
-			<-release
-			return Close
-		})
-		all := make([]*conn, 10)
-		for k := range all {
-			all[k] = newConn()
-			track(t, g, all[k], &all[k].Entry)
-		}
-		time.Sleep(2 * time.Second) // all are due, and `on` is running for one
-		untracked := 0
-		for _, c := range all {
-			if g.Untrack(&c.Entry) {
-				untracked++
-				track(t, g, c, &c.Entry) // its entry may be used again at once
-			}
-		}
-		if calls.Load() != 1 || untracked != 9 || g.Len() != 10 {
-			t.Errorf("%d calls, %d untracked, %d tracked", calls.Load(), untracked, g.Len())
-		}
-		close(release)
-		time.Sleep(500 * time.Millisecond)
-		if calls.Load() != 1 || g.Len() != 9 {
-			t.Errorf("%d calls, %d tracked", calls.Load(), g.Len())
-		}
-		g.Close()
-	})
-}
-
 func TestAFunctionThatEndsItsGoroutineKeepsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

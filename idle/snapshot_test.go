@@ -2,7 +2,6 @@ package idle
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,96 +152,6 @@ func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		<-c.closed
-	})
-}
-
-func TestAPongAfterTheCloseDoesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{PingEvery: time.Second, Resolution: 100 * time.Millisecond}, func(_ *conn, r Reason) Verdict {
-			if r == Ping {
-				return Keep
-			}
-			return Close
-		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		<-c.closed
-		synctest.Wait()
-		c.Pong()
-		c.TouchRead()
-		time.Sleep(time.Minute)
-		if s := g.Stats(); s.Len != 0 || s.Closed[PongTimeout] != 1 || s.Asked[Ping] != 1 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestABlockedPingDelaysNoOtherPing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var mu sync.Mutex
-		pinged := map[*conn]time.Duration{}
-		start := time.Now()
-		var full *conn
-		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, MaxMissed: 100, Resolution: 100 * time.Millisecond},
-			func(c *conn, _ Reason) Verdict {
-				if c == full {
-					<-release // the socket is full
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if pinged[c] == 0 {
-					pinged[c] = time.Since(start)
-				}
-				return Keep
-			})
-		for k := range 1000 {
-			c := newConn()
-			track(t, g, c, &c.Entry)
-			if k == 0 {
-				full = c
-			}
-		}
-		time.Sleep(11 * time.Second)
-		mu.Lock()
-		if len(pinged) != 999 {
-			t.Errorf("%d of 999 were pinged", len(pinged))
-		}
-		for _, after := range pinged {
-			if after > 10200*time.Millisecond {
-				t.Fatalf("pinged after %v", after)
-			}
-		}
-		mu.Unlock()
-		close(release)
-		g.Close()
-	})
-}
-
-// After so many steps, their 32 bits have wrapped. The connection was in use
-// all the time, so no ping was sent.
-func TestAConnectionInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{PingEvery: time.Minute, AllIdle: time.Hour, MaxAge: 2 * time.Hour, Jitter: -1}, func(*conn, Reason) Verdict { return Keep })
-		c := newConn()
-		track(t, g, c, &c.Entry)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		defer g.driver.Stop()
-		for range 50 {
-			g.grid.now += longestSteps
-			g.clock.now.Store(uint32(g.grid.now))
-			c.TouchRead()
-			s := g.snapshotLocked(c.slot)
-			g.updateNotesLocked(c.slot, &s)
-			if s.used() != g.grid.now || s.write > g.grid.now-longestSteps || s.pinged > g.grid.now-longestSteps || s.born > g.grid.now-longestSteps {
-				t.Fatalf("at %d: %+v", g.grid.now, s)
-			}
-		}
-		s := g.snapshotLocked(c.slot)
-		if due := g.policy.due(Ping, &s, &g.grid); due != g.grid.now+g.policy.ping {
-			t.Errorf("pinged after %d steps, not %d", due-g.grid.now, g.policy.ping)
-		}
 	})
 }
 

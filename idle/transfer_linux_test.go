@@ -212,8 +212,6 @@ func bytesRead(t *testing.T) (n int) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if _, err := fmt.Sscanf(string(f), "rchar: %d", &n); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errOf(fmt.Sscanf(string(f), "rchar: %d", &n)))
 	return n
 }

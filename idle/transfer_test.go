@@ -134,32 +134,6 @@ func opened(t *testing.T, name string) *os.File {
 	return f
 }
 
-func TestAConnectionMayBeCopiedToItself(t *testing.T) {
-	g := New(Config{AllIdle: time.Hour}, keeping)
-	defer g.Close()
-	here, there := pair(t)
-	echo := NewConn(here, g)
-	done := make(chan error)
-	go func() {
-		_, err := io.Copy(echo, echo)
-		done <- err
-	}()
-	for range 10 {
-		_, _ = there.Write([]byte("echo"))
-		got := make([]byte, 4)
-		if _, err := io.ReadFull(there, got); err != nil || string(got) != "echo" {
-			t.Fatalf("%q, %v", got, err)
-		}
-	}
-	there.CloseWrite()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if use := echo.(*wrappedTCP).use.word.Load(); use != 0 {
-		t.Errorf("use %d", use)
-	}
-}
-
 func TestTheEndOfATransferIsAUse(t *testing.T) {
 	g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, keeping)
 	defer g.Close()
@@ -172,9 +146,7 @@ func TestTheEndOfATransferIsAUse(t *testing.T) {
 		}
 		began := g.clock.now.Load()
 		await(t, "the steps go on", func() bool { return g.clock.now.Load() > began })
-		if _, err := origin.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errOf(origin.Write([]byte("x"))))
 		if n, err := io.CopyN(sink, source, 1); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}

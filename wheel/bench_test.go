@@ -20,14 +20,6 @@ func someDelay(r *rand.Rand) time.Duration {
 	return time.Minute + time.Duration(r.Int64N(int64(59*time.Minute)))
 }
 
-// reportCPU reports the CPU time of an operation, from here to the call of the
-// function that it returns. Unlike ns/op, CPU time does not include the time in
-// which other programs used the core.
-func reportCPU(b *testing.B) func() {
-	before := cpuTime()
-	return func() { b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op") }
-}
-
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 // standing returns a wheel with n timers. The caller must close it, or it stays
@@ -60,7 +52,6 @@ func BenchmarkAddRemove(b *testing.B) {
 			w, _ := standing(n)
 			defer w.Close()
 			b.ReportAllocs()
-			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
@@ -77,22 +68,11 @@ func BenchmarkExtendRandom(b *testing.B) {
 			defer w.Close()
 			r := newRand()
 			b.ReportAllocs()
-			defer reportCPU(b)()
 			d := time.Hour
 			for b.Loop() {
 				w.Extend(ids[r.IntN(n)], d)
 			}
 		})
-	}
-}
-
-func BenchmarkExtendHot(b *testing.B) {
-	w, ids := standing(1000)
-	defer w.Close()
-	b.ReportAllocs()
-	defer reportCPU(b)()
-	for b.Loop() {
-		w.Extend(ids[0], time.Hour)
 	}
 }
 
@@ -104,7 +84,6 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 			defer w.Close()
 			r := newRand()
 			b.ReportAllocs()
-			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				k := r.IntN(n)
@@ -123,7 +102,6 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 	defer w.Close()
 	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 	b.ReportAllocs()
-	defer reportCPU(b)()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
 			w.Remove(w.Add(ds[i&(len(ds)-1)], 1))

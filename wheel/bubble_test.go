@@ -2,7 +2,6 @@ package wheel
 
 import (
 	"context"
-	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -45,32 +44,6 @@ func TestUnclosedWheelsAndTimersDoNotHoldABubble(t *testing.T) {
 		})
 		runtime.GC()
 	}
-}
-
-func TestTheFarthestDelaySaturates(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		w := New(cfg, func(v int) { t.Errorf("%d fired", v) })
-		begun := time.Now()
-		for _, age := range []time.Duration{0, 1, time.Hour, longest / 2} {
-			time.Sleep(age)
-			for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
-				ids := []ID{w.Add(d, 1), w.AddSlack(d, d, 2), w.Add(time.Hour, 3), w.Add(time.Hour, 4), w.Add(time.Hour, 5)}
-				if !w.Reset(ids[2], d) || !w.Extend(ids[3], d) || !w.Extend(ids[4], d) || !w.Reset(ids[4], d) {
-					t.Fatal("a pending timer was not moved")
-				}
-				for k, id := range ids {
-					if v, left, ok := w.Get(id); !ok || v != k+1 || left < min(d, math.MaxInt64-time.Since(begun)-tickOf(cfg)) {
-						t.Errorf("at an age of %v, after %v: Get = %d, %v, %v", age, d, v, left, ok)
-					}
-				}
-			}
-		}
-		if next, ok := w.Next(); !ok || next < 0 {
-			t.Errorf("Next = %v, %v", next, ok)
-		}
-		synctest.Wait()
-		w.Close()
-	})
 }
 
 // In a bubble, package time runs a timer that is due at once on the goroutine

@@ -1,8 +1,11 @@
 package wheel
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,9 +66,7 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 		if w.Add(1, 1) != 0 {
 			t.Error("Close in a callback did not close")
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		checkCounters(t, w)
 	})
 }
@@ -148,9 +149,7 @@ func TestAPanicIsReportedAndTheOthersStillRun(t *testing.T) {
 		if len(told) != 50 || len(r.values()) != 50 {
 			t.Errorf("%d panics reported, %d others ran", len(told), len(r.values()))
 		}
-		if err := w.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(context.Background()))
 		if s := checkCounters(t, w); s.Panics != 50 || s.Fired != 100 {
 			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
 		}
@@ -179,9 +178,7 @@ func TestGoexitInACallbackEndsOnlyThatCallback(t *testing.T) {
 			if n := batches.Len(); n != 0 {
 				t.Errorf("%d left", n)
 			}
-			if err := errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())); err != nil {
-				t.Error(err)
-			}
+			noError(t, errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())))
 			checkCounters(t, w)
 			checkCounters(t, batches)
 		}
@@ -211,9 +208,7 @@ func TestATimerThatRunDropsIsCounted(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		s := checkCounters(t, w)
 		if s.Dropped != 2 || s.Fired != 3 || told != 1 || len(r.values()) != 3 {
 			t.Errorf("%d dropped, %d fired, %d panics reported, %d ran", s.Dropped, s.Fired, told, len(r.values()))
@@ -244,4 +239,57 @@ func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
 			t.Error("a timer fired after Shutdown")
 		}
 	})
+}
+
+func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		const n = 10 * batchSize
+		var told, ran atomic.Int64
+		cfg.OnPanic = func(any, []byte) { told.Add(1) }
+		w := NewBatch(cfg, func(batch []Expired[int]) {
+			for _, e := range batch {
+				if e.Value == n/2 {
+					panic("one of many")
+				}
+				ran.Add(1)
+			}
+		})
+		for i := range n {
+			w.Add(time.Second, i)
+		}
+		w.Add(2*time.Second, n)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if told.Load() != 1 || ran.Load() < n-batchSize {
+			t.Errorf("%d panics reported, %d of %d ran", told.Load(), ran.Load(), n)
+		}
+		noError(t, w.Shutdown(t.Context()))
+		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n+1 {
+			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
+		}
+	})
+}
+
+const crashChild = "WHEEL_CRASH_CHILD"
+
+// Without OnPanic a panic ends the program, as with package time: it must not
+// be lost.
+func TestAPanicWithoutOnPanicEndsTheProgram(t *testing.T) {
+	if run := os.Getenv(crashChild); run != "" {
+		cfg := Config{}
+		if run == "inline" {
+			cfg.Run = Inline
+		}
+		New(cfg, func(int) { panic("unexpected") }).Add(0, 1)
+		time.Sleep(time.Minute)
+		return
+	}
+	for _, run := range []string{"go", "inline"} {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAPanicWithoutOnPanicEndsTheProgram$")
+		child.Env = append(os.Environ(), crashChild+"="+run)
+		out, err := child.CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("panic: unexpected")) {
+			t.Errorf("%s: %v\n%s", run, err, out)
+		}
+	}
 }

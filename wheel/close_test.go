@@ -58,14 +58,20 @@ func TestOnlyCloseBlocksOnAClosingWheel(t *testing.T) {
 }
 
 // A timer that was added is pending or fired after a concurrent Close; a timer
-// that was refused is neither.
+// that was refused is neither. Nothing is handed over after Close.
 func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 	for range 30 {
 		const adders, each = 4, 500
 		f := newFates(t, adders*each)
-		w := New(Config{Shards: 2, Tick: minTick}, f.fire)
 		var wg sync.WaitGroup
-		var added atomic.Int64
+		var added, late atomic.Int64
+		var closed atomic.Bool
+		w := New(Config{Shards: 2, Tick: minTick, Run: runnerOf(func(call func()) {
+			if closed.Load() {
+				late.Add(1)
+			}
+			Go.Run(call)
+		})}, f.fire)
 		begin := make(chan struct{})
 		for a := range adders {
 			wg.Go(func() {
@@ -88,6 +94,7 @@ func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 				<-begin
 				time.Sleep(time.Duration(k) * 100 * time.Microsecond)
 				w.Close()
+				closed.Store(true)
 				for _, v := range w.Drain() {
 					f.end(v, fateDrained)
 				}
@@ -95,11 +102,9 @@ func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 		}
 		close(begin)
 		wg.Wait()
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s := checkCounters(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 {
-			t.Errorf("%d of %d added, %d pending", s.Added, added.Load(), s.Pending)
+		noError(t, w.Shutdown(t.Context()))
+		if s := checkCounters(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 || late.Load() != 0 {
+			t.Errorf("%d of %d added, %d pending, %d handed over after Close", s.Added, added.Load(), s.Pending, late.Load())
 		}
 		f.check(w.Stats())
 	}

@@ -91,9 +91,7 @@ func TestATimerThatWasRemovedOrMovedDoesNotFireAtItsOldDeadline(t *testing.T) {
 					e.judge(ended[v])
 				}
 				waitQuiet(t, w)
-				if err := w.Shutdown(t.Context()); err != nil {
-					t.Error(err)
-				}
+				noError(t, w.Shutdown(t.Context()))
 				pending := 0
 				for v := range rounds {
 					if ended[v] == started[v].Load() {

@@ -2,10 +2,10 @@ package wheel
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +13,6 @@ import (
 
 // These tests check that ended contexts leave nothing behind, how contexts
 // behave if their Timers is full or closed, and how many of them end together.
-// The other tests, and a table of them, are in context_test.go.
 
 func TestNoContextIsLeftUnwatched(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
@@ -126,47 +125,6 @@ func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// Random layers of contexts of both packages, ended at one of them: everything
-// below ends in the same way, nothing above ends.
-func TestLayersOfContexts(t *testing.T) {
-	for seed := range uint64(100) {
-		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(4, seed))
-			tm := NewTimers(Config{Shards: 1})
-			defer tm.Close()
-			layers, cancels := []context.Context{t.Context()}, []func(){nil}
-			for i := range 20 {
-				ctx, cancel := layers[i], func() {}
-				switch r.IntN(5) {
-				case 0:
-					ctx, cancel = context.WithCancel(ctx)
-				case 1:
-					ctx = context.WithValue(ctx, ctxKey{}, i)
-				case 2:
-					ctx, cancel = context.WithTimeout(ctx, time.Hour)
-				default:
-					ctx, cancel = tm.WithTimeout(ctx, time.Hour-time.Duration(i))
-				}
-				layers, cancels = append(layers, ctx), append(cancels, cancel)
-				defer cancel()
-			}
-			at := 1 + r.IntN(20)
-			cancels[at]()
-			if layers[at].Err() == nil { // a value has nothing to cancel
-				return
-			}
-			synctest.Wait()
-			for i := 1; i <= 20; i++ {
-				if i < at {
-					mustGoOn(t, fmt.Sprintf("layer %d above %d", i, at), layers[i])
-					continue
-				}
-				mustEnd(t, fmt.Sprintf("layer %d of %v", i, layers[i]), layers[i], context.Canceled, context.Canceled)
-			}
-		})
-	}
-}
-
 func TestContextsUnderContention(t *testing.T) {
 	tm := NewTimers(Config{Shards: 2})
 	var wg sync.WaitGroup
@@ -206,8 +164,28 @@ func TestContextsUnderContention(t *testing.T) {
 	if n := tm.Len(); n != 0 {
 		t.Errorf("%d pending", n)
 	}
-	if err := tm.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, tm.Shutdown(t.Context()))
 	checkCounters(t, tm.use().Wheel)
+}
+
+// A hook that blocks stands for very many derived contexts.
+func TestADeadlineWhoseContextsEndSlowlyDelaysNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{Shards: 1})
+		ctx, cancel := timers.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hold := make(chan struct{})
+		slow := ctx.(*deadlineCtx)
+		hook := slow.source.hook
+		slow.source.hook = func() { <-hold; hook() }
+		var fired atomic.Bool
+		timers.AfterFunc(time.Second+time.Millisecond, func() { fired.Store(true) })
+		time.Sleep(time.Second + 2*time.Millisecond)
+		synctest.Wait()
+		if !fired.Load() {
+			t.Error("the timer after the deadline waits")
+		}
+		close(hold)
+		<-ctx.Done()
+	})
 }

@@ -1,29 +1,8 @@
 package wheel
 
 import (
-	"math/rand/v2"
-	"slices"
 	"testing"
 )
-
-func TestAddInThePastIsDueAtOnce(t *testing.T) {
-	const past, now, next = 1, 2, 3
-	c := NewCore[int](100)
-	c.Add(0, past)
-	c.Add(100, now)
-	c.Add(101, next)
-	if tick, ok := c.Next(); !ok || tick != 100 {
-		t.Errorf("Next = %d, %v, want 100", tick, ok)
-	}
-	var got []int
-	note := func(_ ID, v int) { got = append(got, v) }
-	if n := c.Advance(50, 10, note); n != 2 || !slices.Equal(got, []int{past, now}) {
-		t.Errorf("Advance to the past fired %v", got)
-	}
-	if n := c.Advance(101, 10, note); n != 1 {
-		t.Errorf("Advance(101) fired %d", n)
-	}
-}
 
 func TestEveryClockStartsAndCrossesAtEveryPowerOfTwo(t *testing.T) {
 	for k := range 47 {
@@ -65,22 +44,6 @@ func TestTheWholeSpanOfALevelFromItsLastSlot(t *testing.T) {
 		for c.core.Len() > 0 {
 			c.advance(c.model.now+1, 1<<20, nil)
 		}
-	}
-}
-
-func TestAdvanceIsBoundedAndResumes(t *testing.T) {
-	c := newCoreTrial(t, 0)
-	for i := range uint64(1000) {
-		c.add(5000 + i%3)
-	}
-	for left := 1000; left > 0; left -= 7 {
-		c.advance(6000, 7, nil)
-		if want := max(0, left-7); c.core.Len() != want {
-			t.Fatalf("%d left, want %d", c.core.Len(), want)
-		}
-	}
-	if n := c.core.Advance(6000, 0, nil); n != 0 {
-		t.Errorf("limit 0 fired %d", n)
 	}
 }
 
@@ -167,17 +130,6 @@ func TestResetAcrossAnEpochIsPunctual(t *testing.T) {
 	}
 }
 
-func TestFarTimersAreMovedOnlyDownTheLevels(t *testing.T) {
-	c := newCoreTrial(t, 0)
-	for i := range uint64(1000) {
-		c.add(1<<40 + i<<25 + i)
-	}
-	c.advance(1<<42, 1<<20, nil)
-	if n := c.core.ticks.foundExtended; n != 0 {
-		t.Errorf("%d timers were looked at too soon", n)
-	}
-}
-
 // An entry in a slot of one clock may by accident match a node that is now used
 // by the other clock.
 func TestAnEntryOfTheOtherClockExpiresNoTimer(t *testing.T) {
@@ -254,30 +206,5 @@ func TestAFreedChunkGoesOnAboveItsHighestGeneration(t *testing.T) {
 		if held > 1 {
 			t.Fatalf("%d chunks held by an empty Core", held)
 		}
-	}
-}
-
-func TestRemovedEntriesAreCompacted(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	c := NewCore[int](0)
-	var ids []ID
-	for i := range 20_000 {
-		ids = append(ids, c.Add(1_000_000+uint64(i), i))
-	}
-	for range 200_000 {
-		k := r.IntN(len(ids))
-		c.Remove(ids[k])
-		ids[k] = c.Add(1_000_000+uint64(k), k)
-	}
-	entries := 0
-	for slot := range c.ticks.slots {
-		entries += int(c.ticks.slots[slot].n)
-	}
-	if entries > 2*len(ids)+levels*slotCount {
-		t.Errorf("%d entries for %d timers", entries, len(ids))
-	}
-	verify(t, &c.ticks)
-	if n := c.Advance(1<<22, 1<<30, func(ID, int) {}); n != len(ids) {
-		t.Errorf("%d fired, want %d", n, len(ids))
 	}
 }

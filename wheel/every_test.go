@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // seconds returns the times of the firings in seconds.
@@ -88,31 +90,6 @@ func TestEverySkipsRunsMissedInAStall(t *testing.T) {
 	}
 }
 
-func TestEveryDoesNotDrift(t *testing.T) {
-	periods := 100_000
-	if testing.Short() {
-		periods = 20_000
-	}
-	synctest.Test(t, func(t *testing.T) {
-		const period = 73 * time.Millisecond / 10
-		tm := NewTimers(Config{Run: Inline})
-		start := time.Now()
-		n := 0
-		done := make(chan struct{})
-		series := tm.Every(period, func() {
-			n++
-			if late := time.Since(start) - time.Duration(n)*period; late < 0 || late >= defaultTick {
-				t.Errorf("run %d is %v late", n, late)
-			}
-			if n == periods {
-				close(done)
-			}
-		}, EveryOptions{})
-		<-done
-		series.Stop()
-	})
-}
-
 func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 	for _, x := range []float64{0.1, 0.5, 1} {
 		inBubble(t, func(t *testing.T, cfg Config) {
@@ -144,39 +121,6 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAFarPeriodSaturates(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		defer tm.Close()
-		fail := func() { t.Error("ran") }
-		tm.Every(math.MaxInt64, fail, EveryOptions{})
-		tm.Every(math.MaxInt64, fail, EveryOptions{Jitter: 1})
-		tm.Every(1, fail, EveryOptions{}).Reset(math.MaxInt64)
-		ran := 0
-		tm.Every(math.MaxInt64, func() { ran++ }, EveryOptions{Immediately: true, Jitter: 1})
-		ticker := tm.NewTicker(math.MaxInt64)
-		time.Sleep(1000 * time.Hour)
-		synctest.Wait()
-		if ran != 1 || tm.Len() != 5 || len(ticker.C) != 0 {
-			t.Errorf("ran %d times, %d pending", ran, tm.Len())
-		}
-	})
-}
-
-func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var n atomic.Int32
-		series := tm.Every(1, func() { n.Add(1) }, EveryOptions{})
-		time.Sleep(100*tickOf(cfg) + tickOf(cfg)/2)
-		series.Stop()
-		synctest.Wait()
-		if n := n.Load(); n < 99 || n > 101 {
-			t.Errorf("%d runs in 100 ticks", n)
-		}
-	})
 }
 
 func TestRunsOfASeriesNeverOverlap(t *testing.T) {
@@ -324,23 +268,6 @@ func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
 	}
 }
 
-func TestStopWaitEndsASeriesAndWaitsForItsRun(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		series := tm.Every(time.Second, func() { r.fire(0); time.Sleep(10 * time.Second) }, EveryOptions{})
-		time.Sleep(2 * time.Second)
-		start := time.Now()
-		if err := series.StopWait(t.Context()); err != nil || time.Since(start) != 9*time.Second {
-			t.Errorf("StopWait = %v after %v", err, time.Since(start))
-		}
-		time.Sleep(time.Hour)
-		if n := len(r.values()); n != 1 {
-			t.Errorf("%d runs", n)
-		}
-	})
-}
-
 func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
 		synctest.Test(t, func(t *testing.T) {
@@ -369,9 +296,7 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 			if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 4, 5, 7, 8}) || told.Load() != 4 {
 				t.Errorf("runs at %v, %d panics reported", got, told.Load())
 			}
-			if err := tm.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, tm.Shutdown(t.Context()))
 			checkCounters(t, tm.use().Wheel)
 		})
 	}
@@ -407,9 +332,7 @@ func TestASeriesEndsAtClose(t *testing.T) {
 		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") }, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		tm.Close()
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}, EveryOptions{}).Stop() {
 			t.Error("a series is pending after Shutdown")
 		}
@@ -426,6 +349,9 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	for name, wrong := range map[string]func(){
 		"AfterFunc(nil)":      func() { tm.AfterFunc(1, nil) },
 		"Every(0)":            func() { tm.Every(0, f, EveryOptions{}) },
+		"NewTicker(0)":        func() { tm.NewTicker(0) },
+		"NewTicker(-1)":       func() { tm.NewTicker(-1) },
+		"Ticker.Reset(0)":     func() { k := tm.NewTicker(time.Hour); defer k.Stop(); k.Reset(0) },
 		"Every(nil)":          func() { tm.Every(1, nil, EveryOptions{}) },
 		"Every.Reset(0)":      func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
 		"Jitter: -0.1":        func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
@@ -436,6 +362,8 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 		"ScheduleFunc(nil)":   func() { tm.ScheduleFunc(nil, f) },
 		"ScheduleFunc(, nil)": func() { tm.ScheduleFunc(hourly, nil) },
 		"WithTimeout(nil)":    func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
+		"a zero Timer":        func() { new(Timer).Stop() },
+		"a zero Ticker":       func() { new(Ticker).Reset(1) },
 		"a bad Config":        func() { NewTimers(Config{MaxPending: -1}) },
 	} {
 		func() {
@@ -452,11 +380,23 @@ func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
 	}
 }
 
-func TestAZeroPoolIsRefused(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("the zero Pool ran, or waited")
+func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{MaxPending: 1})
+		var series atomic.Pointer[Timer]
+		series.Store(timers.Every(time.Millisecond, func() {
+			time.Sleep(time.Millisecond)
+			series.Load().Reset(1)
+		}, EveryOptions{}))
+		time.Sleep(10*time.Millisecond + time.Microsecond)
+		for range 100 {
+			fatal.If(t, series.Load().StopWait(t.Context()))
+			if n := timers.Len(); n != 0 {
+				t.Fatalf("%d pending after StopWait", n)
+			}
+			series.Load().Reset(time.Millisecond)
+			time.Sleep(3*time.Millisecond + 7*time.Microsecond)
 		}
-	}()
-	new(Pool).Run(func() {})
+		series.Load().Kill()
+	})
 }

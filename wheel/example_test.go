@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,4 +115,114 @@ func ExampleCore() {
 	// 20 twenty
 	// 25 ten
 	// 30 thirty
+}
+
+// A timeout that is postponed again and again, until the reply arrives.
+func ExampleWheel_Extend() {
+	timeouts := wheel.New(wheel.Config{}, func(request int) { fmt.Println("timed out:", request) })
+	id := timeouts.Add(time.Minute, 42)
+
+	fmt.Println("data arrived:", timeouts.Extend(id, 2*time.Minute))
+	request, ok := timeouts.Remove(id)
+	fmt.Println("the reply is complete:", request, ok)
+	fmt.Println("more data arrived:", timeouts.Extend(id, 2*time.Minute))
+	// Output:
+	// data arrived: true
+	// the reply is complete: 42 true
+	// more data arrived: false
+}
+
+// At the end of a program: running callbacks may finish, and pending timers are
+// not lost.
+func ExampleWheel_Shutdown() {
+	retries := wheel.New(wheel.Config{}, func(string) {})
+	retries.Add(time.Hour, "order 7")
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	fmt.Println("all callbacks have returned:", retries.Shutdown(ctx) == nil)
+	for _, order := range retries.Drain() {
+		fmt.Println("still pending:", order)
+	}
+	// Output:
+	// all callbacks have returned: true
+	// still pending: order 7
+}
+
+// A program has one goroutine that owns all data. A Runner passes the callbacks
+// to it, so they need no lock. If the goroutine falls behind, the Runner
+// refuses callbacks, and the wheel counts their timers as dropped.
+func ExampleRunnerFunc() {
+	loop := make(chan func(), 100)
+	passOn := func(f func()) bool {
+		select {
+		case loop <- f:
+			return true
+		default:
+			return false
+		}
+	}
+
+	sum := 0 // only the goroutine below uses it
+	w := wheel.New(wheel.Config{Run: wheel.RunnerFunc(passOn)}, func(n int) { sum += n })
+	for n := range 5 {
+		w.Add(time.Millisecond, n)
+	}
+	for range 5 {
+		callback := <-loop
+		callback()
+	}
+	fmt.Println("sum", sum, "dropped", w.Stats().Dropped)
+	// Output:
+	// sum 10 dropped 0
+}
+
+// At most two callbacks run at a time; if more than a hundred wait, the wheel
+// waits too.
+func ExamplePool() {
+	pool := wheel.NewPool(2, 100, wheel.Block)
+	var running, all atomic.Int32
+	w := wheel.New(wheel.Config{Run: pool}, func(string) {
+		if n := running.Add(1); n > 2 {
+			fmt.Println(n, "at a time")
+		}
+		time.Sleep(time.Millisecond)
+		running.Add(-1)
+		all.Add(1)
+	})
+	for range 20 {
+		w.Add(time.Millisecond, "work")
+	}
+	for w.Len() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println(w.Shutdown(context.Background()))
+	fmt.Println(all.Load(), "have run")
+	// Output:
+	// <nil>
+	// 20 have run
+}
+
+// Retries that wait for a worker. Several workers may take.
+func ExampleDelayQueue() {
+	retries := wheel.NewDelayQueue[string]()
+	retries.Put(20*time.Millisecond, "second")
+	retries.Put(10*time.Millisecond, "first")
+	cancelled := retries.Put(time.Hour, "never")
+	retries.Remove(cancelled)
+
+	ctx, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer stop()
+	for {
+		call, err := retries.Take(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(call)
+	}
+	// Output:
+	// first
+	// second
+	// context deadline exceeded
 }

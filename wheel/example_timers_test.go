@@ -79,14 +79,40 @@ func ExampleTimer_StopWait() {
 	// Output: [flushed]
 }
 
-// midnight returns the first midnight after t.
-func midnight(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
-}
+var errBusy = errors.New("busy")
 
-func ExampleTimers_ScheduleFunc() {
+// A call that is retried, with growing pauses, until it succeeds or the context
+// ends.
+func ExampleTimers_Sleep() {
 	var timers wheel.Timers
-	report := timers.ScheduleFunc(midnight, func() { fmt.Println("a new day") })
-	fmt.Println("pending:", report.Stop())
-	// Output: pending: true
+
+	attempts := 0
+	call := func() error {
+		if attempts++; attempts < 4 {
+			return errBusy
+		}
+		return nil
+	}
+
+	retry := func(ctx context.Context) error {
+		for pause := time.Millisecond; ; pause *= 2 {
+			err := call()
+			if err == nil {
+				return nil
+			}
+			if ended := timers.Sleep(ctx, pause); ended != nil {
+				return errors.Join(ended, err)
+			}
+		}
+	}
+
+	fmt.Println(retry(context.Background()), "after", attempts, "attempts")
+
+	ctx, cancel := timers.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	attempts = -1000
+	fmt.Println(errors.Is(retry(ctx), context.DeadlineExceeded))
+	// Output:
+	// <nil> after 4 attempts
+	// true
 }

@@ -69,9 +69,7 @@ func TestACallbackThatRunPanickedOverDoesNotRunLater(t *testing.T) {
 			}
 			w.Add(time.Second, 1)
 			time.Sleep(time.Minute)
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Shutdown(t.Context()))
 			if s := checkCounters(t, w); s.Dropped != 1 || s.Fired != 0 || ran.Load() != 0 || told.Load() != 1 {
 				t.Errorf("%d dropped, %d fired, %d ran, %d panics reported", s.Dropped, s.Fired, ran.Load(), told.Load())
 			}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // checkKeys checks that the counters add up, and that the key index of each
@@ -115,9 +117,7 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	defer sh.mu.Unlock()
 	const hash = 0xABCDEF << 32
 	for key := range 100 {
-		if err := k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}))
 	}
 	for key := range 100 {
 		index, ok := k.findLocked(sh, hash, key)
@@ -127,23 +127,5 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	}
 	if _, ok := k.findLocked(sh, hash, 100); ok {
 		t.Error("found a key that is not there")
-	}
-}
-
-func TestKeysAreSpreadEvenly(t *testing.T) {
-	const shards, each = 8, 64
-	k := NewKeyed(Config{Shards: shards}, func(string, int) {})
-	keys := make(map[*segment]int)
-	for i := range each * segments * shards {
-		hash, sh := k.place(stringKey(i))
-		keys[k.indexes[sh.number].of(hash)]++
-	}
-	for _, n := range keys {
-		if n < each/4 || n > each*2 {
-			t.Errorf("%d keys in a segment, want about %d", n, each)
-		}
-	}
-	if len(keys) != segments*shards {
-		t.Errorf("%d segments have keys, want %d", len(keys), segments*shards)
 	}
 }

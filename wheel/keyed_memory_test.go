@@ -2,16 +2,13 @@ package wheel
 
 import (
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
-	"unsafe"
 )
 
-func TestAKeyWithAStructOfNoSizeTakesTheSizeOfTheKey(t *testing.T) {
-	if got, want := unsafe.Sizeof(pair[string, struct{}]{}), unsafe.Sizeof(""); got != want {
-		t.Errorf("%d bytes, want %d", got, want)
-	}
-}
+func intKey(i int) int       { return int(uint64(i) * 0x9E3779B97F4A7C15) }
+func stringKey(i int) string { return "user:" + strconv.Itoa(1_000_000+i) }
 
 func TestNoOperationOnAKeyAllocates(t *testing.T) {
 	if raceEnabled {
@@ -109,24 +106,5 @@ func TestAReplacedValueIsNotKept(t *testing.T) {
 	case <-gone:
 	case <-collecting():
 		t.Error("a value is kept")
-	}
-}
-
-func TestAForgottenEmptyKeyedIsCollected(t *testing.T) {
-	gone := make(chan struct{})
-	func() {
-		k := NewKeyed(Config{Shards: 2}, func(int, int) {})
-		runtime.AddCleanup(k, func(int) { close(gone) }, 0)
-		for key := range 100 {
-			mustSet(t, k, key, time.Hour, 1, false)
-		}
-		for key := range 100 {
-			k.Remove(key)
-		}
-	}()
-	select {
-	case <-gone:
-	case <-collecting():
-		t.Error("not collected")
 	}
 }

@@ -1,79 +1,21 @@
 package wheel
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// keyFirings is a callback of a Keyed that records the key, the value and the
-// time of each call, in the form "key value at".
-type keyFirings struct{ *recorder }
-
-func newKeyFirings() keyFirings { return keyFirings{newRecorder()} }
-
-// fire accepts keys below 1000.
-func (r keyFirings) fire(key, v int) { r.recorder.fire(1000*v + key) }
-
-func (r keyFirings) expect(t *testing.T, want ...string) {
-	t.Helper()
-	var got []string
-	for _, f := range r.firings() {
-		got = append(got, fmt.Sprintf("%d=%d at %v", f.v%1000, f.v/1000, f.at))
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("fired %q, want %q", got, want)
-	}
-}
-
 func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Duration, v V, wantReplaced bool) {
 	t.Helper()
 	if replaced, err := k.Set(key, d, v); err != nil || replaced != wantReplaced {
 		t.Errorf("Set(%v, %v) = %v, %v, want %v", key, v, replaced, err, wantReplaced)
 	}
-}
-
-func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		for round := range 3 {
-			for key := range 100 {
-				mustSet(t, k, key, time.Second, round, false)
-			}
-			if round == 2 {
-				break
-			}
-			for key := range 100 {
-				if v, left, ok := k.Get(key); !ok || v != round || left <= 0 || left > time.Second {
-					t.Fatalf("Get(%d) = %v, %v, %v", key, v, left, ok)
-				}
-				if v, ok := k.Remove(key); !ok || v != round {
-					t.Fatalf("Remove(%d) = %v, %v", key, v, ok)
-				}
-				_, _, got := k.Get(key)
-				_, removed := k.Remove(key)
-				if got || removed || k.Move(key, time.Hour) {
-					t.Fatal("a removed key is still there")
-				}
-			}
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
-			t.Errorf("%d fired", len(got))
-		}
-		checkKeys(t, k)
-	})
 }
 
 // godis deletes the entry of a key after its job has run, even if the job has
@@ -108,140 +50,6 @@ func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
 	})
 }
 
-// go-zero's wheel loses timers that are set after a Drain.
-func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newKeyFirings()
-		k := NewKeyed(cfg, r.fire)
-		for key := range 100 {
-			mustSet(t, k, key, time.Second, 1, false)
-		}
-		for range k.Drain() { // left early: the rest stay
-			break
-		}
-		if k.Len() != 99 {
-			t.Errorf("%d pending, want 99", k.Len())
-		}
-		for range k.All() {
-			break
-		}
-		all, drained := maps.Collect(k.All()), maps.Collect(k.Drain())
-		if len(all) != 99 || !maps.Equal(all, drained) || k.Len() != 0 {
-			t.Errorf("%d in All, %d drained, %d left", len(all), len(drained), k.Len())
-		}
-		for key := range 100 {
-			mustSet(t, k, key, time.Second, 2, false)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
-			t.Errorf("%d fired", len(got))
-		}
-		if s := checkKeys(t, k); s.Drained != 100 {
-			t.Errorf("%d drained", s.Drained)
-		}
-	})
-}
-
-// A timer belongs to its key until it is handed over, even if it is overdue.
-func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newKeyFirings()
-		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(key, v int) {
-			r.fire(key, v)
-			time.Sleep(time.Second)
-		})
-		mustSet(t, k, 0, time.Second, 1, false) // keeps the driver busy
-		for key := 1; key <= 4; key++ {
-			mustSet(t, k, key, 1500*time.Millisecond, 1, false)
-		}
-		time.Sleep(1900 * time.Millisecond)
-		if v, left, ok := k.Get(1); !ok || left != 0 || v != 1 {
-			t.Errorf("Get = %v, %v, %v", v, left, ok)
-		}
-		mustSet(t, k, 1, time.Minute, 2, true)
-		if !k.Move(2, time.Hour) {
-			t.Error("Move = false")
-		}
-		if _, ok := k.Remove(3); !ok {
-			t.Error("Remove = false")
-		}
-		time.Sleep(2 * time.Hour)
-		r.expect(t, "0=1 at 1s", "4=1 at 2s", "1=2 at 1m1.9s", "2=1 at 1h0m1.9s")
-		checkKeys(t, k)
-	})
-}
-
-func TestReplacingNeedsNoRoom(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		cfg.MaxPending = 3
-		k := NewKeyed(cfg, func(any, int) {})
-		for key := range 3 {
-			mustSet(t, k, any(key), time.Hour, 1, false)
-		}
-		for range 10 {
-			mustSet(t, k, 1, time.Hour, 2, true)
-		}
-		for _, key := range []any{4, math.NaN()} {
-			if _, err := k.Set(key, time.Hour, 1); !errors.Is(err, ErrFull) {
-				t.Errorf("Set of a fourth = %v", err)
-			}
-			if set, err := k.SetIfAbsent(key, time.Hour, 1); set || !errors.Is(err, ErrFull) {
-				t.Errorf("SetIfAbsent of a fourth = %v, %v", set, err)
-			}
-		}
-		if set, err := k.SetIfAbsent(1, time.Hour, 1); set || err != nil {
-			t.Errorf("SetIfAbsent of a third = %v, %v", set, err)
-		}
-		if !k.Move(1, time.Second) {
-			t.Error("Move = false")
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		mustSet(t, k, 4, time.Hour, 1, false) // 1 has fired
-		k.Remove(4)
-		mustSet(t, k, 5, time.Hour, 1, false)
-		for range k.Drain() {
-		}
-		for key := range 3 {
-			mustSet(t, k, any(key), time.Hour, 1, false)
-		}
-		checkKeys(t, k)
-	})
-}
-
-func TestAClosedKeyedReturnsItsTimers(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		k := NewKeyed(cfg, func(int, int) { t.Error("fired") })
-		for key := range 10 {
-			mustSet(t, k, key, time.Second, key, false)
-		}
-		k.Close()
-		k.Close()
-		for _, key := range []int{1, 99} {
-			replaced, err := k.Set(key, 0, 5)
-			set, err2 := k.SetIfAbsent(key, 0, 5)
-			if replaced || set || !errors.Is(err, ErrClosed) || !errors.Is(err2, ErrClosed) || k.Move(key, 0) {
-				t.Errorf("a closed Keyed has changed: %v, %v", err, err2)
-			}
-		}
-		time.Sleep(time.Hour)
-		if v, left, ok := k.Get(3); !ok || v != 3 || left != 0 {
-			t.Errorf("Get = %v, %v, %v", v, left, ok)
-		}
-		if v, ok := k.Remove(3); !ok || v != 3 {
-			t.Errorf("Remove = %v, %v", v, ok)
-		}
-		if got := maps.Collect(k.Drain()); len(got) != 9 || k.Len() != 0 {
-			t.Errorf("drained %v", got)
-		}
-		if err := k.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		checkKeys(t, k)
-	})
-}
-
 // After the hand-over, Run cannot affect the key any more.
 func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -258,9 +66,7 @@ func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 		for key := range 10 {
 			mustSet(t, k, key, time.Hour, 2, false)
 		}
-		if err := k.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, k.Shutdown(t.Context()))
 		if s := checkKeys(t, k); s.Dropped != 9 || ran.Load() != 1 || s.Pending != 10 {
 			t.Errorf("%d dropped, %d ran, %d pending", s.Dropped, ran.Load(), s.Pending)
 		}
@@ -281,4 +87,94 @@ func TestNewKeyedRefusesInvalidArguments(t *testing.T) {
 			f()
 		}()
 	}
+}
+
+// reading is a key with fields of all sorts. Each type of keys is compiled anew,
+// so the tests share few.
+type reading struct {
+	value   float64
+	sensor  string
+	valid   bool
+	names   [2]string
+	pointer *int
+	other   any
+}
+
+func TestKeysOfAnyComparableType(t *testing.T) {
+	x := 1
+	tryKeys(t, "", "a", "b", strings.Repeat("long", 100))
+	tryKeys(t, 0, -1, math.MaxInt)
+	tryKeys(t, reading{}, reading{value: 1}, reading{sensor: "a"}, reading{sensor: "b"}, reading{valid: true},
+		reading{names: [2]string{"a", "b"}}, reading{names: [2]string{"ab", ""}},
+		reading{pointer: &x}, reading{pointer: new(int)}, reading{other: 1}, reading{other: "1"})
+	tryKeys[any](t, nil, 1, "1", 1.5, true, false, [2]string{"a", "b"}, reading{value: 1}, &x, new(int), (*int)(nil), [1]any{1}, struct{}{})
+}
+
+func tryKeys[K comparable](t *testing.T, keys ...K) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		fired := make(map[K]int)
+		k := NewKeyed(Config{Shards: 4}, func(key K, v int) {
+			mu.Lock()
+			defer mu.Unlock()
+			fired[key] += v
+		})
+		for i, key := range keys {
+			mustSet(t, k, key, time.Duration(i+1)*time.Second, i, false)
+			mustSet(t, k, key, time.Duration(i+1)*time.Second, i+100, true)
+		}
+		checkKeys(t, k)
+		for i, key := range keys {
+			if v, _, ok := k.Get(key); !ok || v != i+100 {
+				t.Errorf("Get(%v) = %v, %v", key, v, ok)
+			}
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for i, key := range keys {
+			if fired[key] != i+100 {
+				t.Errorf("key %v fired with %d", key, fired[key])
+			}
+		}
+		checkKeys(t, k)
+	})
+}
+
+func TestZeroHasNoSignAsAKey(t *testing.T) {
+	k := NewKeyed(Config{}, func(reading, int) {})
+	defer k.Close()
+	mustSet(t, k, reading{}, time.Hour, 1, false)
+	mustSet(t, k, reading{value: math.Copysign(0, -1)}, time.Hour, 2, true)
+	if v, ok := k.Remove(reading{}); !ok || v != 2 {
+		t.Errorf("Remove = %v, %v", v, ok)
+	}
+}
+
+func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
+	k := NewKeyed(Config{Shards: 1, MaxPending: 1}, func(any, int) {})
+	defer k.Close()
+	for name, f := range map[string]func(key any){
+		"Set":         func(key any) { _, _ = k.Set(key, time.Hour, 1) },
+		"SetIfAbsent": func(key any) { _, _ = k.SetIfAbsent(key, time.Hour, 1) },
+		"Move":        func(key any) { k.Move(key, time.Hour) },
+		"Remove":      func(key any) { k.Remove(key) },
+		"Get":         func(key any) { k.Get(key) },
+	} {
+		for _, key := range []any{[]int{1}, [1]any{[]int{1}}, struct {
+			x float64
+			y any
+		}{math.NaN(), map[int]int{}}} {
+			func() {
+				defer func() {
+					err, _ := recover().(error)
+					if err == nil || !strings.Contains(err.Error(), "hash of unhashable type") {
+						t.Errorf("%s: panic %v", name, err)
+					}
+				}()
+				f(key)
+			}()
+		}
+	}
+	mustSet[any](t, k, 1, time.Hour, 1, false) // neither locked nor full
+	checkKeys(t, k)
 }

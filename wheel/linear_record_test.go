@@ -143,9 +143,7 @@ func record(t *testing.T, cfg Config, workers, n int, seed uint64, lie func(oper
 		})
 	}
 	wg.Wait()
-	if err := w.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, w.Shutdown(t.Context()))
 	r.look(linearDrain, r.wheel.Drain(), n)
 	checkCounters(t, w)
 	return slices.Clone(r.history)

@@ -2,9 +2,7 @@ package wheel
 
 import (
 	"runtime"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -49,38 +47,8 @@ func TestNoOperationAllocates(t *testing.T) {
 	}
 }
 
-func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
-	gone := make(chan string, 3)
-	w := New(Config{Shards: 1, Run: Inline}, func(*[16]byte) {})
-	batches := NewBatch(Config{Shards: 1, Run: Inline}, func([]Expired[*[16]byte]) {})
-	defer w.Close()
-	defer batches.Close()
-	value := func(how string) *[16]byte {
-		v := new([16]byte)
-		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
-		return v
-	}
-	w.Add(time.Hour, nil) // the wheel stays in use
-	batches.Add(time.Hour, nil)
-	w.Add(0, value("fired"))
-	batches.Add(0, value("batch"))
-	for w.Len() > 1 || batches.Len() > 1 {
-		runtime.Gosched()
-	}
-	w.Add(time.Hour, nil) // takes the cell of the fired timer
-	w.Remove(w.Add(time.Hour, value("removed")))
-	for range 3 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatal("a value is kept")
-		}
-	}
-}
-
-// The ways to end that the test above does not cover.
 func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
-	gone := make(chan string, 8)
+	gone := make(chan string, 9)
 	value := func(how string) *[16]byte {
 		v := new([16]byte)
 		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
@@ -91,13 +59,17 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	batches := NewBatch(cfg, func([]Expired[*[16]byte]) { panic("before it was read") })
 	cfg.Run = runnerOf(func(func()) { panic("never run") })
 	drops := New(cfg, func(*[16]byte) {})
-	wheels := []*Wheel[*[16]byte]{panics, batches, drops}
+	cfg.Run = Inline
+	fires := New(cfg, func(*[16]byte) {})
+	wheels := []*Wheel[*[16]byte]{panics, batches, drops, fires, NewBatch(cfg, func([]Expired[*[16]byte]) {})}
 	for _, w := range wheels {
-		w.Add(0, value("ended without returning"))
-		for w.Len() > 0 || held(w) > 0 {
+		w.Add(time.Hour, nil) // the wheel stays in use
+		w.Add(0, value("fired, dropped or ended without returning"))
+		for w.Len() > 1 || held(w) > 0 {
 			runtime.Gosched()
 		}
 	}
+	fires.Remove(fires.Add(time.Hour, value("removed")))
 	panics.Add(time.Hour, value("drained"))
 	panics.AddAt(time.Now().Add(time.Hour), value("drained from the wall clock"))
 	for range panics.Drain() {
@@ -106,11 +78,11 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	panics.Close()
 	for range panics.Drain() {
 	}
-	for n := range 6 {
+	for n := range 9 {
 		select {
 		case <-gone:
 		case <-collecting():
-			t.Fatalf("only %d of 6 values were let go", n)
+			t.Fatalf("only %d of 9 values were let go", n)
 		}
 	}
 	for _, w := range wheels {
@@ -206,35 +178,4 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("%d goroutines after some have fired, %d before", runtime.NumGoroutine(), before)
-}
-
-func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
-	var fired atomic.Int32
-	w := New(Config{Shards: 1, Run: Inline}, func(int) { fired.Add(1) })
-	synctest.Test(t, func(t *testing.T) {
-		w.Add(time.Hour, 1)
-		w.AddAt(time.Now().Add(2*time.Hour), 1)
-		time.Sleep(3 * time.Hour)
-		if fired.Load() != 2 {
-			t.Errorf("%d fired", fired.Load())
-		}
-	})
-}
-
-func TestTheFirstAddAfterLongIdlenessFires(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w := New(cfg, r.fire)
-		w.Remove(w.Add(time.Second, 0))        // leaves the drivers armed
-		time.Sleep(1 << 37 * time.Millisecond) // four years, more than 2^36 ticks
-		w.Add(time.Minute, 1)
-		time.Sleep(time.Minute + tickOf(cfg))
-		synctest.Wait()
-		if got := r.values(); len(got) != 1 || got[0] != 1 {
-			t.Errorf("fired %v", got)
-		}
-		if n := w.Stats().Wakeups; n > 8*uint64(len(w.shards)) {
-			t.Errorf("%d wake-ups", n)
-		}
-	})
 }

@@ -3,9 +3,11 @@ package wheel
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,20 +31,6 @@ func (g *gauge) check(t *testing.T, peak, total int64) {
 	t.Helper()
 	if g.peak.Load() != peak || g.total.Load() != total || g.now.Load() != 0 {
 		t.Errorf("%d ran, %d at a time, want %d and %d; %d still run", g.total.Load(), g.peak.Load(), total, peak, g.now.Load())
-	}
-}
-
-func TestAPoolRunsNoMoreAtATimeThanItHasWorkers(t *testing.T) {
-	for _, full := range []Overflow{Block, Drop, Spill} {
-		synctest.Test(t, func(t *testing.T) {
-			var g gauge
-			p := NewPool(3, 97, full)
-			for range 100 {
-				p.Run(func() { g.use(time.Second) })
-			}
-			p.Close()
-			g.check(t, 3, 100)
-		})
 	}
 }
 
@@ -145,9 +133,7 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 		if now, total := g.now.Load(), g.total.Load(); now != 2 || total != 17 {
 			t.Errorf("%d run in the second hour and %d have run, want 2 and 17", now, total)
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		p.Close()
 		g.check(t, 17, 20)
 		checkCounters(t, w)
@@ -174,9 +160,7 @@ func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			p.Close()
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Shutdown(t.Context()))
 			if s := checkCounters(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
 				t.Errorf("%d fired, %d panics, %d ran", s.Fired, s.Panics, g.total.Load())
 			}
@@ -270,9 +254,7 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 				t.Errorf("%d wait in Run, want 1 of the other wheel", n)
 			}
 			fired := int64(w.Stats().Fired)
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Shutdown(t.Context()))
 			p.Close()
 			g.check(t, 1, fired+1)
 			if s := checkCounters(t, w); fired == 0 || s.Pending != 10-int(fired) || s.Dropped != 0 {
@@ -294,49 +276,6 @@ func (p *Pool) blocks() (n int) {
 	return n
 }
 
-// A hand-over that has begun before Close may reach the Pool after it.
-func TestCallbacksOfAClosingWheelNeedNoRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, 0, Block)
-		u := &poolUser{pool: p}
-		ran := 0
-		p.Run(func() { time.Sleep(time.Second) })
-		u.leave()
-		start := time.Now()
-		for range 3 {
-			if !u.Run(func() { ran++ }) {
-				t.Error("refused")
-			}
-		}
-		if waited := time.Since(start); waited != 0 {
-			t.Errorf("has waited %v", waited)
-		}
-		p.Close()
-		if ran != 3 {
-			t.Errorf("%d ran", ran)
-		}
-	})
-}
-
-func TestARunQueueKeepsNoFunctionThatHasRun(t *testing.T) {
-	var q runQueue
-	for round := range 5 {
-		for range 3 * round {
-			q.push(queued{f: func() {}, user: new(poolUser)})
-		}
-		for q.n > 0 {
-			if q.pop() == nil {
-				t.Error("nothing waits")
-			}
-		}
-		for _, w := range q.ring {
-			if w.f != nil || w.user != nil {
-				t.Error("kept")
-			}
-		}
-	}
-}
-
 func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *Wheel[int]
@@ -354,9 +293,7 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 			addTo(w.shards[i%2], time.Second, i)
 		}
 		time.Sleep(time.Minute)
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if ran.Load() != 3 || drained.Load() != 7 {
 			t.Errorf("%d ran, %d drained", ran.Load(), drained.Load())
 		}
@@ -388,26 +325,6 @@ func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 				t.Errorf("%d: %d have run and %d run after Close, want %d and 0", full, g.total.Load(), g.now.Load(), runs)
 			}
 			p.Close()
-		}
-	})
-}
-
-func TestAWheelCountsTimersThatAClosedPoolRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, full := range []Overflow{Block, Drop, Spill} {
-			p := NewPool(2, 3, full)
-			w := New(Config{Run: p}, func(int) { t.Error("ran") })
-			for i := range 10 {
-				w.Add(time.Second, i)
-			}
-			p.Close()
-			time.Sleep(time.Minute)
-			if s := checkCounters(t, w); s.Dropped != 10 {
-				t.Errorf("%d dropped, want 10", s.Dropped)
-			}
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }
@@ -455,28 +372,99 @@ func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
 		for _, f := range late {
 			f() // too late: Run has refused it
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 		if s := checkCounters(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
 			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
 		}
 	})
 }
 
-func TestARunnerAroundAPoolReportsItsDrops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, 1, Drop)
-		w := New(Config{Shards: 1, Run: RunnerFunc(p.Run)}, func(int) { time.Sleep(time.Hour) })
-		for v := range 5 {
-			w.Add(time.Second, v)
+// Every function that a Pool accepts runs once, and never too many at the same
+// time. Wheels open, fire and close, other goroutines call Run, and functions
+// call Goexit.
+func TestAPoolLosesNothingUnderContention(t *testing.T) {
+	for _, full := range []Overflow{Block, Drop, Spill} {
+		const workers = 3
+		p := NewPool(workers, 5, full)
+		var came, ran, now, fired atomic.Int64
+		use := func() {
+			if n := now.Add(1); n > workers && full != Spill {
+				t.Errorf("%d at a time", n)
+			}
+			if rand.IntN(100) == 0 {
+				runtime.Gosched()
+			}
+			now.Add(-1)
+			if ran.Add(1)%64 == 0 {
+				runtime.Goexit()
+			}
 		}
-		time.Sleep(time.Minute)
-		if s := checkCounters(t, w); s.Fired != 2 || s.Dropped != 3 {
-			t.Errorf("%d fired, %d dropped", s.Fired, s.Dropped)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range raceOperations() / 100 {
+					if p.offer(use, nil) {
+						came.Add(1)
+					}
+				}
+			})
+			wg.Go(func() {
+				for range 20 {
+					w := New(Config{Shards: 2, Tick: minTick, Run: p}, func(int) { use() })
+					for range raceOperations() / 2000 {
+						w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 1)
+					}
+					time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
+					noError(t, w.Shutdown(t.Context()))
+					fired.Add(int64(checkCounters(t, w).Fired))
+				}
+			})
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
+		wg.Wait()
+		p.Close()
+		if n := came.Load() + fired.Load(); ran.Load() != n || now.Load() != 0 {
+			t.Errorf("Overflow %d: %d have run, %d were taken", full, ran.Load(), n)
 		}
-	})
+		if p.busy != 0 || p.spilled != 0 || p.queue.n != 0 || p.offer(use, nil) {
+			t.Errorf("%d busy, %d spilled, %d wait in a closed Pool", p.busy, p.spilled, p.queue.n)
+		}
+	}
+}
+
+// Close of the Pool races against Run: each function is either refused, or runs
+// before Close returns.
+func TestNothingRunsAfterAPoolsClose(t *testing.T) {
+	for range 200 {
+		p := NewPool(2, 1, Block)
+		var closed atomic.Bool
+		var came, ran atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 50 {
+					taken := p.offer(func() {
+						if ran.Add(1); closed.Load() {
+							t.Error("ran after Close")
+						}
+					}, nil)
+					if taken {
+						came.Add(1)
+					}
+				}
+			})
+		}
+		for range 2 {
+			wg.Go(func() {
+				for range rand.IntN(1000) {
+					runtime.Gosched()
+				}
+				p.Close()
+				closed.Store(true)
+			})
+		}
+		wg.Wait()
+		if came.Load() != ran.Load() {
+			t.Fatalf("%d taken, %d ran", came.Load(), ran.Load())
+		}
+	}
 }

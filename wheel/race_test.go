@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/fatal"
@@ -204,41 +205,25 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 	w.Close()
 }
 
-func TestNothingIsHandedOverAfterClose(t *testing.T) {
-	for range 50 {
-		var closed atomic.Bool
-		var late atomic.Int64
-		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) {
-			if closed.Load() {
-				late.Add(1)
-			}
-			f()
-		})}, func(int) {})
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for range 200 {
-					w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 0)
+func TestLenIsNeverMoreThanMaxPending(t *testing.T) {
+	const each, goroutines = 4, 8
+	w := New(Config{Shards: 64, MaxPending: each * goroutines}, func(int) {})
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			var ids [each]ID
+			for i := range raceOperations() / 40 {
+				w.Remove(ids[i%each])
+				ids[i%each] = w.Add(time.Hour, 0)
+				if n := w.Len(); n > each*goroutines {
+					t.Errorf("Len = %d", n)
+					return
 				}
-			})
-		}
-		for range 2 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
-				w.Close()
-				closed.Store(true)
-			})
-		}
-		wg.Wait()
-		w.Close()
-		if late.Load() != 0 {
-			t.Fatalf("%d handed over after Close", late.Load())
-		}
-		for range w.Drain() {
-		}
-		fatal.If(t, w.Shutdown(t.Context()))
-		checkCounters(t, w)
+			}
+		})
 	}
+	wg.Wait()
+	w.Close()
 }
 
 // A lost wake-up leaves a timer pending forever. The race is between an add of
@@ -281,4 +266,22 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	wg.Wait()
 	w.Close()
 	checkCounters(t, w)
+}
+
+// An Extend that must take the lock must not undo a longer Extend that came
+// between its first read and its move.
+func TestExtendNeverMovesADeadlineBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := New(Config{Shards: 1}, r.fire)
+		id := w.Add(10*time.Second, 1)
+		sh := w.shards[0]
+		sh.mu.Lock()
+		sh.ticks.reset(id.index(), sh.nodes.at(id.index()), 5000, false)
+		sh.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := r.firings(); len(got) != 1 || got[0].at != 10*time.Second {
+			t.Errorf("fired %v, want at 10s", got)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 var realTimers = flag.Int("real.timers", 0, "timers of the test in real time, for each tick; 0: 10^6, or 20,000 in the short form")
@@ -111,9 +113,7 @@ func TestNothingIsEarlyInRealTime(t *testing.T) {
 			}
 			wg.Wait()
 			waitQuiet(t, w)
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, w.Shutdown(t.Context()))
 			r.judge(t, tick)
 			checkCounters(t, w)
 		})

@@ -50,33 +50,6 @@ func TestErrIsTheReasonForWhichATimerWasRefused(t *testing.T) {
 	}
 }
 
-func TestErrStaysWhenARefusedTimerIsReset(t *testing.T) {
-	tm := NewTimers(Config{MaxPending: 1})
-	first := tm.AfterFunc(time.Hour, func() {})
-	refused := tm.AfterFunc(time.Hour, func() {})
-	first.Stop()
-	refused.Reset(time.Hour)
-	if !refused.Stop() || !errors.Is(refused.Err(), ErrFull) {
-		t.Errorf("the timer has the error %v", refused.Err())
-	}
-	refused.Kill()
-	if !errors.Is(refused.Err(), ErrFull) {
-		t.Errorf("a killed timer has the error %v", refused.Err())
-	}
-	if err := new(Timer).Err(); err != nil {
-		t.Errorf("the zero Timer has the error %v", err)
-	}
-}
-
-func TestErrIsNilForAScheduleWithoutInstants(t *testing.T) {
-	tm := NewTimers(Config{MaxPending: 1})
-	tm.AfterFunc(time.Hour, func() {})
-	timer := tm.ScheduleFunc(func(time.Time) time.Time { return time.Time{} }, func() {})
-	if timer.Stop() || timer.Err() != nil {
-		t.Errorf("the timer has the error %v", timer.Err())
-	}
-}
-
 func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		cfg := Config{Shards: shards, MaxPending: 1}

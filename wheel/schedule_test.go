@@ -71,53 +71,6 @@ func TestTheZeroTimeEndsASchedule(t *testing.T) {
 	})
 }
 
-func TestAScheduleFollowsTheWallClock(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, clock := scheduled(cfg)
-		r := newRecorder()
-		var instants []string
-		series := tm.ScheduleFunc(hourly, func() {
-			r.fire(0)
-			instants = append(instants, clock.now().Format("15:04"))
-		})
-		time.Sleep(90 * time.Minute)
-		clock.step(45 * time.Minute) // it is 02:15
-		time.Sleep(time.Hour)
-		clock.step(-2 * time.Hour) // it was 03:15 and is 01:15; 02:00 and 03:00 do not come again
-		time.Sleep(3 * time.Hour)
-		series.Stop()
-		synctest.Wait()
-		for i, at := range []time.Duration{60 * time.Minute, 90 * time.Minute, 135 * time.Minute, 315 * time.Minute} {
-			if got := r.firings(); i >= len(got) || got[i].at < at || got[i].at > at+wallCheck {
-				t.Fatalf("runs at %v (%v)", got, instants)
-			}
-		}
-		if n := len(r.values()); n != 4 {
-			t.Errorf("%d runs: %v", n, instants)
-		}
-	})
-}
-
-func TestNoInstantComesTwice(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, clock := scheduled(cfg)
-		var instants []string
-		series := tm.ScheduleFunc(hourly, func() {
-			instants = append(instants, clock.now().UTC().Format("15:04"))
-			if len(instants) == 2 {
-				clock.step(-90 * time.Minute) // before the schedule is called for the instant after 02:00
-			}
-		})
-		time.Sleep(5*time.Hour + time.Minute)
-		if err := series.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if want := []string{"01:00", "02:00", "03:00"}; !slices.Equal(instants, want) {
-			t.Errorf("runs at %v, want %v", instants, want)
-		}
-	})
-}
-
 func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)
@@ -177,9 +130,7 @@ func TestAScheduleThatDoesNotAdvancePanics(t *testing.T) {
 		if runs != 2 || asked != 3 || len(told) != 1 || series.Stop() || tm.Len() != 0 {
 			t.Errorf("%d runs, asked %d times, told %v", runs, asked, told)
 		}
-		if err := series.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, series.StopWait(t.Context()))
 	})
 }
 
@@ -212,30 +163,8 @@ func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
 		if got := hours(r.firings()); !slices.Equal(got, []float64{1, 3, 4}) || told.Load() != 4 {
 			t.Errorf("runs at %v, %d panics reported", got, told.Load())
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		checkCounters(t, tm.use().Wheel)
-	})
-}
-
-func TestAScheduleEndsAtClose(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm, _ := scheduled(cfg)
-		r := newRecorder()
-		running := tm.ScheduleFunc(hourly, func() { r.fire(0); time.Sleep(time.Minute) })
-		pending := tm.ScheduleFunc(hourly, func() { time.Sleep(time.Minute) })
-		time.Sleep(time.Hour + time.Second)
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if running.Stop() || pending.Stop() || tm.ScheduleFunc(hourly, func() {}).Stop() {
-			t.Error("a schedule is pending after Close")
-		}
-		time.Sleep(3 * time.Hour)
-		if n := len(r.values()); n != 1 {
-			t.Errorf("%d runs", n)
-		}
 	})
 }
 

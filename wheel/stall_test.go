@@ -84,26 +84,3 @@ func TestAStallDelaysNoTimerThatIsDueAfterIt(t *testing.T) {
 		}
 	})
 }
-
-// agrona#73, camunda#767: a wheel that is polled more slowly than it ticks must
-// not miss timers that came due between two polls.
-func TestACorePolledSlowerThanItsTicksMissesNoTimer(t *testing.T) {
-	for _, pause := range []uint64{1, 7, 63, 64, 65, 4095, 4096, 4097, 1 << 20} {
-		c := NewCore[int](5)
-		const n = 2000
-		for i := range uint64(n) {
-			c.Add(6+i*i/3, int(6+i*i/3))
-		}
-		fired := 0
-		for now := uint64(5); c.Len() > 0; now += pause {
-			fired += c.Advance(now, n, func(_ ID, v int) {
-				if when := uint64(v); when > now || when+pause <= now {
-					t.Fatalf("polled every %d: the timer due at %d fired at %d", pause, when, now)
-				}
-			})
-		}
-		if fired != n {
-			t.Errorf("polled every %d: %d of %d fired", pause, fired, n)
-		}
-	}
-}

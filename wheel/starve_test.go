@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // package time promises that f runs on another goroutine, for every delay. Here
@@ -27,9 +29,7 @@ func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 		for range 4 {
 			<-ran
 		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Shutdown(t.Context()))
 	}
 }
 
@@ -67,9 +67,7 @@ func TestEndlessChainsOfAnyKindStarveNoTimer(t *testing.T) {
 					t.Errorf("%s: starved", name)
 				}
 			}
-			if err := w.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, w.Shutdown(t.Context()))
 		}
 	}
 }

@@ -1,16 +1,16 @@
 package wheel
 
 import (
-	"strings"
-	"sync"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// Timers replaces package time, so these tests state what package time's own
-// tests of Stop, Reset and C state. There are two exceptions, which the
-// documentation of NewTimer and NewTicker states:
+// Timers replaces package time, so its timers and tickers must behave as those
+// of package time do. There are two exceptions, which the documentation of
+// NewTimer and NewTicker states:
 //
 // C has a buffer of one: len and cap show it. A time that was sent is still not
 // received after Stop or Reset, because these remove it.
@@ -19,254 +19,125 @@ import (
 // forever, because only the runtime can detect that no goroutine can receive
 // from a channel any more.
 
-func TestStdAZeroTickerMayBeStopped(t *testing.T) {
-	ticker := &Ticker{C: make(chan time.Time)}
-	ticker.Stop()
-	defer func() {
-		if recover() == nil {
-			t.Error("Reset of an uninitialized Ticker does not panic")
-		}
-	}()
-	ticker.Reset(1)
-}
-
-func TestStdPeriodsMustBePositive(t *testing.T) {
-	var tm Timers
-	ticker := tm.NewTicker(time.Second)
-	defer ticker.Stop()
-	for name, wrong := range map[string]func(){
-		"NewTicker(-1)": func() { tm.NewTicker(-1) },
-		"NewTicker(0)":  func() { tm.NewTicker(0) },
-		"Reset(0)":      func() { ticker.Reset(0) },
-		"Reset(-1)":     func() { ticker.Reset(-1) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s does not panic", name)
-				}
-			}()
-			wrong()
-		}()
-	}
-}
-
-// stdTimer is the common interface of timers and tickers, with the results of
-// timers.
+// stdTimer is the common interface of both packages. A ticker has no results.
 type stdTimer interface {
 	Stop() bool
 	Reset(d time.Duration) bool
 }
 
-// stoppableTicker is a Ticker that reports whether it was pending.
-type stoppableTicker struct {
-	*Ticker
-	stopped bool
-}
-
-func (s *stoppableTicker) Stop() (was bool) {
-	was, s.stopped = !s.stopped, true
-	s.Ticker.Stop()
-	return was
-}
-
-func (s *stoppableTicker) Reset(d time.Duration) (was bool) {
-	was, s.stopped = !s.stopped, false
-	s.Ticker.Reset(d)
-	return was
-}
-
-// chanTrial checks the times that a channel delivers.
-type chanTrial struct {
-	*testing.T
-	timer  stdTimer
-	c      <-chan time.Time
-	ticker bool
-}
-
-func (t chanTrial) none(when string) {
-	t.Helper()
-	if isReady(t.c) {
-		t.Errorf("%s: a time is received", when)
+type stdTicker struct {
+	ticker interface {
+		Stop()
+		Reset(d time.Duration)
 	}
 }
 
-func (t chanTrial) one(when string) {
-	t.Helper()
-	time.Sleep(10 * time.Millisecond)
-	if !isReady(t.c) {
-		t.Errorf("%s: nothing is received", when)
+func (s stdTicker) Stop() bool                 { s.ticker.Stop(); return false }
+func (s stdTicker) Reset(d time.Duration) bool { s.ticker.Reset(d); return false }
+
+// twin is a timer, and when its function was called or its time received.
+type twin struct {
+	stdTimer
+	*recorder // of no values
+	c         <-chan time.Time
+}
+
+func (w *twin) note(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, firing{0, at.Sub(w.start)})
+}
+
+// twins returns a timer of each package.
+func twins(kind int, tm *Timers, d time.Duration) (ours, theirs *twin) {
+	ours, theirs = &twin{recorder: newRecorder()}, &twin{recorder: newRecorder()}
+	switch kind {
+	case 0:
+		ours.stdTimer = tm.AfterFunc(d, func() { ours.note(time.Now()) })
+		theirs.stdTimer = time.AfterFunc(d, func() { theirs.note(time.Now()) })
+	case 1:
+		a, b := tm.NewTimer(d), time.NewTimer(d)
+		ours.stdTimer, ours.c, theirs.stdTimer, theirs.c = a, a.C, b, b.C
+	case 2:
+		a, b := tm.NewTicker(d), time.NewTicker(d)
+		ours.stdTimer, ours.c, theirs.stdTimer, theirs.c = stdTicker{a}, a.C, stdTicker{b}, b.C
 	}
+	return ours, theirs
 }
 
-func TestStdNothingStaleIsReceived(t *testing.T) {
-	const far = 10000 * time.Second
-	for _, ticker := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, cfg Config) {
-			tm := NewTimers(cfg)
-			c := chanTrial{T: t, ticker: ticker}
-			if ticker {
-				k := tm.NewTicker(far)
-				c.timer, c.c = &stoppableTicker{Ticker: k}, k.C
-			} else {
-				timer := tm.NewTimer(far)
-				c.timer, c.c = timer, timer.C
-			}
-			c.stopAndReset(far)
-			c.whileReceiving(far)
-			c.results(far)
-			c.timer.Stop()
-			if n := tm.Len(); n != 0 {
-				t.Errorf("%d pending", n)
-			}
-		})
-	}
-}
-
-func (t chanTrial) stopAndReset(far time.Duration) {
-	t.timer.Stop()
-	t.none("stopped while pending")
-	t.timer.Reset(far)
-	t.none("reset after it was stopped")
-	t.timer.Reset(1)
-	t.one("moved to now")
-	time.Sleep(20 * time.Millisecond) // a ticker has ticked again
-	t.timer.Reset(far)
-	t.none("moved far off")
-	t.timer.Reset(1)
-	time.Sleep(20 * time.Millisecond)
-	t.timer.Stop()
-	t.none("stopped after a time was sent")
-	t.timer.Reset(1)
-	t.one("reset after it was stopped with a time sent")
-	t.timer.Reset(far)
-}
-
-// whileReceiving moves the timer while goroutines wait for it.
-func (t chanTrial) whileReceiving(far time.Duration) {
-	received := make(chan bool, 2)
-	receive := func(stop chan bool) {
+// receive receives from the channel until stop is closed.
+func (w *twin) receive(stop chan struct{}) {
+	for {
 		select {
-		case <-t.c:
-			received <- true
+		case at := <-w.c:
+			w.note(at)
 		case <-stop:
+			return
 		}
-	}
-	for _, move := range []time.Duration{1, 5 * time.Millisecond} {
-		stop := make(chan bool)
-		go receive(stop)
-		go receive(stop)
-		t.timer.Reset(2 * far)
-		time.Sleep(10 * time.Millisecond)
-		if len(received) != 0 {
-			t.Error("received from a timer that is far off")
-		}
-		t.timer.Reset(move)
-		time.Sleep(move + 10*time.Millisecond)
-		t.timer.Stop()
-		synctest.Wait()
-		if n := len(received); n != 1 && !(t.ticker && n == 2) {
-			t.Errorf("%d of two goroutines have received", n)
-		}
-		close(stop)
-		for synctest.Wait(); len(received) > 0; {
-			<-received
-		}
-		t.none("stopped after it was received")
-	}
-	stop := make(chan bool)
-	go receive(stop)
-	time.Sleep(far)
-	close(stop)
-	if synctest.Wait(); len(received) != 0 {
-		t.Error("received from a timer that is stopped")
 	}
 }
 
-func (t chanTrial) results(far time.Duration) {
-	t.timer.Reset(1)
-	time.Sleep(20 * time.Millisecond)
-	if !t.timer.Stop() {
-		t.Error("Stop reports false, with a time sent but not received")
-	}
-	t.none("stopped with a time sent")
-	t.timer.Reset(far)
-	t.none("far off")
-	if !t.timer.Reset(1) {
-		t.Error("Reset of a pending timer reports false")
-	}
-	t.one("moved to now")
-	time.Sleep(20 * time.Millisecond)
-	if t.ticker {
-		t.one("the next tick")
-	} else {
-		t.none("after the only time")
-	}
-	if was := t.timer.Reset(far); was != t.ticker {
-		t.Errorf("after the time was received, Reset reports %v", was)
-	}
-	t.none("far off again")
-}
-
-func isReady(c <-chan time.Time) bool {
-	synctest.Wait()
+func (w *twin) poll() {
 	select {
-	case <-c:
-		return true
+	case at := <-w.c:
+		w.note(at)
 	default:
-		return false
 	}
 }
 
-func TestStdAnUninitializedTimerPanics(t *testing.T) {
-	for name, use := range map[string]func(*Timer){
-		"Stop":     func(timer *Timer) { timer.Stop() },
-		"Reset":    func(timer *Timer) { timer.Reset(1) },
-		"Kill":     func(timer *Timer) { timer.Kill() },
-		"StopWait": func(timer *Timer) { _ = timer.StopWait(t.Context()) },
-	} {
-		func() {
-			defer func() {
-				if s, _ := recover().(string); !strings.Contains(s, name+" called on uninitialized Timer") {
-					t.Errorf("%s panics with %q", name, s)
-				}
-			}()
-			use(new(Timer))
-		}()
-	}
-}
-
-// Two timers have the same deadline. When the test receives from one, it stops
-// or resets the other: if that reports false, there must be a time to receive.
-func TestStdResultsSayWhetherThereIsATimeToReceive(t *testing.T) {
-	for name, end := range map[string]func(*Timer) bool{
-		"Stop":  (*Timer).Stop,
-		"Reset": func(timer *Timer) bool { return timer.Reset(time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var tm Timers
-			defer tm.Close()
-			n := 300
-			if testing.Short() {
-				n = 100
-			}
-			var wg sync.WaitGroup
-			for range n {
-				wg.Go(func() {
-					for range 20 {
-						a, b := tm.NewTimer(time.Millisecond), tm.NewTimer(time.Millisecond)
-						select {
-						case <-a.C:
-						case <-b.C:
-							a, b = b, a
+// Random operations on a timer of each package have the same results, and the
+// same times are received, or the functions are called at the same times.
+// Operations and deadlines never coincide.
+func TestTimersAndTickersBehaveAsThoseOfPackageTime(t *testing.T) {
+	for seed := range uint64(150) {
+		for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 2}} {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(6, seed))
+				some := func() time.Duration { return time.Duration(r.IntN(5))*100*time.Millisecond + 23*time.Millisecond }
+				tm := NewTimers(cfg)
+				ours, theirs := twins(int(seed%3), tm, some())
+				for range 40 {
+					switch r.IntN(6) {
+					case 0:
+						if a, b := ours.Stop(), theirs.Stop(); a != b {
+							t.Errorf("Stop = %v, want %v", a, b)
 						}
-						if !end(b) {
-							<-b.C // or the test hangs
+					case 1, 2:
+						d := some()
+						if r.IntN(8) == 0 {
+							d = 10000 * time.Second
 						}
+						if a, b := ours.Reset(d), theirs.Reset(d); a != b {
+							t.Errorf("Reset(%v) = %v, want %v", d, a, b)
+						}
+					case 3:
+						ours.poll()
+						theirs.poll()
+					case 4: // goroutines wait while it is moved
+						stop := make(chan struct{})
+						go ours.receive(stop)
+						go theirs.receive(stop)
+						synctest.Wait()
+						time.Sleep(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
+						d := some()
+						ours.Reset(d)
+						theirs.Reset(d)
+						time.Sleep(time.Duration(r.IntN(6)) * 100 * time.Millisecond)
+						synctest.Wait()
+						close(stop)
 					}
-				})
-			}
-			wg.Wait()
-		})
+					time.Sleep(time.Duration(r.IntN(4)) * 100 * time.Millisecond)
+					synctest.Wait()
+					if a, b := ours.firings(), theirs.firings(); !slices.Equal(a, b) {
+						t.Fatalf("seed %d: times %v, want %v", seed, a, b)
+					}
+				}
+				ours.Stop()
+				theirs.Stop()
+				if n := tm.Len(); n != 0 {
+					t.Errorf("%d pending", n)
+				}
+			})
+		}
 	}
 }

@@ -67,21 +67,6 @@ func TestATickerShorterThanTheTickTicksEveryTick(t *testing.T) {
 	})
 }
 
-func TestASlowReceiverMissesTicksAndKeepsTheGrid(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		start := time.Now()
-		ticker := tm.NewTicker(time.Second)
-		defer ticker.Stop()
-		time.Sleep(5500 * time.Millisecond)
-		for _, want := range []time.Duration{1, 6, 7} {
-			if at := (<-ticker.C).Sub(start); at != want*time.Second {
-				t.Errorf("received the tick of %v, want that of %v", at, want*time.Second)
-			}
-		}
-	})
-}
-
 func TestAStalledTickerSkipsMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := NewTimers(Config{Shards: 1, Run: Inline})
@@ -98,37 +83,6 @@ func TestAStalledTickerSkipsMissedTicks(t *testing.T) {
 			if at[i] != want[i] {
 				t.Fatalf("ticks at %v, want %v", at, want)
 			}
-		}
-	})
-}
-
-func TestATickerThatWasStoppedSendsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		ticker := tm.NewTicker(time.Second)
-		time.Sleep(1500 * time.Millisecond)
-		ticker.Stop() // removes the tick that was not received
-		ticker.Stop()
-		if n := received(t, ticker.C, time.Minute, func(time.Time) {}); n != 0 {
-			t.Errorf("%d ticks after Stop", n)
-		}
-		ticker.Reset(2 * time.Second)
-		start := time.Now()
-		n := received(t, ticker.C, 9*time.Second, func(at time.Time) {
-			if at.Sub(start)%(2*time.Second) != 0 {
-				t.Errorf("tick after %v", at.Sub(start))
-			}
-		})
-		if n != 4 || tm.Len() != 1 {
-			t.Errorf("%d ticks after Reset, %d pending", n, tm.Len())
-		}
-		ticker.Reset(time.Hour) // while it is pending
-		if n := received(t, ticker.C, time.Hour, func(time.Time) {}); n > 1 {
-			t.Errorf("%d ticks within an hour", n)
-		}
-		ticker.Stop()
-		if n := tm.Len(); n != 0 {
-			t.Errorf("%d pending", n)
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // handRun is a Runner that keeps functions until release is called.
@@ -58,38 +60,6 @@ func TestAfterFuncIsNeverEarlyAndAtMostATickLate(t *testing.T) {
 	})
 }
 
-func TestStopTrueMeansTheFunctionNeverBegins(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		timer := tm.AfterFunc(time.Second, func() { t.Error("called") })
-		time.Sleep(999 * time.Millisecond)
-		if !timer.Stop() {
-			t.Error("Stop of a pending timer reports false")
-		}
-		if timer.Stop() {
-			t.Error("a second Stop reports true")
-		}
-		time.Sleep(time.Hour)
-	})
-}
-
-func TestStopAfterFireReportsFalse(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var timer *Timer
-		timer = tm.AfterFunc(time.Hour, func() {
-			if timer.Stop() {
-				t.Error("Stop within the call reports true")
-			}
-		})
-		timer.Reset(time.Second)
-		time.Sleep(2 * time.Second)
-		if timer.Stop() {
-			t.Error("Stop after the call reports true")
-		}
-	})
-}
-
 // A function that waits in a busy Run has not begun, so it can still be
 // stopped.
 func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
@@ -104,110 +74,13 @@ func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
 		if !stopped.Stop() || !moved.Reset(time.Hour) {
 			t.Error("a function that has not begun was not stopped")
 		}
-		if err := waited.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, waited.StopWait(t.Context()))
 		if n := run.release(); n != 3 || called != 0 {
 			t.Errorf("Run held %d functions, %d ran", n, called)
 		}
 		time.Sleep(2 * time.Hour)
 		if run.release(); called != 1 || moved.Stop() {
 			t.Errorf("after Reset called %d times", called)
-		}
-	})
-}
-
-func TestResetTrueMeansTheOldDeadlineDoesNotFire(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		later := tm.AfterFunc(time.Second, func() { r.fire(1) })
-		sooner := tm.AfterFunc(time.Hour, func() { r.fire(2) })
-		if !later.Reset(2*time.Hour) || !sooner.Reset(time.Minute) {
-			t.Error("Reset of a pending timer reports false")
-		}
-		time.Sleep(3 * time.Hour)
-		got := r.firings()
-		if len(got) != 2 || got[0] != (firing{2, time.Minute}) || got[1] != (firing{1, 2 * time.Hour}) {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
-func TestResetFalseArmsAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var calls atomic.Int32
-		timer := tm.AfterFunc(time.Second, func() { calls.Add(1) })
-		time.Sleep(2 * time.Second)
-		for want := int32(2); want <= 4; want++ {
-			if timer.Reset(time.Second) {
-				t.Error("Reset of a timer that had fired reports true")
-			}
-			time.Sleep(2 * time.Second)
-			if calls.Load() != want {
-				t.Fatalf("%d calls, want %d", calls.Load(), want)
-			}
-		}
-		timer.Stop()
-		if timer.Reset(0) {
-			t.Error("Reset of a stopped timer reports true")
-		}
-		if synctest.Wait(); calls.Load() != 5 {
-			t.Errorf("%d calls, want 5", calls.Load())
-		}
-	})
-}
-
-func TestAFunctionMayResetItsTimer(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		var timer *Timer
-		timer = tm.AfterFunc(time.Hour, func() {
-			if r.fire(0); len(r.values()) < 5 {
-				if timer.Reset(time.Second) {
-					t.Error("Reset within the call reports true")
-				}
-			}
-		})
-		timer.Reset(time.Second)
-		time.Sleep(time.Minute)
-		if got := r.firings(); len(got) != 5 || got[4].at != 5*time.Second {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
-func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		timer := tm.NewTimer(time.Second)
-		time.Sleep(2 * time.Second)
-		if !timer.Stop() {
-			t.Error("Stop reports false, but the time was not received")
-		}
-		if timer.Stop() {
-			t.Error("a second Stop reports true")
-		}
-		timer.Reset(time.Second)
-		time.Sleep(2 * time.Second)
-		if !timer.Reset(time.Second) {
-			t.Error("Reset reports false, but the time was not received")
-		}
-		before := time.Now()
-		if got := <-timer.C; got.Before(before.Add(time.Second)) || got != time.Now() {
-			t.Errorf("received the time of %v before now", time.Since(got))
-		}
-		if timer.Reset(time.Hour) {
-			t.Error("Reset reports true, but the time was received")
-		}
-		if !timer.Kill() || timer.Reset(0) {
-			t.Error("Kill does not work")
-		}
-		time.Sleep(2 * time.Hour)
-		if len(timer.C) != 0 {
-			t.Error("a time was sent after Kill")
 		}
 	})
 }
@@ -223,25 +96,6 @@ func expiredTimer(tm *Timers) *Timer {
 		runtime.Gosched()
 	}
 	return timer
-}
-
-func TestATimeThatIsAboutToBeSentIsTakenBack(t *testing.T) {
-	tm := NewTimers(Config{Shards: 1})
-	defer tm.Close()
-	stopped := expiredTimer(tm)
-	if !stopped.haltLocked() {
-		t.Error("Stop reports false, but nothing was sent")
-	}
-	stopped.mu.Unlock()
-	moved := expiredTimer(tm)
-	if !moved.armed || moved.armLocked(time.Hour) != nil {
-		t.Error("a timer that has sent nothing is not pending")
-	}
-	moved.mu.Unlock()
-	<-tm.After(0) // the driver has passed
-	if len(stopped.C)+len(moved.C) != 0 || stopped.Stop() || !moved.Stop() {
-		t.Error("it was sent after Stop or Reset")
-	}
 }
 
 func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {
@@ -298,9 +152,7 @@ func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
 		})
 		timer.Reset(time.Second)
 		time.Sleep(1500 * time.Millisecond)
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 		before := calls.Load()
 		if time.Sleep(time.Hour); calls.Load() != before || timer.Stop() {
 			t.Error("it went on after StopWait")
@@ -311,9 +163,7 @@ func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		timer.Kill()
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 	})
 }
 
@@ -327,13 +177,9 @@ func TestStopWaitSeesFunctionsThatPanicOrExit(t *testing.T) {
 				leave()
 			})
 			synctest.Wait()
-			if err := timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, timer.StopWait(t.Context()))
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 	})
 }
 
@@ -355,9 +201,7 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 		if timer.Stop() || ran.Load() != 0 || told.Load() != 1 {
 			t.Errorf("%d runs, %d panics reported", ran.Load(), told.Load())
 		}
-		if err := timer.StopWait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, timer.StopWait(t.Context()))
 		timer.Reset(time.Second) // has room
 		if time.Sleep(time.Minute); ran.Load() != 1 {
 			t.Errorf("%d runs after Reset", ran.Load())
@@ -433,9 +277,7 @@ func (b *armings) stopWait(t *testing.T) {
 	b.calm.Lock()
 	defer b.calm.Unlock()
 	b.stop()
-	if err := b.timer.StopWait(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, b.timer.StopWait(t.Context()))
 	before := b.fired.Load()
 	runtime.Gosched()
 	if b.running.Load() != 0 || b.fired.Load() != before || b.timer.Stop() {
@@ -480,9 +322,7 @@ func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
 		for i := range all {
 			b := &all[i]
 			b.stop()
-			if err := b.timer.StopWait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fatal.If(t, b.timer.StopWait(t.Context()))
 			if a, ended := b.armed.Load(), b.fired.Load()+b.stopped.Load()+b.replaced.Load(); a != ended {
 				t.Errorf("%d armings, %d ends: %d fired, %d stopped, %d replaced",
 					a, ended, b.fired.Load(), b.stopped.Load(), b.replaced.Load())
@@ -513,9 +353,7 @@ func TestAfterKillAndStopWaitNothingRuns(t *testing.T) {
 		}
 		wg.Go(func() {
 			b.timer.Kill()
-			if err := b.timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, b.timer.StopWait(t.Context()))
 			b.killed.Store(true)
 		})
 		wg.Wait()

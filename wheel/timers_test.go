@@ -3,7 +3,6 @@ package wheel
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,9 +18,7 @@ func TestTheZeroTimersIsReady(t *testing.T) {
 		tm.AfterFunc(time.Second, func() { fired <- true })
 		<-fired
 		<-tm.After(time.Second)
-		if err := tm.Sleep(t.Context(), time.Second); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Sleep(t.Context(), time.Second))
 		if s := tm.Stats(); s.Fired != 3 || tm.Len() != 0 {
 			t.Errorf("%d fired, %d pending", s.Fired, tm.Len())
 		}
@@ -46,32 +43,6 @@ func TestConcurrentFirstUsesMakeOneWheel(t *testing.T) {
 		}
 		tm.Close()
 	}
-}
-
-func TestNonPositiveDelaysFireAtOnceAndFarOnesNever(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		defer tm.Close()
-		start := time.Now()
-		for _, d := range []time.Duration{0, -1, math.MinInt64} {
-			fired := make(chan bool)
-			tm.AfterFunc(d, func() { fired <- true }) // on another goroutine
-			<-fired
-			<-tm.After(d)
-			if err := tm.Sleep(t.Context(), d); err != nil {
-				t.Error(err)
-			}
-		}
-		if since := time.Since(start); since != 0 {
-			t.Errorf("took %v", since)
-		}
-		far := tm.AfterFunc(math.MaxInt64, func() { t.Error("called") })
-		never := tm.NewTimer(math.MaxInt64)
-		time.Sleep(1000 * time.Hour)
-		if !far.Reset(math.MaxInt64-1) || !far.Stop() || !never.Stop() {
-			t.Error("a far timer is not pending")
-		}
-	})
 }
 
 // A callback that sleeps blocks its shard, or all workers of its Pool and so
@@ -178,18 +149,14 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 			if timer.Stop() || timer.Reset(0) || timer.Stop() || timer.Kill() {
 				t.Errorf("timer %d is pending after Close", i)
 			}
-			if err := timer.StopWait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, timer.StopWait(t.Context()))
 		}
 		after := tm.After(0)
 		time.Sleep(24 * time.Hour)
 		if len(c.C)+len(after)+len(late[1].C) != 0 {
 			t.Error("a time was sent after Close")
 		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Shutdown(t.Context()))
 		checkCounters(t, tm.use().Wheel)
 	})
 }
@@ -213,46 +180,6 @@ func TestCloseWaitsForATimeBeingSent(t *testing.T) {
 	}
 }
 
-func TestCloseWithinACallback(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		tm.AfterFunc(time.Second, tm.Close)
-		err := tm.Sleep(t.Context(), time.Hour)
-		if !errors.Is(err, ErrClosed) {
-			t.Errorf("Sleep = %v", err)
-		}
-		if err := tm.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var ended atomic.Int32
-		tm.AfterFunc(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) })
-		tm.Every(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) }, EveryOptions{})
-		time.Sleep(2 * time.Second)
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := tm.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown = %v", err)
-		}
-		begun := 2
-		if cfg.Run != nil && cfg.Shards == 1 {
-			begun = 1 // the other waits for it, and Close stops that one
-		}
-		if err := tm.Shutdown(t.Context()); err != nil || int(ended.Load()) > begun || ended.Load() == 0 {
-			t.Errorf("Shutdown = %v, %d have ended", err, ended.Load())
-		}
-		before := ended.Load()
-		if time.Sleep(time.Hour); ended.Load() != before {
-			t.Error("a function ended after Shutdown")
-		}
-	})
-}
-
 // The driver itself serves channels, sleepers and contexts, even if Run is
 // overloaded.
 func TestAnOverloadedRunnerDelaysNoReceiver(t *testing.T) {
@@ -264,9 +191,7 @@ func TestAnOverloadedRunnerDelaysNoReceiver(t *testing.T) {
 		defer cancel()
 		ticker := tm.NewTicker(time.Second)
 		c := tm.After(time.Second)
-		if err := tm.Sleep(t.Context(), time.Second); err != nil {
-			t.Error(err)
-		}
+		noError(t, tm.Sleep(t.Context(), time.Second))
 		<-c
 		<-ticker.C
 		<-ctx.Done()
@@ -344,32 +269,6 @@ func TestMaxPendingIsExactForTimers(t *testing.T) {
 	}
 }
 
-func TestTimersMayBeUsedWithinTheirCallbacks(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		pending := tm.AfterFunc(time.Hour, func() { t.Error("called") })
-		tm.AfterFunc(time.Second, func() {
-			tm.AfterFunc(0, func() { r.fire(1) })
-			tm.AfterFunc(time.Second, func() { r.fire(2) })
-			ticker := tm.NewTicker(time.Second)
-			ticker.Reset(time.Minute)
-			ticker.Stop()
-			_, cancel := tm.WithTimeout(t.Context(), time.Second)
-			cancel()
-			if !pending.Reset(time.Minute) || !pending.Stop() {
-				t.Error("Stop within a callback")
-			}
-			tm.Len()
-			tm.Stats()
-		})
-		time.Sleep(2 * time.Hour)
-		if got := r.firings(); len(got) != 2 || got[0] != (firing{1, time.Second}) || got[1] != (firing{2, 2 * time.Second}) {
-			t.Errorf("fired %v", got)
-		}
-	})
-}
-
 func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
@@ -417,33 +316,6 @@ func TestTimersAllocateOnce(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(1000, c.op); n != c.want {
 			t.Errorf("%s: %v allocations, want %v", name, n, c.want)
-		}
-	}
-}
-
-func TestForgottenTimersAreCollected(t *testing.T) {
-	gone := make(chan string, 3)
-	watch := func(tm *Timers, how string) {
-		runtime.AddCleanup(tm.use(), func(how string) { gone <- how }, how)
-	}
-	func() {
-		used := NewTimers(Config{})
-		<-used.After(0)
-		used.AfterFunc(time.Hour, func() {}).Stop()
-		_, cancel := used.WithTimeout(context.Background(), time.Hour)
-		cancel()
-		watch(used, "used")
-		watch(NewTimers(Config{}), "never used")
-		closed := NewTimers(Config{})
-		closed.AfterFunc(time.Hour, func() {})
-		closed.Close()
-		watch(closed, "closed")
-	}()
-	for range 3 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatal("a Timers is kept")
 		}
 	}
 }

@@ -24,29 +24,6 @@ func stepped(cfg Config, r *recorder) (*Wheel[int], *steppedClock) {
 	return w, c
 }
 
-func TestAddAtFiresWhenTheWallClockGetsThere(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w, _ := stepped(cfg, r)
-		start := time.Now()
-		delays := []time.Duration{0, 1, time.Millisecond, 10 * time.Second, 31 * time.Second, time.Hour, 40 * time.Hour}
-		for i, d := range delays {
-			w.AddAt(start.Add(d), i)
-		}
-		time.Sleep(50 * time.Hour)
-		got := r.firings()
-		if len(got) != len(delays) {
-			t.Fatalf("%d of %d fired", len(got), len(delays))
-		}
-		for _, f := range got {
-			if late := f.at - delays[f.v]; late < 0 || late >= tickOf(cfg) {
-				t.Errorf("timer at %v is %v late", delays[f.v], late)
-			}
-		}
-		checkCounters(t, w)
-	})
-}
-
 func TestAStepAheadFiresWithinThirtySeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		r := newRecorder()
@@ -115,29 +92,6 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 	})
 }
 
-func TestResetTakesATimerOffTheWallClock(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w, clock := stepped(cfg, r)
-		reset := w.AddAt(clock.now().Add(time.Hour), 1)
-		extended := w.AddAt(clock.now().Add(time.Hour), 2)
-		kept := w.AddAt(clock.now().Add(time.Hour), 3)
-		if !w.Reset(reset, 10*time.Minute) || !w.Extend(extended, 2*time.Hour) || !w.Extend(kept, time.Minute) {
-			t.Fatal("a pending timer was not moved")
-		}
-		if _, left, _ := w.Get(kept); left != time.Hour {
-			t.Errorf("Extend to an earlier time moved the timer to %v", left)
-		}
-		clock.step(-3 * time.Hour)
-		time.Sleep(12 * time.Hour)
-		want := []firing{{1, 10 * time.Minute}, {2, 2 * time.Hour}, {3, 4 * time.Hour}}
-		if got := r.firings(); !slices.Equal(got, want) {
-			t.Errorf("fired %v, want %v", got, want)
-		}
-		checkCounters(t, w)
-	})
-}
-
 func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
@@ -152,34 +106,5 @@ func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
 		if len(r.values()) != 1 {
 			t.Error("not fired")
 		}
-	})
-}
-
-// A timer that is set after a step back counts from the new time, although the
-// wheel has seen a later time.
-func TestATimerAddedAfterAStepBackIsPunctual(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w, clock := stepped(cfg, r)
-		w.AddAt(clock.now().Add(time.Millisecond), -1)
-		w.AddAt(clock.now().Add(24*time.Hour), -2)
-		time.Sleep(2*time.Hour + cfg.Tick)
-		clock.step(-time.Hour)
-		begun := time.Since(r.start)
-		delays := []time.Duration{1, time.Second, time.Minute, 59 * time.Minute, time.Hour, 61 * time.Minute, 2 * time.Hour}
-		for v, d := range delays {
-			w.AddAt(clock.now().Add(d), v)
-		}
-		time.Sleep(3 * time.Hour)
-		got := r.firings()[1:]
-		if len(got) != len(delays) {
-			t.Errorf("%d of %d fired", len(got), len(delays))
-		}
-		for _, f := range got {
-			if late := f.at - begun - delays[f.v]; late < 0 || late >= tickOf(cfg) {
-				t.Errorf("a timer of %v, set after a step back, fired %v late", delays[f.v], late)
-			}
-		}
-		w.Close()
 	})
 }

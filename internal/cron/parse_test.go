@@ -5,33 +5,27 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestEqualExpressionsMeanTheSame(t *testing.T) {
 	for _, row := range []struct{ text, same string }{
 		{"@yearly", "0 0 1 1 *"},
-		{"@annually", "0 0 1 JAN *"},
 		{"@monthly", "0 0 1 * ?"},
-		{"@weekly", "0 0 * * 7"},
 		{"@Daily", "0 0 0 * * *"},
-		{"@midnight", "0 0 * * *"},
 		{"@hourly", "0 */1 * * *"},
 		{"5/15 * * * *", "5,20,35,50 * * * *"},
 		{"10-50/20 * * * *", "10,30,50 * * * *"},
-		{"0 0 * * 0-7", "0 0 * * *"},
 		{"0 0 * * 5-7", "0 0 * * FRI-SUN"},
 		{"0 0 * * FRI-MON", "0 0 * * 5,6,0,1"},
 		{"0 0 * * FRI-MON/2", "0 0 * * 5,7"},
-		{"0 0 * * sat-sun", "0 0 * * SAT,SUN"},
 		{"0 0 * * SUN-SUN", "0 0 * * SUN"},
 		{"0 0 * * */7", "0 0 * * 7"},
-		{"0 0 * * */2", "0 0 * * 0,2,4,6"},
-		{"0 0 * * 7/2", "0 0 * * 0/2"},
 		{"0 0 * * 7l", "0 0 * * SUNL"},
 		{"0 0 * * 7#1", "0 0 * * 0#1"},
 		{"0 0 L-0,1 * *", ""},
 		{"*/60 * * * *", "0 * * * *"},
-		{"00 007 * * *", "0 7 * * *"},
 	} {
 		e, err := Parse(row.text)
 		if row.same == "" {
@@ -40,9 +34,7 @@ func TestEqualExpressionsMeanTheSame(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		if got, want := meaning(e), meaning(mustParse(t, row.same)); got != want {
 			t.Errorf("%q means %s, and %q %s", row.text, got, row.same, want)
 		}
@@ -74,55 +66,29 @@ func TestEvery(t *testing.T) {
 func TestParseErrorsNameTheFieldAndTheAllowedValues(t *testing.T) {
 	for _, row := range []struct{ text, field, quote, says string }{
 		{"", "expression", "", "five fields are minute"},
-		{"*", "expression", "*", "it has 1 field:"},
 		{"* * * *", "expression", "* * * *", "it has 4 fields:"},
 		{"0 0 1 1 * 2026 2027", "expression", "0 0 1 1 * 2026 2027", "years are not supported"},
-		{"TZ=UTC 0 0 * * *", "expression", "TZ=UTC 0 0 * * *", "time zone"},
 		{"CRON_TZ=Europe/Berlin 0 0 * * *", "expression", "CRON_TZ=Europe/Berlin 0 0 * * *", "time zone"},
 		{"60 * * * *", "minute", "60", `"60" is not 0-59`},
-		{"-1 * * * *", "minute", "-1", `"" is not 0-59`},
-		{"* 24 * * *", "hour", "24", "0-23"},
-		{"* * 0 * *", "day-of-month", "0", "1-31"},
 		{"* * * 13 *", "month", "13", "1-12 or JAN-DEC"},
-		{"* * * FOO *", "month", "FOO", "JAN-DEC"},
 		{"* * * * 8", "day-of-week", "8", "0-7 or SUN-SAT"},
-		{"60 * * * * *", "second", "60", "0-59"},
 		{"*/0 * * * *", "minute", "*/0", "between 1 and 60"},
-		{"*/90 * * * *", "minute", "*/90", "between 1 and 60"},
-		{"*/ * * * *", "minute", "*/", "between 1 and 60"},
 		{"5, * * * *", "minute", "5,", "missing next to a comma"},
 		{"5-1 * * * *", "minute", "5-1", "backwards"},
-		{"1-2-3 * * * *", "minute", "1-2-3", `"2-3" is not`},
-		{"** * * * *", "minute", "**", "0-59"},
-		{"*-5 * * * *", "minute", "*-5", `"*" is not`},
-		{"? * * * *", "minute", "?", "0-59"},
 		{"0 0 * * 5-1", "day-of-week", "5-1", "FRI-MON"},
 		{"0 0 * NOV-FEB *", "month", "NOV-FEB", "such as NOV-DEC,JAN-FEB"},
-		{"0 0 * dec-1 *", "month", "dec-1", "such as 12,1"},
-		{"0 22-5 * * *", "hour", "22-5", "such as 22-23,0-5"},
 		{"0 0 25-2/3 * *", "day-of-month", "25-2/3", "such as 25-31,1-2"},
 		{"0 0 LW * *", "day-of-month", "LW", "nearest weekday"},
-		{"0 0 15w * *", "day-of-month", "15w", "nearest weekday"},
 		{"0 0 L-31 * *", "day-of-month", "L-31", "1 to 30"},
-		{"0 0 1-L * *", "day-of-month", "1-L", `"L" is not 1-31`},
 		{"0 0 * * L", "day-of-week", "L", "FRIL"},
 		{"0 0 * * MON#6", "day-of-week", "MON#6", "1 to 5"},
-		{"0 0 * * #2", "day-of-week", "#2", "SUN-SAT"},
 		{"0 0 30 2 *", "day-of-month", "30", `"2" has such a day`},
-		{"0 0 31 4,6,9,11 *", "day-of-month", "31", "never fire"},
-		{"0 0 L-29 FEB *", "day-of-month", "L-29", "never fire"},
-		{"0 0 30 FEB */2", "day-of-month", "30", "never fire"},
 		{"0 0 */31 * MON#2", "day-of-month", "*/31", `never a day-of-week "MON#2"`},
 		{"@reboot", "expression", "@reboot", "let the init system of that machine (systemd: Type=oneshot) call the URL"},
 		{"@fortnightly", "expression", "@fortnightly", "@weekly"},
-		{"@daily 5", "expression", "@daily 5", "alone"},
-		{"@every", "expression", "@every", "90s"},
 		{"@every 1h 30m", "expression", "@every 1h 30m", "one duration"},
-		{"@every soon", "@every", "soon", "number with a unit"},
 		{"@every 500ms", "@every", "500ms", "between 1s"},
-		{"@every -5s", "@every", "-5s", "between 1s"},
 		{"@every 1000000h", "@every", "1000000h", "100 years"},
-		{"@every 1.0000001s", "@every", "1.0000001s", "milliseconds"},
 		{strings.Repeat("1,", 200) + "1 * * * *", "expression", strings.Repeat("1,", 20) + "…", "256 bytes"},
 		{"٣ * * * *", "minute", "٣", "0-59"},
 	} {
@@ -134,17 +100,6 @@ func TestParseErrorsNameTheFieldAndTheAllowedValues(t *testing.T) {
 		}
 		if refused.Field != row.field || refused.Text != row.quote || !strings.Contains(refused.Detail, row.says) {
 			t.Errorf("%q: %+v, want %q in %s", row.text, *refused, row.says, row.field)
-		}
-	}
-}
-
-func TestParseErrorsAreSentences(t *testing.T) {
-	for text, want := range map[string]string{
-		"0 24 * * *": `hour "24": "24" is not 0-23`,
-		"":           "expression: it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI",
-	} {
-		if _, err := Parse(text); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func berlin(t testing.TB, text string) Rule {
@@ -14,37 +16,13 @@ func berlin(t testing.TB, text string) Rule {
 func local(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(layout, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return at
 }
 
 // civilOf is the time on a clock, read as if it were UTC.
 func civilOf(year, month, day, hour, minute int) Civil {
 	return Civil(time.Date(year, time.Month(month), day, hour, minute, 0, 0, time.UTC).Unix())
-}
-
-func TestPolicyWords(t *testing.T) {
-	for _, g := range []Gap{GapNext, GapSkip} {
-		if got, ok := ParseGap(g.String()); !ok || got != g {
-			t.Errorf("%v is read as %v", g, got)
-		}
-	}
-	for _, o := range []Overlap{OverlapFirst, OverlapBoth} {
-		if got, ok := ParseOverlap(o.String()); !ok || got != o {
-			t.Errorf("%v is read as %v", o, got)
-		}
-	}
-	if _, ok := ParseGap("first"); ok {
-		t.Error("a gap is not first")
-	}
-	if _, ok := ParseOverlap(""); ok {
-		t.Error("nothing is an overlap")
-	}
-	if got := Gap(7).String() + Overlap(7).String(); got != "Gap(7)Overlap(7)" {
-		t.Error(got)
-	}
 }
 
 func TestNextIsStrictlyAfterAndPrevStrictlyBefore(t *testing.T) {

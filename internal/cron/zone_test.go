@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestLoadZoneAcceptsOnlyNamesOfTheDatabase(t *testing.T) {
@@ -55,9 +57,7 @@ func TestAZoneIsReadAgainAfterAnHour(t *testing.T) {
 		t.Helper()
 		now = now.Add(after)
 		zone, err := z.load("Europe/Berlin", now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		return zone
 	}
 

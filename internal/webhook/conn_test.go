@@ -222,27 +222,6 @@ func TestAReplyThatComesBeforeTheEndOfALargeRequestCounts(t *testing.T) {
 	}
 }
 
-func TestALargeRequestKeepsItsConnection(t *testing.T) {
-	var dials atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			dials.Add(1)
-		}
-	}
-	server.Start()
-	defer server.Close()
-	s := newSender(t, Config{})
-	for range 5 {
-		if o := s.Deliver(t.Context(), delivery(t, server.URL, body(task.BinaryBody, strings.Repeat("x", task.MaxBody)))); o.Verdict != task.Success {
-			t.Fatalf("%+v", o)
-		}
-	}
-	if n := dials.Load(); n != 1 {
-		t.Errorf("%d connections, one is enough", n)
-	}
-}
-
 func TestAnAttemptThatIsStoppedLeavesNoConnectionInThePool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := make(chan struct{})

@@ -1,7 +1,7 @@
 package webhook
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -193,29 +193,6 @@ func TestABodyThatWasNotLoadedIsNotSentAsEmpty(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
-	var dials atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(bytes.Repeat([]byte("x"), maxReplyRead-1))
-	}))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			dials.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	s := newSender(t, Config{})
-	for range 20 {
-		if o := s.Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
-			t.Fatalf("got %+v", o)
-		}
-	}
-	if n := dials.Load(); n != 1 {
-		t.Errorf("20 attempts one after the other used %d connections", n)
-	}
-}
-
 // A request that is written while the receiver closes the connection fails,
 // although the receiver may have processed the request.
 func TestAConnectionIsUsedNoLongerThanTheReceiverKeepsIt(t *testing.T) {
@@ -318,15 +295,6 @@ func TestTheLeaseIsCheckedAfterTheConnectAndBeforeTheWrite(t *testing.T) {
 	}
 }
 
-func TestAHeldLeaseLetsTheAttemptThrough(t *testing.T) {
-	url, requests := receiver(t)
-	d := delivery(t, url)
-	d.Live = func() error { return nil }
-	if o := newSender(t, Config{}).Deliver(t.Context(), d); o.Verdict != task.Success || len(requests) != 1 {
-		t.Errorf("got %+v", o)
-	}
-}
-
 func TestStoppingBeforeTheRequestLeavesTheTaskUnsent(t *testing.T) {
 	url, requests := receiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -403,5 +371,121 @@ func TestLatenessIsByTheConfiguredClockAndDurationByTheMonotonicOne(t *testing.T
 	o := newSender(t, Config{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}).Deliver(t.Context(), d)
 	if o.Late < time.Hour || o.Late > time.Hour+time.Minute || o.StartedAt.Sub(d.Task.Due) < time.Hour || o.Latency > time.Minute {
 		t.Errorf("late by %v, begun at %v, took %v", o.Late, o.StartedAt.Time(), o.Latency)
+	}
+}
+
+// cutter replies to the first request of each connection. It reads the second
+// one and cuts the connection, like a restart of the receiver.
+func cutter(t *testing.T, requests *atomic.Int32) (url string) {
+	return rawServer(t, func(_ int, c net.Conn) {
+		in := bufio.NewReader(c)
+		for n := 1; ; n++ {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			requests.Add(1)
+			if n == 2 {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+}
+
+func TestNoRequestIsResentOnABrokenConnection(t *testing.T) {
+	key := header("Idempotency-Key", "k")
+	for _, c := range []struct {
+		name  string
+		edits []func(*task.Spec)
+	}{
+		{"GET", []func(*task.Spec){method("GET")}},
+		{"HEAD", []func(*task.Spec){method("HEAD")}},
+		{"OPTIONS", []func(*task.Spec){method("OPTIONS")}},
+		{"GET with a body", []func(*task.Spec){method("GET"), body(task.TextBody, "q")}},
+		{"DELETE with a key", []func(*task.Spec){method("DELETE"), key}},
+		{"POST", nil},
+		{"POST with a body", []func(*task.Spec){body(task.JSONBody, "{}")}},
+		{"POST with a key", []func(*task.Spec){key}},
+		{"POST with a key and a body", []func(*task.Spec){key, body(task.JSONBody, "{}")}},
+		{"PUT with the other key", []func(*task.Spec){method("PUT"), header("X-Idempotency-Key", "k")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var requests atomic.Int32
+			url := cutter(t, &requests)
+			s := newSender(t, Config{})
+			if o := s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success { // a connection to break
+				t.Fatalf("the first attempt: %+v", o)
+			}
+			o := s.Deliver(t.Context(), delivery(t, url, c.edits...))
+			if o.Verdict != task.Failure || !strings.Contains(o.Error, "before a reply came") {
+				t.Errorf("the attempt that was cut: %+v", o)
+			}
+			if n := requests.Load(); n != 2 {
+				t.Errorf("two attempts made %d requests", n)
+			}
+			if o := s.Deliver(t.Context(), delivery(t, url, c.edits...)); o.Verdict != task.Success {
+				t.Errorf("the attempt after it: %+v", o)
+			}
+		})
+	}
+}
+
+const (
+	theirs = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	ours   = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+)
+
+func TestAnAttemptCarriesTheTraceItBelongsTo(t *testing.T) {
+	traced := func(ctx context.Context, _ task.Delivery) (context.Context, string, func(task.Outcome)) {
+		return ctx, ours, func(task.Outcome) {}
+	}
+	silent := func(ctx context.Context, _ task.Delivery) (context.Context, string, func(task.Outcome)) {
+		return ctx, "", func(task.Outcome) {}
+	}
+	for _, c := range []struct {
+		name   string
+		config Config
+		edit   func(*task.Spec)
+		want   string
+	}{
+		{"no tracer", Config{}, func(*task.Spec) {}, traceparent("0198c0de-0000-7000-8000-000000000042", 1)},
+		{"the creator traces", Config{}, func(s *task.Spec) { s.Trace = theirs }, theirs},
+		{"we trace", Config{Trace: traced}, func(s *task.Spec) { s.Trace = theirs }, ours},
+		{"we trace, but not this one", Config{Trace: silent}, func(s *task.Spec) { s.Trace = theirs }, theirs},
+		{"the task sets the header", Config{Trace: traced}, header("TraceParent", theirs), theirs},
+	} {
+		url, requests := receiver(t)
+		newSender(t, c.config).Deliver(t.Context(), delivery(t, url, c.edit))
+		if got := (<-requests).Header.Values("Traceparent"); !cmp.Equal(got, []string{c.want}) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestATraceSeesTheContextAndTheOutcomeOnce(t *testing.T) {
+	url, _ := receiver(t)
+	stop := errors.New("stop")
+	var ended []task.Outcome
+	d := delivery(t, url)
+	s := newSender(t, Config{Trace: func(ctx context.Context, seen task.Delivery) (context.Context, string, func(task.Outcome)) {
+		if seen.Task != d.Task || seen.Number != 1 {
+			t.Errorf("traced %+v", seen)
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		if seen.Task.Queue == "stopped" {
+			cancel(stop)
+		}
+		return ctx, "", func(o task.Outcome) { ended = append(ended, o); cancel(nil) }
+	}})
+	sent := s.Deliver(t.Context(), d)
+	d.Task.Queue = "stopped"
+	unsent := s.Deliver(t.Context(), d)
+	if sent.Verdict != task.Success || unsent.Verdict != task.Unsent {
+		t.Errorf("verdicts %v and, under an ended context, %v", sent.Verdict, unsent.Verdict)
+	}
+	if diff := cmp.Diff([]task.Outcome{sent, unsent}, ended); diff != "" {
+		t.Errorf("the trace saw (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func prefixes(list ...string) []netip.Prefix {
@@ -301,9 +303,7 @@ func TestANewAddressOfThisMachineIsClosedWithinASecond(t *testing.T) {
 	guard.machine = newMachine(func() ([]netip.Addr, error) { reads++; return list, nil }, func() time.Time { return now })
 	moving := netip.MustParseAddrPort("93.184.216.34:22")
 	for range 1000 {
-		if err := guard.Verdict(moving); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, guard.Verdict(moving))
 	}
 	if reads != 1 {
 		t.Fatalf("1000 verdicts within a second read the interfaces %d times", reads)

@@ -25,35 +25,22 @@ func TestAReplyIsJudgedByStatusAndHeader(t *testing.T) {
 		wait    time.Duration
 	}{
 		{200, "", task.Success, "", never},
-		{201, "", task.Success, "", never},
 		{204, "", task.Success, "", never},
-		{299, "", task.Success, "", never},
 		{200, "Foliot-No-Retry: true", task.Success, "", never},
-		{200, "Retry-After: 5", task.Success, "", never},
 		{300, "", task.Failure, "", never},
-		{304, "", task.Failure, "", never},
-		{302, "Retry-After: 5", task.Failure, "", never},
 		{400, "", task.Failure, "", never},
-		{401, "", task.Failure, "", never},
-		{404, "", task.Failure, "", never},
-		{409, "", task.Failure, "", never},
 		{410, "", task.Refusal, ReasonGone, never},
-		{410, "Retry-After: 5", task.Refusal, ReasonGone, never},
-		{418, "", task.Failure, "", never},
 		{429, "", task.Failure, "", never},
 		{429, "Retry-After: 7", task.Deferral, "", 7 * time.Second},
 		{429, "Retry-After: soon", task.Failure, "", never},
 		{429, "Foliot-No-Retry: true", task.Refusal, ReasonNoRetry, never},
-		{500, "", task.Failure, "", never},
 		{500, "Retry-After: 7", task.Failure, "", never},
 		{500, "Foliot-No-Retry: true", task.Refusal, ReasonNoRetry, never},
 		{500, "foliot-no-retry: TRUE", task.Refusal, ReasonNoRetry, never},
 		{500, "Foliot-No-Retry: false", task.Failure, "", never},
-		{500, "Foliot-No-Retry: ", task.Failure, "", never},
 		{503, "", task.Failure, "", never},
 		{503, "Retry-After: 0", task.Deferral, "", 0},
 		{503, "Retry-After: 120", task.Deferral, "", 2 * time.Minute},
-		{599, "", task.Failure, "", never},
 		{999, "", task.Failure, "", never},
 	} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -84,22 +71,15 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 	}{
 		{"0", "", 0, true},
 		{"1", "", time.Second, true},
-		{" 3600 ", "", time.Hour, true},
-		{"99999999999", "", task.MaxDuration, true},
 		{"99999999999999999999999999", "", task.MaxDuration, true},
 		{"Fri, 20 Nov 2026 20:01:30 GMT", "", 90 * time.Second, true},
-		{"Friday, 20-Nov-26 20:01:30 GMT", "", 90 * time.Second, true},
-		{"Fri Nov 20 20:01:30 2026", "", 90 * time.Second, true},
 		{"Fri, 20 Nov 2026 19:00:00 GMT", "", 0, true},
 		// A receiver whose clock is an hour ahead still means 90 s.
 		{"Fri, 20 Nov 2026 21:01:30 GMT", "Fri, 20 Nov 2026 21:00:00 GMT", 90 * time.Second, true},
 		{"Fri, 20 Nov 2026 20:01:30 GMT", "yesterday", 90 * time.Second, true},
 		{"", "", 0, false},
 		{"-1", "", 0, false},
-		{"1.5", "", 0, false},
 		{"1s", "", 0, false},
-		{"soon", "", 0, false},
-		{"2026-11-20T20:01:30Z", "", 0, false},
 	} {
 		h := http.Header{"Retry-After": {c.value}, "Date": {c.date}}
 		if wait, ok := retryAfter(h, now); wait != c.wait || ok != c.ok {
@@ -131,31 +111,6 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 	}
 }
 
-// asked records the size of its first read.
-type asked struct {
-	io.Reader
-	room int
-}
-
-func (a *asked) Read(p []byte) (int, error) {
-	if a.room == 0 {
-		a.room = len(p)
-	}
-	return a.Reader.Read(p)
-}
-
-// The kept text has two limits: one for the bytes that are read, and one for
-// the text, which is longer if bytes are invalid UTF-8 (above). This test is
-// about the first.
-func TestALongReplyTakesNoMoreMemoryThanItsKeptPart(t *testing.T) {
-	for _, length := range []int64{-1, 0, 100, 511, 512, 513, 1 << 40} {
-		a := &asked{Reader: strings.NewReader(strings.Repeat("x", 5000))}
-		if readReply(a, length); a.room == 0 || a.room > task.MaxReplyKept {
-			t.Errorf("%d bytes announced: room was made for %d", length, a.room)
-		}
-	}
-}
-
 func TestAReplyIsReadUpToALimit(t *testing.T) {
 	for _, size := range []int{0, 511, 512, 513, maxReplyRead - 1, maxReplyRead, maxReplyRead + 1, 1 << 20} {
 		for _, length := range []int64{-1, int64(size)} {
@@ -181,17 +136,6 @@ func TestACompressedReplyIsNotUnpacked(t *testing.T) {
 	if o.Verdict != task.Success || !strings.HasPrefix(o.Reply, "\x1f") || strings.Contains(o.Reply, "bomb") {
 		t.Errorf("got %.80q", o.Reply)
 	}
-}
-
-func FuzzBoundedIsValidAndShort(f *testing.F) {
-	f.Add("a\xff€", 3)
-	f.Add(strings.Repeat("\xf0", 40), 16)
-	f.Fuzz(func(t *testing.T, s string, limit int) {
-		limit &= 0x3ff
-		if got := task.Clip(s, limit); len(got) > limit || !utf8.ValidString(got) {
-			t.Errorf("Clip(%q, %d) = %q", s, limit, got)
-		}
-	})
 }
 
 // The log and the traces have the errors of attempts, and must not have paths,
