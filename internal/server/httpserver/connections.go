@@ -3,6 +3,7 @@ package httpserver
 import (
 	"container/list"
 	"context"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -164,11 +165,12 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // take returns conn, which has a slot, as an unauthenticated connection.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
-	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10))}
+	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{})}
 	addr, known := addressOf(client)
 	client.exempt = known && c.exempt(addr)
 	evicted := c.add(client)
 	client.leave = sync.OnceFunc(func() {
+		close(client.gone)
 		client.markAuthenticated()
 		<-c.slots
 	})
@@ -182,6 +184,12 @@ func (c *connections) take(conn net.Conn) *clientConn {
 // because a client with a token is authenticated with its first request, in a few
 // milliseconds.
 const maxUnauthenticated = 1024
+
+// sentBurst and sentRate bound the bytes that are read from an unauthenticated
+// client, at once and per second. A first request has a few kilobytes, whereas
+// each frame of HTTP/2 is short and costs processor time, even one that ends a
+// request.
+const sentBurst, sentRate = 32 << 10, 16 << 10
 
 // strangers are the unauthenticated connections of one address.
 type strangers struct{ silent, heard list.List } // of *clientConn; the oldest first
@@ -222,6 +230,7 @@ func (c *connections) add(client *clientConn) (evicted *clientConn) {
 		}
 	})
 	client.markAuthenticated = sync.OnceFunc(func() {
+		close(client.known)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		authenticated = true
@@ -272,6 +281,9 @@ type clientConn struct {
 	markHeard         func()    // the client has sent something
 	markAuthenticated func()    // marks the connection as authenticated
 	leave             func()
+	gone              chan struct{}      // closed when it is closed
+	known             chan struct{}      // closed when the connection is authenticated
+	sent              tokenbucket.Bucket // bytes before the authentication; only Read uses it
 }
 
 // Close closes the connection, and may be called twice.
@@ -280,13 +292,35 @@ func (c *clientConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read receives into b.
+// Read receives into b, and delays an unauthenticated client that sends too much.
 func (c *clientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
 		c.markHeard()
+		c.throttle(n)
 	}
 	return n, err
+}
+
+// throttle waits after an unauthenticated client has sent n bytes, if these are
+// too many, until the client is authenticated or the connection is closed.
+func (c *clientConn) throttle(n int) {
+	select {
+	case <-c.known:
+		return
+	default:
+	}
+	tooMany := c.sent.Overdraw(time.Now(), n, sentRate, math.Inf(1)) - sentBurst
+	if tooMany <= 0 || c.exempt {
+		return
+	}
+	over := time.NewTimer(time.Duration(tooMany / sentRate * float64(time.Second)))
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-c.known:
+	case <-c.gone:
+	}
 }
 
 // CloseWrite ends the sending direction. net/http calls it before Close, so

@@ -205,3 +205,39 @@ func TestAReplyThatIsNotReadEnds(t *testing.T) {
 		two.conn.Close()
 	})
 }
+
+func TestAnUnauthenticatedClientThatSendsTooMuchIsReadSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &http.Server{ReadHeaderTimeout: time.Minute}
+		conns := watchConnections(server, 10, time.Hour)
+		defer conns.close()
+		conns.slots <- struct{}{}
+		theirs, ours := net.Pipe()
+		client := conns.take(ours)
+		defer client.Close()
+		go func() {
+			for { // frames, as many as fit
+				if _, err := theirs.Write(make([]byte, 1024)); err != nil {
+					return
+				}
+			}
+		}()
+		read := func(bytes int64) time.Duration {
+			began := time.Now()
+			if _, err := io.CopyN(io.Discard, client, bytes); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		if took := read(sentBurst); took > 0 {
+			t.Errorf("a first request took %v", took)
+		}
+		if took := read(10 * sentRate); took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("a read that should take 10 s took %v", took)
+		}
+		time.AfterFunc(time.Second/2, client.markAuthenticated)
+		if took := read(100 * sentRate); took > time.Second {
+			t.Errorf("it was let in after half a second, and waited %v", took)
+		}
+	})
+}
