@@ -18,8 +18,8 @@ var renamed = map[string][2]string{
 	"version":     {"--version", ""},
 }
 
-// idle has the flags of serve in earlier builds that a server may ignore.
-var idle = []string{"breaker-failures", "lease", "trace-sample"}
+// ignored has the flags of serve in earlier builds that a server may ignore.
+var ignored = []string{"breaker-failures", "lease", "trace-sample"}
 
 // modern returns a command line of an earlier build in the words of today, so that
 // scripts go on. It writes a note for each flag of serve that has no effect any
@@ -37,7 +37,7 @@ func modern(args []string, notes io.Writer) []string {
 	for i := 1; i < len(args); i++ {
 		name, flag := strings.CutPrefix(args[i], "--")
 		name, _, given := strings.Cut(name, "=")
-		if !flag || !slices.Contains(idle, name) {
+		if !flag || !slices.Contains(ignored, name) {
 			kept = append(kept, args[i])
 			continue
 		}

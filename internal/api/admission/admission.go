@@ -9,8 +9,7 @@
 //     goroutines that deliver tasks find a free one.
 //   - Token buckets bound the rates of a namespace.
 //
-// Package httpserver bounds connections, and the time that they may be silent. The
-// store bounds the number and the bytes of tasks.
+// Package httpserver bounds connections, and the store the number and bytes of tasks.
 package admission
 
 import (
@@ -27,12 +26,11 @@ import (
 	"github.com/foliot/foliot/internal/tokenbucket"
 )
 
-// UnitBytes is the memory that one unit stands for, in bytes: a small request with
-// its goroutine, its body and its reply.
+// UnitBytes is the memory of one unit: a small request with its body and its reply.
 const UnitBytes = 64 << 10
 
-// The weights of requests, in units. A request that changes something weighs
-// Small, and a unit for each UnitBytes of its body.
+// The weights of requests, in units. A change weighs Small, and a unit for each
+// UnitBytes of its body.
 const (
 	Small  = 1
 	Read   = 8                  // the reply may contain a large body
@@ -54,8 +52,7 @@ const (
 	// maxWaitingAll those of all, at about 20 KB each.
 	maxWaiting    = 1 << 13
 	maxWaitingAll = 1 << 14
-	// longestWait is the time that a request waits for units at most.
-	longestWait = 5 * time.Second
+	longestWait   = 5 * time.Second // for units
 )
 
 // ErrBusy refuses a request that the client may repeat soon.
