@@ -108,6 +108,9 @@ func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 		addr, name := cmp.Or(r.asked, master), cmp.Or(r.asked, master)
 		if r.loose || s.level == Async || s.Wants(addr) == 0 { // the shared client has one pipeline for each master, because a master that hangs delays its batches
 			addr, name = "", "shared "+master
+			if r.sender == "" { // a claim waits for no batch of creates
+				name = "of the node " + master
+			}
 		}
 		l := s.pipelines[name]
 		if l == nil {
