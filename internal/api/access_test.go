@@ -161,34 +161,6 @@ func TestADescendantEndsWithItsParentOnRequest(t *testing.T) {
 	}
 }
 
-// Two callers may revoke at the same time: the store decides which of them is
-// the last.
-func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
-	const n = 16
-	s := serve(t)
-	var wg sync.WaitGroup
-	begin := make(chan struct{})
-	for range n {
-		_, hash := settings.MintToken()
-		s.configure(settings.AddToken{Namespace: "*", Scope: settings.ScopeAdmin, Hash: hash})
-		wg.Go(func() {
-			<-begin
-			_, _ = s.store.Configure(t.Context(), task.CeilMillis(time.Now()), []settings.Edit{settings.RevokeToken{Namespace: "*", ID: hash[:16]}})
-		})
-	}
-	close(begin)
-	wg.Wait()
-	left := 0
-	for _, r := range s.store.Standing().Settings.List(settings.TokenKind, "*") {
-		if r.(*settings.AccessToken).RevokedAt == 0 {
-			left++
-		}
-	}
-	if left != 1 {
-		t.Errorf("%d tokens are left that manage the server", left)
-	}
-}
-
 func TestATokenIsShownOnce(t *testing.T) {
 	s := serve(t)
 	operator := s.token("*", settings.ScopeAdmin)

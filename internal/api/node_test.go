@@ -107,19 +107,6 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+operator.Token)
 }
 
-func TestAHeadOfABackupTakesNone(t *testing.T) {
-	s := serve(t, func(c *api.Config) {
-		c.Engine = servertest.Engine{OnBackup: func(context.Context, io.Writer) error {
-			t.Error("one was taken")
-			return nil
-		}}
-	})
-	if r := s.do("HEAD", "/v1/backup", "").want(200, nil); r.header.Get("Content-Type") != "application/x-tar" || len(r.body) != 0 {
-		t.Errorf("%v %q", r.header, r.body)
-	}
-	serve(t).do("HEAD", "/v1/backup", "").want(501, nil)
-}
-
 // The store makes one backup at a time: a client that does not read must not
 // keep out others.
 func TestABackupEndsIfItsClientDoesNotRead(t *testing.T) {
