@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -116,45 +115,5 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "foliot: "+no) {
 			t.Errorf("%s: %d: %s", no, code, stderr)
 		}
-	}
-}
-
-func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
-	data := filepath.Join(t.TempDir(), "data")
-	session := &session{t: t}
-	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exit.Usage || !strings.Contains(stderr, "foliot token generate") {
-		t.Fatalf("without a token: %d: %s", code, stderr)
-	}
-	out, stderr, code := session.runBare("token", "create", "--data", data, "--for", "operator", "--scope", "admin")
-	token := strings.TrimSpace(out)
-	if code != 0 || !strings.HasPrefix(token, "foliot_") || strings.Contains(stderr, token) {
-		t.Fatalf("%d: %q %q", code, out, stderr)
-	}
-	p := serveHere(t, "--listen", anyPort, "--data", data)
-	if _, stderr, code := p.foliot("ls"); code != exit.Failure || !strings.Contains(stderr, "token") {
-		t.Errorf("without the token: %d: %s", code, stderr)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	p.must("token", "ls")
-	var made struct{ ID, Token string }
-	fatal.If(t, json.Unmarshal([]byte(p.must("token", "create", "--scope", "write", "-o", "json")), &made))
-	t.Setenv("FOLIOT_TOKEN", made.Token)
-	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "mine")
-	if _, stderr, code := p.foliot("token", "ls"); code != exit.Failure {
-		t.Errorf("a writer sees the tokens: %d %s", code, stderr)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	p.must("token", "revoke", made.ID)
-	t.Setenv("FOLIOT_TOKEN", made.Token)
-	if _, _, code := p.foliot("ls"); code != exit.Failure {
-		t.Errorf("a revoked token still opens: %d", code)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	if log := p.must("audit", "--action", "token.revoke", "--limit", "1"); !strings.Contains(log, made.ID) {
-		t.Errorf("the audit log does not know: %s", log)
-	}
-	out = p.must("doctor")
-	if !strings.Contains(out, "requests need a token") {
-		t.Errorf("%s", out)
 	}
 }

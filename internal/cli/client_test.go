@@ -2,11 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,12 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -178,23 +172,5 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 	// A command without a server needs no valid settings for one.
 	if _, stderr, code := s.run("", s.words("--token-file $DIR/none token generate")...); code != exit.OK {
 		t.Errorf("foliot token generate ended with %d: %s", code, stderr)
-	}
-}
-
-func TestCACertTrustsAPrivateAuthority(t *testing.T) {
-	store := memstore.New(memstore.Config{})
-	defer store.Close()
-	srv := httptest.NewUnstartedServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs the refused handshake
-	srv.StartTLS()
-	defer srv.Close()
-	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
-	if _, stderr, code := s.run("", "ls"); code != exit.Unreachable || !strings.Contains(stderr, "--ca-cert") {
-		t.Errorf("without the authority ls ended with %d and printed %q", code, stderr)
-	}
-	file := filepath.Join(s.dir, "ca.pem")
-	fatal.If(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
-	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exit.OK {
-		t.Errorf("with it ls ended with %d and printed %q", code, stderr)
 	}
 }

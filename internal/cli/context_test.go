@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -183,9 +184,7 @@ func TestAMistakeWithContextsIsNamed(t *testing.T) {
 		}
 	}
 	s.mustBare("context add prod --replace --server https://other.example")
-	if err := os.WriteFile(file, []byte("current: gone\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("current: gone\n"), 0o600))
 	if _, stderr, code := s.runBare("ls"); code != exit.Usage || !strings.Contains(stderr, `the current context "gone" does not exist`) {
 		t.Errorf("a missing current context: %d, %q", code, stderr)
 	}

@@ -8,23 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
-	s := newSession(t)
-	s.must("", "cron add n '0 9 * * *' http://127.0.0.1:9/a --timeout 3s")
-	before := s.must("", "cron get n -o json")
-	_, stderr, code := s.run("", s.words("cron add n @daily http://127.0.0.1:9/b")...)
-	if code != exit.Conflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
-		t.Errorf("it ended with %d and printed %q", code, stderr)
-	}
-	if after := s.must("", "cron get n -o json"); after != before {
-		t.Errorf("the refusal changed\n%s into\n%s", before, after)
-	}
-	s.must("", "cron add n @daily http://127.0.0.1:9/b --replace")
-	if after := s.must("", "cron get n"); !strings.Contains(after, "/b\n") || !strings.Contains(after, "timeout\t15s") {
-		t.Errorf("--replace left\n%s", after)
-	}
-}
-
 func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 	const add = "cron add n '0 9 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin --dst-gap skip --dst-overlap both --start 2030-01-01 --end 2039-01-01 --max-runs 7 --jitter 5s " +
 		"--misfire fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/transfer"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -86,18 +87,6 @@ func TestTheTasksOfAScheduleAreFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestARepeatedBackfillCreatesNoTaskTwice(t *testing.T) {
-	s := newSession(t)
-	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
-	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
-	if got, want := s.must("", line), "created 3 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 existed already\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestTheOutputOfABackfillRepeatsIt(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
@@ -136,21 +125,6 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	s.must("", "namespace set default --max-pending unlimited")
 	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 existed already\n") {
 		t.Errorf("the command that it names: %s", got)
-	}
-}
-
-func TestARepeatedCrontabImportKeepsSchedulesUnlessItReplacesThem(t *testing.T) {
-	s := newSession(t)
-	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
-	for _, step := range []struct{ text, flags, want, overlap string }{
-		{text, " --overlap skip", "created 2, replaced 0, skipped 0 existing, refused 0\n", "skip"},
-		{text + "@daily http://127.0.0.1:9/c\n", "", "created 1, replaced 0, skipped 2 existing, refused 0\n", "skip"},
-		{text, " --replace", "created 0, replaced 2, skipped 0 existing, refused 0\n", "allow"},
-	} {
-		got := s.must(step.text, "cron import - --timezone UTC"+step.flags)
-		if shown := s.must("", "cron get 127.0.0.1-9-a"); !strings.HasSuffix(got, step.want) || !strings.Contains(shown, "overlap\t"+step.overlap+"\n") {
-			t.Errorf("%q%s: %s%s", step.text, step.flags, got, shown)
-		}
 	}
 }
 
@@ -211,9 +185,7 @@ func TestACrontabImportCanBeRepeatedAfterTheServerFails(t *testing.T) {
 func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	s := newSession(t)
 	file := filepath.Join(s.dir, "large")
-	if err := os.WriteFile(file, make([]byte, 1<<20+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(file, make([]byte, 1<<20+1), 0o600))
 	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestCommandsRefuseADirectoryThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"file", "backup"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	s := &session{t: t, server: "http://127.0.0.1:1", dir: dir}
 	for _, line := range []string{"token create --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "token create --data $DIR"} {

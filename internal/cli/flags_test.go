@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 	s := newSession(t)
 	long := filepath.Join(s.dir, "long")
-	if err := os.WriteFile(long, make([]byte, task.MaxBody+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(long, make([]byte, task.MaxBody+1), 0o600))
 	dir := func(name string) string { return filepath.Join(s.dir, name) }
 	cases := []struct{ line, names string }{
 		{"backup " + dir("none/file"), "backup to " + dir("none/file") + ": the directory " + dir("none") + " does not exist"},

@@ -88,12 +88,3 @@ func TestTheFlagsOfEveryCommandComeLastInEveryHelp(t *testing.T) {
 		}
 	}
 }
-
-// The help has 73 lines in 80 columns. Longer texts belong into the help of a
-// command.
-func TestTheOverallHelpStaysShort(t *testing.T) {
-	text, _, _ := newSession(t).runBare()
-	if n := strings.Count(text, "\n"); n > 73 {
-		t.Errorf("it has %d lines:\n%s", n, text)
-	}
-}

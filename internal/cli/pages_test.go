@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // On the page, … stands for any text.
@@ -22,15 +21,6 @@ func TestThePageShowsTheErrorOfAMissingTask(t *testing.T) {
 	}
 }
 
-func TestEveryStateOfATaskHasARowInTroubleshooting(t *testing.T) {
-	text := page(t, "troubleshooting.md")
-	for _, state := range []client.State{client.Scheduled, client.Held, client.Running, client.Delivered, client.Cancelled, client.Expired, client.Dead} {
-		if !strings.Contains(text, "\n| `"+string(state)+"`") {
-			t.Errorf("the state %s has no row", state)
-		}
-	}
-}
-
 // The page says that get shows why, and a command that ends it.
 func TestGetShowsWhyATaskIsHeld(t *testing.T) {
 	s := newSession(t)
@@ -38,23 +28,6 @@ func TestGetShowsWhyATaskIsHeld(t *testing.T) {
 	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name a")
 	if got := s.must("", "get a"); !strings.Contains(got, "held") || !strings.Contains(got, "foliot queue resume mail") {
 		t.Errorf("get shows\n%s", got)
-	}
-}
-
-func TestThePageSaysWhichCommandsMakeAQueue(t *testing.T) {
-	said := regexp.MustCompile("(?s)A queue exists as soon as `(\\w+)` or `(\\w+)` names it,.*\n`(\\w+)` and `(\\w+)` of an unknown queue are 404").FindStringSubmatch(page(t, "operations.md"))
-	if said == nil {
-		t.Fatal("the page does not say it")
-	}
-	s := newSession(t)
-	for i, want := range []int{exit.OK, exit.OK, exit.NotFound, exit.NotFound} {
-		args := []string{"queue", said[i+1], said[i+1]}
-		if said[i+1] == "purge" {
-			args = append(args, "--yes")
-		}
-		if _, _, code := s.run("", args...); code != want {
-			t.Errorf("foliot %v ended with %d, want %d", args, code, want)
-		}
 	}
 }
 
@@ -83,8 +56,6 @@ func TestTasksAndSettingsMoveAsThePageSays(t *testing.T) {
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return string(text)
 }

@@ -200,13 +200,6 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	}
 }
 
-func TestAServerIsNamedOnceInAnError(t *testing.T) {
-	t.Parallel()
-	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
-		t.Error(got)
-	}
-}
-
 func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewSentinels(t)
@@ -287,29 +280,6 @@ func aclRule(t *testing.T) string {
 	}
 	t.Fatal("docs/redis.md has no rule")
 	return ""
-}
-
-func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
-	t.Parallel()
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "tasks.ndjson")
-	first := serveHere(t, "--listen", anyPort, "--data", dir)
-	for i := range 20 {
-		first.must("add", "http://127.0.0.1:9/"+fmt.Sprint(i), "--in", "1h", "--name", fmt.Sprintf("t-%02d", i), "--data", `{"n":`+fmt.Sprint(i)+`}`, "--max-attempts", fmt.Sprint(i%4+1))
-	}
-	second := redisNode(t, "redis://"+redistest.New(t).Addr)
-	third := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
-	first.must("export", file)
-	want, err := os.ReadFile(file)
-	fatal.If(t, err)
-	for _, p := range []*process{second, third} {
-		p.must("import", file)
-		fatal.If(t, os.Remove(file))
-		p.must("export", file)
-		got, err := os.ReadFile(file)
-		if err != nil || string(got) != string(want) || len(got) == 0 {
-			t.Errorf("%v; it has\n%s\nwant\n%s", err, got, want)
-		}
-	}
 }
 
 func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // expressions are cron expressions, and the schedule that each surface must
@@ -41,9 +42,7 @@ func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	s := &session{t: t, server: server.URL, dir: t.TempDir()}
 	command := func(stdin string, args ...string) error {

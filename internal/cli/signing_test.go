@@ -47,37 +47,6 @@ func post(t *testing.T, url, token, body string, to any) {
 	fatal.If(t, json.Unmarshal(reply, to))
 }
 
-// The test rotates a secret. At each step, each receiver with a valid secret
-// must accept the callbacks.
-func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
-	b, url := startServer(t)
-	accepts := func(secret string) bool {
-		t.Helper()
-		l := start(t, "listen", anyPort, "--try", "1ms", "--server", url, "--verify", secret, "-o", "json")
-		l.line(t, l.stderr)
-		l.line(t, l.stderr)
-		var c printedCallback
-		fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &c))
-		l.stop()
-		<-l.code
-		return c.Verified != nil && *c.Verified
-	}
-	var first, second wire.Secret
-	post(t, url+"/v1/secrets", "", `{}`, &first)
-	if !accepts(first.Secret) {
-		t.Error("the first secret does not sign")
-	}
-	post(t, url+"/v1/secrets", "", `{"overlap":"1h"}`, &second)
-	if !accepts(first.Secret) || !accepts(second.Secret) {
-		t.Error("during the rotation a receiver rejects")
-	}
-	if accepts("whsec_" + strings.Repeat("A", 40)) {
-		t.Error("an invalid secret is accepted, so the test proves nothing")
-	}
-	b.stop()
-	<-b.code
-}
-
 func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 	type received struct {
 		header http.Header

@@ -129,9 +129,7 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 		poison, err := p.Get(t.Context(), s.Key)
 		fatal.If(t, err)
 		replies, err := p.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}}))
-		if err = errors.Join(err, replies[0].Err, p.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, errors.Join(err, replies[0].Err, p.Close()))
 	}
 	p := serveHere(t, "--listen", anyPort, "--data", dir)
 	_, text := p.fetch("/metrics")

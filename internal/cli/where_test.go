@@ -56,11 +56,3 @@ func TestAMissingRecordIsReportedWithItsNamespace(t *testing.T) {
 		}
 	}
 }
-
-func TestANewSecretIsShownWithItsNamespace(t *testing.T) {
-	s := newSession(t)
-	s.must("", "namespace set shop")
-	if _, stderr, code := s.run("", "secret", "create", "--namespace", "shop"); code != exit.OK || !strings.Contains(stderr, "it signs the callbacks of all queues without their own secret in the namespace shop from now on") {
-		t.Errorf("%d: %s", code, stderr)
-	}
-}
