@@ -1,10 +1,15 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
+	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,5 +104,63 @@ func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 		if !strings.Contains(string(raw), `| `+code+` | `) {
 			t.Errorf("code %s is not in the table", code)
 		}
+	}
+}
+
+// The document is compressed once, and not sent again to clients that have it.
+func TestTheDocumentIsCompressedAndTagged(t *testing.T) {
+	s := serve(t)
+	plain := s.do("GET", "/openapi.json", "").want(200, nil)
+	if plain.header.Get("Content-Encoding") != "" || plain.header.Get("ETag") == "" || plain.header.Get("Vary") != "Accept-Encoding" {
+		t.Error(plain.header)
+	}
+	for accepts, compressed := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "deflate": false, "xgzip": false} {
+		r := s.do("GET", "/openapi.json", "", "Accept-Encoding: "+accepts).want(200, nil)
+		if (r.header.Get("Content-Encoding") == "gzip") != compressed {
+			t.Errorf("%s: %v", accepts, r.header)
+		}
+		if !compressed {
+			continue
+		}
+		zr, err := gzip.NewReader(bytes.NewReader(r.body))
+		fatal.If(t, err)
+		if got, err := io.ReadAll(zr); err != nil || !bytes.Equal(got, plain.body) || len(r.body) > len(plain.body)/4 {
+			t.Errorf("%d bytes of %d, %v", len(r.body), len(plain.body), err)
+		}
+	}
+	if r := s.do("GET", "/openapi.json", "", "If-None-Match: "+plain.header.Get("ETag")); r.status != 304 || len(r.body) != 0 {
+		t.Errorf("%d with %d bytes", r.status, len(r.body))
+	}
+}
+
+// A script whose variable is empty must not change everything: an empty value is
+// not the absence of a value. The test sends one to every parameter of the document.
+func TestAnEmptyParameterIsRefusedOnEveryRoute(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).task(201)
+	sent := 0
+	for path, item := range theContract().Paths {
+		for method, op := range operations(item) {
+			for _, p := range op.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				sent++
+				target := inPath.ReplaceAllString(path, "a") + "?" + p.Name + "="
+				if p.Name != "all" && method == "POST" {
+					target += "&all=true"
+				}
+				body := ""
+				if op.RequestBody != nil {
+					body = "{}"
+				}
+				if r := s.do(method, target, body); r.status != 400 && r.status != 501 {
+					t.Errorf("%s %s: %d %s", method, target, r.status, r.body)
+				}
+			}
+		}
+	}
+	if got := s.record("a").State.String(); sent < 60 || got != "scheduled" {
+		t.Errorf("the task is %s after %d parameters, of %v", got, sent, slices.Sorted(maps.Keys(theContract().Paths)))
 	}
 }

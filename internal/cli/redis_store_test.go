@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -336,5 +337,80 @@ func TestThePasswordOfAStoreIsNotShown(t *testing.T) {
 	t.Setenv("FOLIOT_STORE", "redis+cluster://a:7000,b:7001")
 	if out, _, _ := newSession(t).runBare("config"); keyLine(out, "store") != "store: redis+cluster://a:7000,b:7001  # environment FOLIOT_STORE" {
 		t.Errorf("config prints %q", keyLine(out, "store"))
+	}
+}
+
+func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
+	r, s := redistest.New(t), newSession(t)
+	url := "redis://" + r.Addr
+	accept := func(want int, part string, args ...string) {
+		t.Helper()
+		stdout, stderr, code := s.runBare(append([]string{"redis", "accept-loss", url}, args...)...)
+		if code != want || !strings.Contains(stdout+stderr, part) {
+			t.Errorf("accept-loss %v: %d, without %q:\n%s%s", args, code, part, stdout, stderr)
+		}
+	}
+	accept(exit.OK, "no loss to accept")
+	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
+		t.Error("it has left something there:", keys, err)
+	}
+	redisNode(t, url, "--shards", "16")
+	accept(exit.OK, "is complete")
+	if _, err := redistest.Command(t.Context(), r.Addr, "DEL", "foliot:meta"); err != nil {
+		t.Fatal(err)
+	}
+	stdout, _, code := s.runBare("doctor", "redis", url)
+	if code != exit.Failure || !strings.Contains(stdout, "BAD  identity") || !strings.Contains(stdout, "foliot redis accept-loss") {
+		t.Errorf("doctor: %d\n%s", code, stdout)
+	}
+	accept(exit.Usage, "--yes")
+	accept(exit.OK, "restart every server", "--yes")
+	stdout, _, code = s.runBare("doctor", "redis", url)
+	if code != exit.OK || !strings.Contains(stdout, "ok   identity") || !strings.Contains(stdout, "16 shards") {
+		t.Errorf("doctor: %d\n%s", code, stdout)
+	}
+	accept(exit.OK, "is complete", "-o", "text")
+}
+
+// answering starts a server that answers the first bytes of each connection
+// with a text. It returns the address.
+func answering(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fatal.If(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				if _, err := bufio.NewReader(conn).ReadByte(); err == nil {
+					_, _ = conn.Write([]byte(text))
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
+	for name, c := range map[string]struct{ reply, says string }{
+		"HTTP": {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "an HTTP server"},
+		"TLS":  {"\x15\x03\x01\x00\x02\x02\x46", "begin the URL with rediss"},
+		"SSH":  {"SSH-2.0-OpenSSH_9.2\r\n", "another program"},
+		"none": {"", "the program on that port drops connections"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := answering(t, c.reply)
+			for _, line := range []string{"serve --listen 127.0.0.1:0 --store redis://" + at, "doctor redis redis://" + at} {
+				_, stderr, code := newSession(t).run("", strings.Fields(line)...)
+				if code == exit.OK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {
+					t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
+				}
+			}
+		})
 	}
 }
