@@ -54,23 +54,44 @@ func TestACommandRetriesOnceAfter503(t *testing.T) {
 // number of requests that it has refused.
 func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/live" {
-			fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
-			return
-		}
+	return fake(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		select {
 		case <-time.After(2 * time.Second): // as long as the server itself retries
 		case <-r.Context().Done():
 		}
-		w.Header().Set("Content-Type", wire.ProblemType)
 		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, `{"status": 503, "code": "unavailable", "detail": "told so"}`)
+		refuse(w, http.StatusServiceUnavailable, "unavailable")
+	}), asked
+}
+
+// fake returns the URL of a server with some replies by path. It is idle in its
+// live data, unless these are among the replies. Other requests go to rest.
+func fake(t *testing.T, replies map[string]string, rest http.HandlerFunc) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reply, ok := replies[r.URL.Path]; ok {
+			fmt.Fprint(w, reply)
+		} else if r.URL.Path == "/v1/live" {
+			fmt.Fprint(w, idle(time.Now()))
+		} else {
+			rest(w, r)
+		}
 	}))
 	t.Cleanup(srv.Close)
-	return srv.URL, asked
+	return srv.URL
+}
+
+// idle is the live data of an idle server.
+func idle(now time.Time) string {
+	return fmt.Sprintf(`{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(now))
+}
+
+// refuse replies with a problem.
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", wire.ProblemType)
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"status": %d, "code": %q, "detail": "told so"}`, status, code)
 }
 
 func TestAWrongSchemeIsReportedWithTheRightOne(t *testing.T) {

@@ -37,31 +37,15 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 // A missing permission is not a bad finding. Any other error is.
 func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		body   string
-		says   string
+		status     int
+		code, says string
 	}{
-		{http.StatusForbidden, `{"status": 403, "code": "operator_only", "detail": "told so"}`, "ok   server       the server answers; its state is visible only with an operator's token"},
-		{http.StatusInternalServerError, `{"status": 500, "code": "internal", "detail": "told so"}`, "BAD  server       the server answers, but its state cannot be read"},
+		{http.StatusForbidden, "operator_only", "ok   server       the server answers; its state is visible only with an operator's token"},
+		{http.StatusInternalServerError, "internal", "BAD  server       the server answers, but its state cannot be read"},
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/v1/live":
-				fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
-			case "/v1/whoami":
-				fmt.Fprint(w, `{"namespace": "default"}`)
-			case "/v1/queues":
-				fmt.Fprint(w, `{"queues": []}`)
-			case "/v1/schedules":
-				fmt.Fprint(w, `{"schedules": []}`)
-			default:
-				w.Header().Set("Content-Type", wire.ProblemType)
-				w.WriteHeader(c.status)
-				fmt.Fprint(w, c.body)
-			}
-		}))
-		t.Cleanup(srv.Close)
-		stdout, _, code := (&session{t: t, server: srv.URL}).run("", "doctor")
+		url := fake(t, map[string]string{"/v1/whoami": `{"namespace": "default"}`, "/v1/queues": `{"queues": []}`, "/v1/schedules": `{"schedules": []}`},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, c.status, c.code) })
+		stdout, _, code := (&session{t: t, server: url}).run("", "doctor")
 		if bad := c.status != http.StatusForbidden; !strings.Contains(stdout, c.says) || (code == exit.Failure) != bad {
 			t.Errorf("%d ended with %d:\n%s", c.status, code, stdout)
 		}
@@ -126,24 +110,16 @@ func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
 	now := time.Now().Add(-time.Hour)
 	pages := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/v1/live":
-			fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(now))
-		case "/v1/whoami":
-			fmt.Fprint(w, `{"namespace": "shop"}`)
-		case "/v1/queues":
-			fmt.Fprint(w, `{"queues": []}`)
-		case "/v1/schedules":
-			pages++
-			one := fmt.Sprintf(`{"name": "n", "every": "1h", "state": "active", "next_at": %q, "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, wire.FormatTime(now))
-			fmt.Fprintf(w, `{"schedules": [%s%s], "next_cursor": "more"}`, one, strings.Repeat(","+one, 999))
-		default:
+	url := fake(t, map[string]string{"/v1/live": idle(now), "/v1/whoami": `{"namespace": "shop"}`, "/v1/queues": `{"queues": []}`}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/schedules" {
 			http.NotFound(w, r)
+			return
 		}
-	}))
-	defer srv.Close()
-	out, _, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
+		pages++
+		one := fmt.Sprintf(`{"name": "n", "every": "1h", "state": "active", "next_at": %q, "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, wire.FormatTime(now))
+		fmt.Fprintf(w, `{"schedules": [%s%s], "next_cursor": "more"}`, one, strings.Repeat(","+one, 999))
+	})
+	out, _, _ := (&session{t: t, server: url}).run("", "doctor")
 	if want := "ok   schedules    of the first 10000 in the namespace shop, none is overdue or stuck; the other schedules were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
 		t.Errorf("%d pages:\n%s", pages, out)
 	}
@@ -194,7 +170,7 @@ func TestDoctorClaimsThatRequestsNeedATokenOnlyIfTheyDo(t *testing.T) {
 			}
 			switch r.URL.Path {
 			case "/v1/live":
-				fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+				fmt.Fprint(w, idle(time.Now()))
 			case "/v1/cluster":
 				fmt.Fprint(w, `{"store": "embedded", "durability": "synced", "secured": true, "nodes": []}`)
 			case "/v1/whoami":

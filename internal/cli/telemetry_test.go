@@ -97,21 +97,6 @@ func TestMetricsCountTheResultsOfTasks(t *testing.T) {
 	}
 }
 
-func TestAReclaimedLeaseIsCounted(t *testing.T) {
-	t.Parallel()
-	hook, dir := servertest.NewReceiver(t), t.TempDir()
-	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
-	hook.Next(t)
-	p.must("add", hook.URL, "--in", "1h") // its sync also syncs the claim
-	p.kill()
-	again := serveHere(t, "--listen", anyPort, "--data", dir)
-	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
-		t.Errorf("foliot_reclaims_total is %v, want 1", scraped(t, text, "foliot_reclaims_total"))
-	}
-	hook.Release() // so that the server can end
-}
-
 func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
