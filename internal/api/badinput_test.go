@@ -227,8 +227,7 @@ func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
 			// The nesting of the batch does not count: each item may be nested as deep
 			// as a single task.
 			deepest := withHTTP(`"body": ` + nested(30))
-			var got wire.BatchReply
-			s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`).want(200, &got)
+			got := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`), 200)
 			if len(got.Results) != 3 || got.Results[0].Status != 201 || got.Results[2].Status != 201 || got.Results[2].ID == "" {
 				t.Fatalf("the neighbours: %+v", got.Results)
 			}

@@ -355,8 +355,7 @@ func TestChangesByFilterGoInSteps(t *testing.T) {
 		s.do("POST", "/v1/tasks", named(fmt.Sprint("t", i))).want(201, nil)
 	}
 	b.steps.Store(0)
-	var done wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?all=true", "").want(200, &done)
+	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?all=true", ""), 200)
 	if done.Changed != 1050 || b.inStep.Load() > 100 || b.steps.Load() < 11 {
 		t.Errorf("%d changes in %d steps, the largest of %d", done.Changed, b.steps.Load(), b.inStep.Load())
 	}
@@ -408,8 +407,7 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 		}}
 	})
 	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
-		var l wire.Live
-		s.do("GET", "/v1/live", "").want(200, &l)
+		l := decoded[wire.Live](s.do("GET", "/v1/live", ""), 200)
 		if l.Now != want || l.At != "2030-01-01T00:00:00.000Z" {
 			t.Errorf("the answer of %s has the time %s, and its sample %s", want, l.Now, l.At)
 		}
@@ -437,8 +435,7 @@ func TestAnOversizedBatchIsNotDecoded(t *testing.T) {
 		batch := `{"tasks": [{"delay": "1h", "http": ` + test.http + `}, {"delay": "1h", "http": {"url": "http://example.com/"}}]}`
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		var done wire.BatchReply
-		s.do("POST", "/v1/tasks/batch", batch).want(200, &done)
+		done := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", batch), 200)
 		runtime.ReadMemStats(&after)
 		if len(done.Results) != 2 || done.Results[0].Code != test.code || done.Results[1].Status != 201 {
 			t.Errorf("%s: %+v", name, done.Results)

@@ -76,8 +76,7 @@ func TestErrorsOfHiddenPayloadsQuoteNoReply(t *testing.T) {
 	})
 	s.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme", HidePayloads: true}})
 	s.namespace("other")
-	var list wire.AttemptList
-	s.do("GET", "/v1/attempts", "", s.token("*", settings.ScopeRead)).want(200, &list)
+	list := decoded[wire.AttemptList](s.do("GET", "/v1/attempts", "", s.token("*", settings.ScopeRead)), 200)
 	for i, want := range []string{"", "no readable reply", "cannot connect to a:1: connection refused", "shown", "the handler returned an error"} {
 		if got := list.Attempts[i].Error; got != want {
 			t.Errorf("attempt %d: %q, want %q", i, got, want)
@@ -114,8 +113,7 @@ func TestANamespacesTokenReadsTheVerdictAndAnOperatorTheAddress(t *testing.T) {
 			t.Errorf("%s shows a namespace's token the address: %s", target, r.body)
 		}
 	}
-	var got wire.Task
-	s.do("GET", "/v1/tasks/now", "", tenant).want(200, &got)
+	got := decoded[wire.Task](s.do("GET", "/v1/tasks/now", "", tenant), 200)
 	if got.Reason != "egress_denied" || !strings.HasPrefix(got.Attempts[0].Error, "refused by the egress policy") || !strings.Contains(got.Attempts[0].Error, "--egress-allow") {
 		t.Errorf("a namespace's token sees %+v", got.Attempts)
 	}

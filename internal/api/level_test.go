@@ -59,8 +59,7 @@ func TestEachReplyHasTheDurabilityOfItsChange(t *testing.T) {
 		if got := s.do("GET", tasks, "").task(200); got.Durability != "" {
 			t.Errorf("GET %s: %s", name, got.Durability)
 		}
-		var made wire.Schedule
-		s.do("PUT", schedules, `{"every": "1h", "task": {"http": {"url": "https://example.com/"}}}`).want(201, &made)
+		made := decoded[wire.Schedule](s.do("PUT", schedules, `{"every": "1h", "task": {"http": {"url": "https://example.com/"}}}`), 201)
 		if made.Durability != want {
 			t.Errorf("PUT schedule %s: %s", name, made.Durability)
 		}

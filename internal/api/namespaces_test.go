@@ -295,8 +295,7 @@ func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 		const acme = "Foliot-Namespace: acme"
 		tenant := func() (id, header string) {
 			s.do("PUT", "/v1/namespaces/acme", `{}`, operator).want(201, nil)
-			var made wire.Token
-			s.do("POST", "/v1/tokens", `{"scope": "admin", "label": "theirs"}`, operator, acme).want(201, &made)
+			made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "admin", "label": "theirs"}`, operator, acme), 201)
 			return made.ID, "Authorization: Bearer " + made.Token
 		}
 		seen := func(headers ...string) (entries, tokens int) {

@@ -198,8 +198,7 @@ func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 	if r := s.do("GET", "/metrics", "").want(200, nil); string(r.body) != "up 1\n" {
 		t.Errorf("%s", r.body)
 	}
-	var c wire.Cluster
-	s.do("GET", "/v1/cluster", "").want(200, &c)
+	c := decoded[wire.Cluster](s.do("GET", "/v1/cluster", ""), 200)
 	if len(c.Nodes) != 1 || c.Nodes[0].Version != "test" || !c.Nodes[0].Ready || c.Durability != "memory" || c.Secured {
 		t.Errorf("%+v", c)
 	}

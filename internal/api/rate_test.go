@@ -28,8 +28,7 @@ func TestAQuotaOfZeroIsRefusedAndNullSetsNone(t *testing.T) {
 		}
 	}
 	s.do("GET", "/v1/namespaces/acme", "").problem(404, "unknown_namespace", "")
-	var n wire.Namespace
-	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": null, "max_bytes": null, "create_rate": null, "change_rate": null, "read_rate": null, "edit_rate": null}`).want(201, &n)
+	n := decoded[wire.Namespace](s.do("PUT", "/v1/namespaces/acme", `{"max_pending": null, "max_bytes": null, "create_rate": null, "change_rate": null, "read_rate": null, "edit_rate": null}`), 201)
 	if n.NamespaceInput != (wire.NamespaceInput{}) {
 		t.Errorf("%+v", n)
 	}
@@ -200,8 +199,7 @@ func TestQuotasBoundANamespace(t *testing.T) {
 	s.do("POST", "/v1/tasks", with("c", ""), acme).problem(403, "quota_exceeded", "max_pending")
 	s.do("PUT", "/v1/tasks/a", strings.Replace(with("a", "123456"), `"name": "a", `, "", 1), acme).problem(403, "quota_exceeded", "max_bytes")
 	s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "", acme).problem(403, "quota_exceeded", "max_pending")
-	var batch wire.BatchReply
-	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+with("d", "")+`]}`, acme).want(200, &batch)
+	batch := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+with("d", "")+`]}`, acme), 200)
 	if r := batch.Results[0]; r.Status != 403 || r.Code != "quota_exceeded" || r.Field != "max_pending" {
 		t.Errorf("%+v", r)
 	}
@@ -221,8 +219,7 @@ func TestTheCreateRateBoundsEveryWayToCreate(t *testing.T) {
 		s.do("POST", "/v1/tasks", named("a"), acme).want(201, nil)
 		s.do("PUT", "/v1/tasks/b", named("b"), acme).want(201, nil)
 		s.do("POST", publish, "x", acme, "Foliot-Delay: 1h").want(201, nil)
-		var batch wire.BatchReply
-		s.do("POST", "/v1/tasks/batch", `{"tasks": [{}, `+named("c")+`,`+named("d")+`]}`, acme).want(200, &batch)
+		batch := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [{}, `+named("c")+`,`+named("d")+`]}`, acme), 200)
 		if r := batch.Results; r[0].Status != 400 || r[1].Status != 201 || r[2].Status != 429 || r[2].Code != "rate_exceeded" || r[2].Field != "create_rate" {
 			t.Errorf("%+v", r)
 		}

@@ -257,8 +257,7 @@ func TestTheAuditLogHasTheActorOfAChangedSchedule(t *testing.T) {
 			t.Fatalf("%s: %s", target, r.body)
 		}
 	}
-	var log wire.AuditList
-	s.do("GET", "/v1/audit", "").want(200, &log)
+	log := decoded[wire.AuditList](s.do("GET", "/v1/audit", ""), 200)
 	var got []string
 	for _, e := range slices.Backward(log.Entries) {
 		name, _, _ := strings.Cut(e.Target, "@")
