@@ -80,7 +80,7 @@ func atServer(t *testing.T, url string) func(script string) (out string, err err
 }
 
 func TestTheScheduleExamplesOfTheDocsWork(t *testing.T) {
-	_, url := startServer(t)
+	url := serveHere(t, "--listen", anyPort, "--store", "memory:").url
 	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules: cron, intervals, time zones\n"))
 	if err != nil || !strings.Contains(out, "created nightly: at 21:00 on weekdays, Europe/Berlin") || strings.Count(out, "T21:00:00+0") < 6 || !strings.Contains(out, `"name":"nightly"`) {
 		t.Errorf("%v:\n%s", err, out)
@@ -88,7 +88,7 @@ func TestTheScheduleExamplesOfTheDocsWork(t *testing.T) {
 }
 
 func TestTheCrontabExampleOfTheDocsWorks(t *testing.T) {
-	_, url := startServer(t)
+	url := serveHere(t, "--listen", anyPort, "--store", "memory:").url
 	script := strings.ReplaceAll(typed(t, schedulesPage, "## From a crontab\n"), "crontab -l", "echo '@daily curl http://127.0.0.1:9/a'")
 	out, err := atServer(t, url)(script + "foliot cron get 127.0.0.1-9-a")
 	for _, want := range []string{"created 1,", "timeout\t10m0s\n", "on dead\thttps://ops.example/dead\n", "at 00:00 every day, Europe/Berlin"} {
@@ -104,7 +104,7 @@ func TestTheDeadMansSwitchOfTheDocsWorks(t *testing.T) {
 	alarms := make(chan string, 9)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { alarms <- r.URL.Path }))
 	defer receiver.Close()
-	_, url := startServer(t)
+	url := serveHere(t, "--listen", anyPort, "--store", "memory:").url
 	run := atServer(t, url)
 	script := typed(t, schedulesPage, "## When nothing happens: a dead man's switch\n")
 	for _, r := range [][2]string{{"25h", "2s"}, {"https://alerts.example", receiver.URL}} {
