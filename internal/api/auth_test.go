@@ -257,9 +257,8 @@ func TestExpiredRevokedAndUnknownTokensLookTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
 		operator := s.token("*", settings.ScopeAdmin)
-		var short, revoked wire.Token
-		s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator).want(201, &short)
-		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &revoked)
+		short := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator), 201)
+		revoked := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator), 201)
 		unknown, _ := settings.MintToken()
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
 		time.Sleep(10*time.Minute - time.Second)

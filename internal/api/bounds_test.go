@@ -298,9 +298,8 @@ func TestViewersShareASampleOfLiveData(t *testing.T) {
 		var viewing sync.WaitGroup
 		for range 64 {
 			viewing.Go(func() {
-				var all, ours wire.Live
-				s.do("GET", "/v1/live", "", operator).want(200, &all)
-				s.do("GET", "/v1/live", "", tenant).want(200, &ours)
+				all := decoded[wire.Live](s.do("GET", "/v1/live", "", operator), 200)
+				ours := decoded[wire.Live](s.do("GET", "/v1/live", "", tenant), 200)
 				if all.Running != 7 || len(all.Queues) != 2 || ours.Running != 0 || len(ours.Queues) != 1 || ours.Queues[0].Namespace != "acme" {
 					t.Errorf("%+v, and of acme %+v", all, ours)
 				}
