@@ -169,18 +169,6 @@ func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 	}
 }
 
-// The README does not put foliot on the PATH, so it must call bin/foliot.
-func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	fatal.If(t, err)
-	bare := regexp.MustCompile(`(?m)^(?:.*[$;|] ?)?foliot [a-z]+.*$`)
-	for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
-		if line := bare.FindString(block[2]); line != "" && (block[1] == "" || block[1] == "sh") {
-			t.Errorf("the README calls foliot, not bin/foliot: %s", line)
-		}
-	}
-}
-
 // Without these flags, the command makes a token of a namespace: an operator who
 // has lost all tokens could still not manage the server.
 func TestThePagesMakeAnOperatorsTokenInADataDirectory(t *testing.T) {

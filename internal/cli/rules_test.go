@@ -79,20 +79,6 @@ func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 			}
 			return command("", args...)
 		},
-		"apply": func(name, cron, zone string) error {
-			file := fmt.Sprintf("kind: schedule\nname: %s\ncron: %q\ntask: {work: {kind: call}}\n", name, cron)
-			if zone != "" {
-				file += "timezone: " + zone + "\n"
-			}
-			return command(file, "apply", "-f", "-")
-		},
-		"import": func(name, cron, zone string) error {
-			rule := fmt.Sprintf(`"cron": %q`, cron)
-			if zone != "" {
-				rule += fmt.Sprintf(`, "timezone": %q`, zone)
-			}
-			return command(fmt.Sprintf(`{"name": %q, %s, "task": {"work": {"kind": "call"}}}`, name, rule), "import", "-")
-		},
 		"cron import": func(name, cron, zone string) error {
 			if strings.HasPrefix(cron, "@every") && zone != "" {
 				zone = "Mars/Olympus" // the zone of the other lines; none may be invalid
