@@ -87,10 +87,7 @@ func wantRefusal(t *testing.T, s *session, line, says string) {
 // The lines of a file have the fields of the API, so an error names these.
 func TestARefusedLineNamesFieldsOfTheFile(t *testing.T) {
 	s := newSession(t)
-	_, stderr, code := s.run(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1/"},"retry":{"max_attempts":-1}}`, "import", "-")
-	if code != exit.Failure || !strings.Contains(stderr, "retry.max_attempts: must be between") {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.Failure, "retry.max_attempts: must be between")(s.run(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1/"},"retry":{"max_attempts":-1}}`, "import", "-"))
 }
 
 func TestWithJSONAnErrorIsOneObject(t *testing.T) {

@@ -335,34 +335,24 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 	if out, errs, code := s.run("", "apply", "-f", dir); code != exit.OK || out != "+ queue a\n+ queue mail\n" {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if out, errs, code := s.run("kind: queue\nname: mail\n", "apply", "-f", dir, "-f", "-"); code != exit.Usage || !strings.Contains(errs, "standard input:1: queue mail is already described at "+filepath.Join(dir, "b.yml")+":1") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
-	if _, errs, code := s.run("", "apply", "-f", t.TempDir(), "--prune"); code != exit.Usage || !strings.Contains(errs, "has no file *.yaml or *.yml") {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "standard input:1: queue mail is already described at "+filepath.Join(dir, "b.yml")+":1")(s.run("kind: queue\nname: mail\n", "apply", "-f", dir, "-f", "-"))
+	wants(t, exit.Usage, "has no file *.yaml or *.yml")(s.run("", "apply", "-f", t.TempDir(), "--prune"))
 	if _, errs := s.applied(exit.Usage, "# nothing\n", "--prune"); !strings.Contains(errs, "FILE has no objects") {
 		t.Errorf("%s", errs)
 	}
 	// An emptied file, and a file that was moved, must not count as deletions.
 	servertest.WriteFile(t, filepath.Join(dir, "c.yaml"), nil)
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "c.yaml has no objects") {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "c.yaml has no objects")(s.run("", "apply", "-f", dir, "--prune"))
 	below := filepath.Join(dir, "team", "a")
 	fatal.If(t, errors.Join(os.Remove(filepath.Join(dir, "c.yaml")), os.MkdirAll(below, 0o700), os.Rename(filepath.Join(dir, "b.yml"), filepath.Join(below, "b.yml"))))
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "b.yml is in a subdirectory, which is not read: pass "+below) {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "b.yml is in a subdirectory, which is not read: pass "+below)(s.run("", "apply", "-f", dir, "--prune"))
 	if _, errs, code := s.run("", "apply", "-f", dir, "-f", below, "--prune", "--dry-run"); code != exit.OK {
 		t.Errorf("%d %s", code, errs)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "team")
 	fatal.If(t, os.Rename(filepath.Join(dir, "team"), elsewhere))
 	fatal.If(t, os.Symlink(elsewhere, filepath.Join(dir, "team")))
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "is in a subdirectory") {
-		t.Errorf("behind a link: %d %s", code, errs)
-	}
+	wants(t, exit.Usage, "is in a subdirectory")(s.run("", "apply", "-f", dir, "--prune"))
 }
 
 // A user begins with the example of the page.

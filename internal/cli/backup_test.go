@@ -41,9 +41,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if want := "start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data " + elsewhere; !strings.Contains(stderr, want) {
 		t.Errorf("it does not say %q: %s", want, stderr)
 	}
-	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
-		t.Errorf("a second time: %d: %s %s", code, out, stderr)
-	}
+	wants(t, exit.Usage, "not empty")(session.runBare("restore", file, "--data", elsewhere))
 	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
@@ -93,18 +91,14 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 		}
 	}
 	fatal.If(t, os.WriteFile(file, []byte("old"), 0o600))
-	if _, stderr, code := s.run("", "backup", file); code != exit.Usage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.Usage, file+" exists", "--force")(s.run("", "backup", file))
 	holds("old")
 	answer = func(w http.ResponseWriter) {
 		_, _ = io.WriteString(w, "hal")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if _, stderr, code := s.run("", "backup", file, "--force"); code != exit.Unreachable || !strings.Contains(stderr, "the backup ended after") {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.Unreachable, "the backup ended after")(s.run("", "backup", file, "--force"))
 	holds("old")
 	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
 	if _, stderr, code := s.run("", "backup", "--force", file); code != exit.OK {
@@ -112,8 +106,6 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	}
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
-		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "foliot: "+no) {
-			t.Errorf("%s: %d: %s", no, code, stderr)
-		}
+		wants(t, exit.Usage, "foliot: "+no)(s.run("", "backup", "--force", no))
 	}
 }

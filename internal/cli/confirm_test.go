@@ -57,10 +57,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 		{"cancel --state dead", "cancel 0 tasks?"},
 		{"queue purge mail", "cancel 3 tasks of mail?"},
 	} {
-		_, stderr, code := s.run("y\n", s.words(c.line)...)
-		if code != exit.Usage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
-			t.Errorf("foliot %s ended with %d and printed %q", c.line, code, stderr)
-		}
+		wants(t, exit.Usage, "--yes: not a terminal", c.question)(s.run("y\n", s.words(c.line)...))
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
 		t.Errorf("left are\n%s", got)

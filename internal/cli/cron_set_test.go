@@ -87,9 +87,7 @@ func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 	if got := scheduleOf(s, "n"); strings.Contains(got, `"queue":"q"`) {
 		t.Errorf("it is\n%s", got)
 	}
-	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exit.Usage || !strings.Contains(stderr, "--namespace: ") {
-		t.Errorf("with an empty namespace it ended with %d and printed %q", code, stderr)
-	}
+	wants(t, exit.Usage, "--namespace: ")(s.run("", s.words("cron set n --timeout 3s --namespace ''")...))
 }
 
 // scheduleOf returns a schedule as foliot export writes it.

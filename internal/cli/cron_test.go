@@ -107,9 +107,7 @@ func TestAnInterruptedBackfillPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
 	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
-	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exit.Unreachable || !strings.Contains(errs, again) {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
+	wants(t, exit.Unreachable, again)(s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"))
 }
 
 // The error names the command that creates the other tasks later.
@@ -186,9 +184,7 @@ func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	s := newSession(t)
 	file := filepath.Join(s.dir, "large")
 	fatal.If(t, os.WriteFile(file, make([]byte, 1<<20+1), 0o600))
-	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
+	wants(t, exit.Usage, "so it is probably not a crontab")(s.run("", "cron", "import", file))
 	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*transfer.MaxReported), "cron", "import", "-")
 	if code != exit.Usage || out != "" || strings.Count(errs, "\n") != transfer.MaxReported+2 {
 		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
@@ -256,7 +252,5 @@ func TestAnEmptyCrontabIsReported(t *testing.T) {
 			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
 		}
 	}
-	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exit.OK || !strings.Contains(errs, "no line calls a URL") {
-		t.Errorf("comments ended with %d: %s", code, errs)
-	}
+	wants(t, exit.OK, "no line calls a URL")(s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"))
 }

@@ -20,9 +20,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", part, stdout)
 		}
 	}
-	if _, stderr, code := s.runBare("doctor", "redis", "redis://"+r.Addr+"?db=99"); code != exit.Failure || !strings.Contains(stderr, "pass a db below") {
-		t.Errorf("a database that does not exist: %d: %s", code, stderr)
-	}
+	wants(t, exit.Failure, "pass a db below")(s.runBare("doctor", "redis", "redis://"+r.Addr+"?db=99"))
 	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
 		t.Error("it has left something there:", keys, err)
 	}
@@ -31,10 +29,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); err != nil {
 		t.Fatal(err)
 	}
-	stdout, _, code = s.runBare("doctor", "redis")
-	if code != exit.Failure || !strings.Contains(stdout, "BAD  fit") || !strings.Contains(stdout, "16 shards") {
-		t.Errorf("%d:\n%s", code, stdout)
-	}
+	wants(t, exit.Failure, "BAD  fit", "16 shards")(s.runBare("doctor", "redis"))
 }
 
 func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
@@ -48,9 +43,7 @@ func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
 	for addr, says := range map[string]string{
 		r.Addr: "check that the replicas run", replica.Addr: "name the master", full.Addr: "give this Redis more memory",
 	} {
-		if stdout, _, code := newSession(t).runBare("doctor", "redis", "redis://"+addr); code != exit.Failure || !strings.Contains(stdout, says) {
-			t.Errorf("%d, without %q:\n%s", code, says, stdout)
-		}
+		wants(t, exit.Failure, says)(newSession(t).runBare("doctor", "redis", "redis://"+addr))
 	}
 }
 

@@ -100,9 +100,7 @@ func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
 		t.Errorf("exit %d, %q: %v", code, out, err)
 	}
 	t.Setenv("FOLIOT_TOKEN", "")
-	if _, errs, code := p.foliot("doctor", "egress", "http://10.1.2.3/"); code != exit.Failure || !strings.Contains(errs, "token") {
-		t.Errorf("without a token: exit %d, %q", code, errs)
-	}
+	wants(t, exit.Failure, "token")(p.foliot("doctor", "egress", "http://10.1.2.3/"))
 }
 
 // Only the clock of the server decides if a schedule is overdue. A namespace

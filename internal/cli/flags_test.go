@@ -120,10 +120,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 func TestTheOverallHelpListsTheExitCodes(t *testing.T) {
 	s := newSession(t)
 	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
-		stdout, _, code := s.runBare(args...)
-		if code != exit.OK || !strings.Contains(stdout, exit.CodesSummary) {
-			t.Errorf("foliot %v ended with %d and printed:\n%s", args, code, stdout)
-		}
+		wants(t, exit.OK, exit.CodesSummary)(s.runBare(args...))
 	}
 }
 

@@ -38,10 +38,7 @@ func TestOtherNamesRunTheSameCommand(t *testing.T) {
 		{"queue list", "default"},
 		{"queue show default", "default"},
 	} {
-		stdout, stderr, code := s.run("", s.words(step.line)...)
-		if code != exit.OK || !strings.Contains(stdout, step.names) {
-			t.Errorf("foliot %s ended with %d and printed %q and %q", step.line, code, stdout, stderr)
-		}
+		wants(t, exit.OK, step.names)(s.run("", s.words(step.line)...))
 	}
 }
 

@@ -286,9 +286,7 @@ func aclRule(t *testing.T) string {
 func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {
 	p := redisNode(t, "redis://"+redistest.New(t).Addr)
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	if _, errs, code := p.foliot("backup", file); code != exit.Failure || !strings.Contains(errs, "back up Redis; foliot export") {
-		t.Errorf("backup ended with %d: %s", code, errs)
-	}
+	wants(t, exit.Failure, "back up Redis; foliot export")(p.foliot("backup", file))
 	reply, err := http.Get(p.url + "/metrics")
 	fatal.If(t, err)
 	defer reply.Body.Close()

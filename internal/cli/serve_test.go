@@ -109,10 +109,7 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 	if done.State != "delivered" || len(done.Attempts) != 1 || done.Attempts[0].LateMS < 0 {
 		t.Errorf("add --wait printed %s", out)
 	}
-	out, _, code := p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait")
-	if code != exit.Undelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
-		t.Errorf("a task that died: add --wait ended with %d and printed %q", code, out)
-	}
+	wants(t, exit.Undelivered, "dead (attempts_exhausted): attempt 1, ")(p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait"))
 }
 
 func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {

@@ -158,3 +158,17 @@ func (s *session) normal(stdout, stderr string, code int) string {
 	}
 	return text
 }
+
+// wants returns a check of the exit code of a command, and of texts that it must
+// print.
+func wants(t *testing.T, code int, says ...string) func(stdout, stderr string, got int) {
+	t.Helper()
+	return func(stdout, stderr string, got int) {
+		t.Helper()
+		for _, text := range says {
+			if got != code || !strings.Contains(stdout+stderr, text) {
+				t.Errorf("it ended with %d, want %d and %q:\n%s%s", got, code, text, stdout, stderr)
+			}
+		}
+	}
+}

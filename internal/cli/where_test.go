@@ -52,9 +52,7 @@ func TestAMissingRecordIsReportedWithItsNamespace(t *testing.T) {
 		"cancel t1 --namespace shop":  `cancel t1: no such task in the namespace shop: it was never created`,
 		"cron get c --namespace shop": `there is no schedule "c" in the namespace shop: ` + "`foliot cron ls`",
 	} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exit.NotFound || !strings.Contains(stderr, want) {
-			t.Errorf("foliot %s: %d: %s", line, code, stderr)
-		}
+		wants(t, exit.NotFound, want)(s.run("", s.words(line)...))
 	}
 }
 
