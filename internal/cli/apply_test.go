@@ -192,9 +192,7 @@ func TestASuspendedNamespaceGetsSchedules(t *testing.T) {
 	if out, _ := s.applied(exit.OK, namespace+first+second); out != "+ schedule acme/second\n" {
 		t.Errorf("it prints %q", out)
 	}
-	if out := s.must("", "namespace ls"); !strings.Contains(out, "suspended") {
-		t.Errorf("the namespace is not suspended:\n%s", out)
-	}
+	shows(t, s.must("", "namespace ls"), "suspended")
 }
 
 // Exit code 2 says that nothing was changed.
@@ -373,9 +371,7 @@ func TestTheExampleOfThePageAboutApplyWorks(t *testing.T) {
 func TestAnObjectInAMissingNamespaceIsRefusedBeforeAnyChange(t *testing.T) {
 	s := newSession(t)
 	_, errs := s.applied(exit.Usage, mailQueue+"---\nkind: queue\nname: q\nnamespace: acme\n")
-	if !strings.Contains(errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`") {
-		t.Errorf("stderr %q", errs)
-	}
+	shows(t, errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`")
 	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
 		t.Error("another object was changed")
 	}

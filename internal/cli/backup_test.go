@@ -49,9 +49,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld (pause)\t") || strings.Contains(got, "later") {
 		t.Errorf("%s", got)
 	}
-	if got := q.must("queue", "ls"); !strings.Contains(got, "mail\tpaused\t1\t0\t0\t5/s") {
-		t.Errorf("%s", got)
-	}
+	shows(t, q.must("queue", "ls"), "mail\tpaused\t1\t0\t0\t5/s")
 }
 
 func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {

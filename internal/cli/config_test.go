@@ -188,9 +188,7 @@ func TestTheExampleHasTheDefaults(t *testing.T) {
 		if diff := cmp.Diff(d.Value, given[key].Value); diff != "" {
 			t.Errorf("%s: %s", key, diff)
 		}
-		if !strings.Contains(example, "\n#"+key+": ") {
-			t.Errorf("the example does not have %s", key)
-		}
+		shows(t, example, "\n#"+key+": ")
 	}
 	if given["grace"].Origin != "file" {
 		t.Error("no # was removed, so the test proves nothing")

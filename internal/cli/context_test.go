@@ -64,9 +64,7 @@ func TestACommandCallsTheServerOfItsContext(t *testing.T) {
 		})
 	}
 	here.mustBare("context use default")
-	if got := here.mustBare("context ls"); !strings.Contains(got, "default\tcurrent") || !strings.Contains(got, "other\t-\t") {
-		t.Errorf("after the last choice: %s", got)
-	}
+	shows(t, here.mustBare("context ls"), "default\tcurrent", "other\t-\t")
 }
 
 // A command that can act in all namespaces must not do so if the context names

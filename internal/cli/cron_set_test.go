@@ -75,9 +75,7 @@ func TestCronSetChangesTheKindAndItsArguments(t *testing.T) {
 			t.Errorf("%s ended with %d and printed %q", flags, code, stderr)
 		}
 	}
-	if got := s.must("", "cron ls"); !strings.Contains(got, "\tkind report\n") {
-		t.Errorf("cron ls printed %q", got)
-	}
+	shows(t, s.must("", "cron ls"), "\tkind report\n")
 }
 
 func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
@@ -126,9 +124,7 @@ func TestABurstWithoutARateIsRefused(t *testing.T) {
 	}
 	s.must("", "queue set mail --rate 5 --burst 7")
 	s.must("", "queue set mail --rate unlimited")
-	if got := s.must("", "queue get mail"); !strings.Contains(got, "limits\tnone\n") {
-		t.Errorf("without a rate the burst stays:\n%s", got)
-	}
+	shows(t, s.must("", "queue get mail"), "limits\tnone\n")
 }
 
 // Only fixed times of the day can fall into an hour that is repeated or

@@ -31,9 +31,7 @@ func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
 	s.must("", "cron add nightly @daily http://127.0.0.1:9/")
 	s.must("", "cron backfill nightly --from 2020-01-01T00:00:00Z --until 2020-01-01T12:00:00Z")
 	name, _, _ := strings.Cut(s.must("", "ls"), "\t")
-	if shown := s.must("", "get "+name); !strings.Contains(shown, "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n") {
-		t.Errorf("%s is shown as\n%s", name, shown)
-	}
+	shows(t, s.must("", "get "+name), "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n")
 }
 
 // A date means midnight in the zone of the schedule.
@@ -47,11 +45,7 @@ func TestADateMeansMidnightInTheZoneOfTheSchedule(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	shown := s.must("", "cron get n")
-	for _, row := range []string{"start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n"} {
-		if !strings.Contains(shown, row) {
-			t.Errorf("%q is missing in\n%s", row, shown)
-		}
-	}
+	shows(t, shown, "start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n")
 	for line, want := range map[string]string{
 		"cron preview @daily -n 1 --from 2020-05-05":                                       "2020-05-05T00:00:00Z\t",
 		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // midnight is skipped
@@ -137,13 +131,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	}
 	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
 		shown := s.must("", "cron get 127.0.0.1-9-"+name)
-		for _, row := range []string{
-			"timeout\t" + timeout, "overlap\tskip", "on dead\thttps://ops.example/dead",
-		} {
-			if !strings.Contains(shown, row) {
-				t.Errorf("%q is missing in\n%s", row, shown)
-			}
-		}
+		shows(t, shown, "timeout\t" + timeout, "overlap\tskip", "on dead\thttps://ops.example/dead")
 	}
 }
 

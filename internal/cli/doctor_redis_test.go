@@ -15,11 +15,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	if code != exit.OK {
 		t.Fatalf("%d: %s%s", code, stdout, stderr)
 	}
-	for _, part := range []string{"version 7", "noeviction", "appendfsync", "GB used", "has no replica", "within", "stored tasks there yet"} {
-		if !strings.Contains(stdout, part) {
-			t.Errorf("it does not say %q:\n%s", part, stdout)
-		}
-	}
+	shows(t, stdout, "version 7", "noeviction", "appendfsync", "GB used", "has no replica", "within", "stored tasks there yet")
 	wants(t, exit.Failure, "pass a db below")(s.runBare("doctor", "redis", "redis://"+r.Addr+"?db=99"))
 	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
 		t.Error("it has left something there:", keys, err)

@@ -24,11 +24,7 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 	if code != exit.Failure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
-	for _, bad := range []string{"BAD  server       the server answers, but its store is unavailable", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
-		if !strings.Contains(stdout, bad) {
-			t.Errorf("it does not say %q:\n%s", bad, stdout)
-		}
-	}
+	shows(t, stdout, "BAD  server       the server answers, but its store is unavailable", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown")
 	if strings.Contains(stdout, "ok   overdue") || strings.Contains(stdout, "ok   dead") {
 		t.Error(stdout)
 	}
@@ -142,12 +138,8 @@ func TestDoctorNamesTheNamespacesThatItExamined(t *testing.T) {
 		"doctor":                  {"no task of any namespace is dead", "the namespace default has none; --namespace NAME examines another namespace"},
 		"doctor --namespace shop": {"no task of the namespace shop is dead", "schedules    the namespace shop has none\n"},
 	} {
-		out, stderr, _ := s.run("", s.words(args)...)
-		for _, want := range says {
-			if !strings.Contains(out, want) {
-				t.Errorf("foliot %s does not say %q:\n%s%s", args, want, out, stderr)
-			}
-		}
+		out, _, _ := s.run("", s.words(args)...)
+		shows(t, out, says...)
 	}
 }
 

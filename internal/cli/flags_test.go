@@ -90,9 +90,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 			if stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "foliot: ") {
 				t.Errorf("want one line on standard error, got %q and on standard output %q", stderr, stdout)
 			}
-			if !strings.Contains(stderr, c.names) {
-				t.Errorf("%q does not name %s", stderr, c.names)
-			}
+			shows(t, stderr, c.names)
 		})
 	}
 	tasks, _, _ := s.run("", "ls")

@@ -52,11 +52,7 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	if !bytes.Equal(first, []byte(second)) {
 		t.Error("the tasks are not the same after export, import and export")
 	}
-	for _, task := range []string{`"body":"text é\n"`, `"body_base64":"AP8="`, `"at":"2030-01-01T00:00:00.001Z"`, `"expire_after":"5m0s"`, `"priority":"low"`} {
-		if !strings.Contains(second, task) {
-			t.Errorf("the export lacks %s", task)
-		}
-	}
+	shows(t, second, `"body":"text é\n"`, `"body_base64":"AP8="`, `"at":"2030-01-01T00:00:00.001Z"`, `"expire_after":"5m0s"`, `"priority":"low"`)
 }
 
 func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {

@@ -32,9 +32,7 @@ func TestGetShowsWhyATaskIsHeld(t *testing.T) {
 	s := newSession(t)
 	s.must("", "queue pause mail")
 	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name a")
-	if got := s.must("", "get a"); !strings.Contains(got, "held") || !strings.Contains(got, "foliot queue resume mail") {
-		t.Errorf("get shows\n%s", got)
-	}
+	shows(t, s.must("", "get a"), "held", "foliot queue resume mail")
 }
 
 // TestTasksAndSettingsMoveAsThePageSays runs the commands of docs/redis.md

@@ -40,9 +40,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	if name := hook.Next(t); name != "soon" {
 		t.Errorf("%q arrived", name)
 	}
-	if out := p.must("get", "soon", "--wait", "-o", "json"); !strings.Contains(out, `"delivered"`) {
-		t.Error(out)
-	}
+	shows(t, p.must("get", "soon", "--wait", "-o", "json"), `"delivered"`)
 	if got := p.task("soon"); len(got.Attempts) != 1 || got.Attempts[0].LateMS < 0 || got.Attempts[0].LateMS > 2000 {
 		t.Errorf("soon has the attempts %+v", got.Attempts)
 	}
@@ -179,9 +177,7 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel() // some wait for a timeout
-			if got := refusedStore(t, url); !strings.Contains(got, says) {
-				t.Errorf("it prints %q, which lacks %q", got, says)
-			}
+			shows(t, refusedStore(t, url), says)
 		})
 	}
 }
@@ -210,9 +206,7 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	if size, err := redistest.Command(t.Context(), s.Servers[0].Addr, "DBSIZE"); err != nil || size == ":0" {
 		t.Errorf("the master has %s keys, %v", size, err)
 	}
-	if got := refusedStore(t, "redis://"+s.Sentinels[0].Addr); !strings.Contains(got, "the server is a sentinel: use redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER") {
-		t.Error(got)
-	}
+	shows(t, refusedStore(t, "redis://"+s.Sentinels[0].Addr), "the server is a sentinel: use redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER")
 }
 
 func TestOneServerOfAClusterIsEnoughToNameIt(t *testing.T) {
@@ -261,12 +255,8 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	if denied, err := redistest.Command(t.Context(), r.Addr, "ACL", "LOG"); denied != "*0" {
 		t.Errorf("the user lacks rights: ACL LOG has %s entries, %v", denied, err)
 	}
-	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "pass the authority's certificate as ca=FILE") {
-		t.Error(got)
-	}
-	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it is a Redis with TLS") {
-		t.Error(got)
-	}
+	shows(t, refusedStore(t, "rediss://"+addr), "pass the authority's certificate as ca=FILE")
+	shows(t, refusedStore(t, "redis://"+addr), "if it is a Redis with TLS")
 }
 
 // aclRule returns the ACL rule that docs/redis.md recommends.

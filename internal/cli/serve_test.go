@@ -195,9 +195,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 	waiting.line(t, waiting.stdout) // the line "created …"
 	hook.Next(t)
 	p.kill()
-	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
-		t.Errorf("while the server is down it prints %q", got)
-	}
+	shows(t, waiting.line(t, waiting.stderr), "still waiting for a")
 	hook.Release()
 	serveHere(t, "--listen", addr, "--data", dir)
 	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
@@ -227,9 +225,7 @@ func refusedWith(t *testing.T, code int, args ...string) string {
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if out := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(out, dir) || !strings.Contains(out, "in use") {
-		t.Errorf("it printed %q", out)
-	}
+	shows(t, refused(t, "--listen", anyPort, "--data", dir), dir, "in use")
 	p.must("ls") // the first server still works
 }
 
@@ -238,9 +234,7 @@ func TestAServerOnATakenPortIsRefused(t *testing.T) {
 	fatal.If(t, err)
 	defer l.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	if out := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(out, "--listen") || !strings.Contains(out, "in use") {
-		t.Errorf("it printed %q", out)
-	}
+	shows(t, refused(t, "--listen", l.Addr().String(), "--data", dir), "--listen", "in use")
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the refused server left a directory: %v", err)
 	}
@@ -258,9 +252,7 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			fatal.If(t, os.Mkdir(dir, 0o700))
 			fatal.If(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600))
-			if out := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(out, c.says) || !strings.Contains(out, dir) {
-				t.Errorf("it printed %q", out)
-			}
+			shows(t, refusedWith(t, c.code, "--listen", anyPort, "--data", dir), c.says, dir)
 			entries, err := os.ReadDir(dir)
 			if err != nil || len(entries) != 1 {
 				t.Errorf("the directory was touched: %v %v", entries, err)
@@ -307,9 +299,7 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 		t.Errorf("add --wait ended with %d and printed %q", code, out)
 	}
 	p.await(`msg="the egress policy refused a task" namespace=default task=`)
-	if log := p.log.String(); !strings.Contains(log, strings.TrimPrefix(p.url, "http://")+" is an address of this server") {
-		t.Errorf("the log does not name the address:\n%s", log)
-	}
+	shows(t, p.log.String(), strings.TrimPrefix(p.url, "http://")+" is an address of this server")
 }
 
 func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {

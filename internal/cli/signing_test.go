@@ -44,9 +44,7 @@ func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 			}
 		}
 	}
-	if out := p.must("secret", "ls"); !strings.Contains(out, "the queue billing") || !strings.Contains(out, "all queues without") {
-		t.Errorf("%s", out)
-	}
+	shows(t, p.must("secret", "ls"), "the queue billing", "all queues without")
 }
 
 func TestTasksMayNotCallLoopbackAfterTheFirstToken(t *testing.T) {

@@ -49,12 +49,8 @@ func TestATokenMadeWithoutAServerIsDescribedAndALostOperatorNamed(t *testing.T) 
 		return stderr
 	}
 	const lost = "no valid operator's token of scope admin exists"
-	if notes := create("--for", "operator", "--scope", "admin", "--expires", "1ns"); !strings.Contains(notes, "an operator's token, scope admin, valid until ") {
-		t.Errorf("an operator's: %s", notes)
-	}
-	if notes := create(); !strings.Contains(notes, "a token for the namespace default, scope write, valid until it is revoked") || !strings.Contains(notes, lost) || !strings.Contains(notes, "--for operator --scope admin") {
-		t.Errorf("the operator's token is lost: %s", notes)
-	}
+	shows(t, create("--for", "operator", "--scope", "admin", "--expires", "1ns"), "an operator's token, scope admin, valid until ")
+	shows(t, create(), "a token for the namespace default, scope write, valid until it is revoked", lost, "--for operator --scope admin")
 	if notes := create("--for", "operator", "--scope", "admin"); strings.Contains(notes, lost) {
 		t.Errorf("it exists again: %s", notes)
 	}

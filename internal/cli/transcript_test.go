@@ -172,3 +172,13 @@ func wants(t *testing.T, code int, says ...string) func(stdout, stderr string, g
 		}
 	}
 }
+
+// shows checks that a text has all of these parts.
+func shows(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
+		}
+	}
+}
