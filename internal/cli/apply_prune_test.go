@@ -57,9 +57,7 @@ func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
 	s.applied(exit.OK, "kind: queue\nname: new\n", "--owner", "team-a", "--prune")
 	s.must("", "queue get mail")
 	s.applied(exit.OK, "kind: queue\nname: other\n", "--owner", "team-b", "--prune")
-	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
-		t.Error("the adopted queue was not deleted")
-	}
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "mail"))
 }
 
 // Tenants set managed_by of their own queues and schedules. The operator's limits of
@@ -87,9 +85,7 @@ func TestTheSettingsOfAQueueWithTasksAreDeletedOnlyWithConfirmation(t *testing.T
 	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name t")
 	_, errs := s.applied(exit.Usage, other, "--prune")
 	shows(t, errs, "the settings of queue mail, which has 1 task.", "--yes")
-	if _, _, code := s.run("", "queue", "get", "other"); code != exit.NotFound {
-		t.Error("something changed before the confirmation")
-	}
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "other"))
 	if out, _ := s.applied(exit.OK, other, "--prune", "--yes"); out != "+ queue other\n- queue mail\n" {
 		t.Errorf("it prints %q", out)
 	}
@@ -108,9 +104,7 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 	}
 	s.must("", "queue get mail")
 	s.must("", "queue get by-hand --namespace beta")
-	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"); code != exit.Differs {
-		t.Errorf("a dry run ends with %d", code)
-	}
+	wants(t, exit.Differs)(s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"))
 }
 
 // The namespace is not in the files any more, but a new queue in it is.

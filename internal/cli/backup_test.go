@@ -99,9 +99,7 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 	wants(t, exit.Unreachable, "the backup ended after")(s.run("", "backup", file, "--force"))
 	holds("old")
 	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
-	if _, stderr, code := s.run("", "backup", "--force", file); code != exit.OK {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.OK)(s.run("", "backup", "--force", file))
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
 		wants(t, exit.Usage, "foliot: "+no)(s.run("", "backup", "--force", no))

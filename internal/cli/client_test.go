@@ -191,7 +191,5 @@ func TestATokenIsSentOnlyToTheServer(t *testing.T) {
 		}
 	}
 	// A command without a server needs no valid settings for one.
-	if _, stderr, code := s.run("", s.words("--token-file $DIR/none token generate")...); code != exit.OK {
-		t.Errorf("foliot token generate ended with %d: %s", code, stderr)
-	}
+	wants(t, exit.OK)(s.run("", s.words("--token-file $DIR/none token generate")...))
 }

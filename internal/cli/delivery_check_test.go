@@ -64,9 +64,7 @@ func TestATrialWorksOnASecuredServer(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	fatal.If(t, os.WriteFile(token, []byte(out), 0o600))
 	p := serveHere(t, "--listen", anyPort, "--data", dir, "--egress-allow", "127.0.0.1/32")
-	if _, errs, code := p.foliot(append([]string{"--token-file", token}, trial...)...); code != exit.OK {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
+	wants(t, exit.OK)(p.foliot(append([]string{"--token-file", token}, trial...)...))
 	if _, errs, code := p.foliot(trial...); code == exit.OK || !strings.Contains(errs, "token") {
 		t.Errorf("without a token it ended with %d: %s", code, errs)
 	}

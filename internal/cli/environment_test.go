@@ -39,9 +39,7 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	for _, line := range []string{"ls", "config", "token generate"} {
 		wants(t, exit.Usage, "did you mean FOLIOT_LOG_LEVEL?")(s.run("", s.words(line)...))
 	}
-	if _, stderr, code := s.run("", "complete", "--", "l"); code != exit.OK {
-		t.Errorf("completion ended with %d: %s", code, stderr)
-	}
+	wants(t, exit.OK)(s.run("", "complete", "--", "l"))
 }
 
 func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {

@@ -149,9 +149,7 @@ func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 		t.Errorf("%q arrived", name)
 	}
 	hook.Release()
-	if _, _, code := again.foliot("get", "slow", "--wait"); code != exit.OK {
-		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
-	}
+	wants(t, exit.OK)(again.foliot("get", "slow", "--wait"))
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {

@@ -70,13 +70,9 @@ func TestListsHavePendingTasksFirstAndOrdersOfTheirOwn(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"c", "a", "d", "b"} { // created in this order, and due in the order of the alphabet
 		at := fmt.Sprintf("2030-01-0%dT00:00:00Z", name[0]-'a'+1)
-		if _, stderr, code := s.run("", "add", "http://127.0.0.1:9/", "--name", name, "--at", at, "--queue", "mail"); code != exit.OK {
-			t.Fatal(stderr)
-		}
+		wants(t, exit.OK)(s.run("", "add", "http://127.0.0.1:9/", "--name", name, "--at", at, "--queue", "mail"))
 	}
-	if _, stderr, code := s.run("", "cancel", "a", "c"); code != exit.OK {
-		t.Fatal(stderr)
-	}
+	wants(t, exit.OK)(s.run("", "cancel", "a", "c"))
 	for line, want := range map[string]string{
 		"ls": "b d a c",
 		"ls -o text --state cancelled --state scheduled": "b d a c",
