@@ -137,3 +137,10 @@ func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 }
 
 var errBroken = errors.New("it broke")
+
+func wantValue(t *testing.T, m *Metrics, want float64, name string, labels ...string) {
+	t.Helper()
+	if got := value(t, m, name, labels...); got != want {
+		t.Errorf("%s %q is %v, want %v", name, labels, got, want)
+	}
+}
