@@ -19,8 +19,6 @@ func withHTTP(more string) string {
 	return `{"delay": "1h", "http": {"url": "http://example.com/", ` + more + `}}`
 }
 
-func withURL(u string) string { return `{"delay": "1h", "http": {"url": "` + u + `"}}` }
-
 func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
 func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {

@@ -22,9 +22,7 @@ func TestTheDoctorExaminesARedisAndChangesNothing(t *testing.T) {
 	}
 	redisNode(t, "redis://"+r.Addr, "--shards", "16")
 	t.Setenv("FOLIOT_STORE", "redis://"+r.Addr)
-	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	wants(t, exit.Failure, "BAD  fit", "16 shards")(s.runBare("doctor", "redis"))
 }
 
@@ -33,9 +31,7 @@ func TestTheDoctorFindsARedisThatTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	replica, full := redistest.NewReplica(t, r.Addr), redistest.New(t, "--maxmemory", "100kb")
-	if _, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "min-replicas-to-write", "2"); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, r.Addr, "CONFIG", "SET", "min-replicas-to-write", "2")
 	for addr, says := range map[string]string{
 		r.Addr: "check that the replicas run", replica.Addr: "name the master", full.Addr: "give this Redis more memory",
 	} {

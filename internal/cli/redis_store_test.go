@@ -26,6 +26,14 @@ func redisNode(t *testing.T, url string, more ...string) *process {
 	return serveHere(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
 }
 
+// tell sends a command that Redis must accept.
+func tell(t *testing.T, addr string, words ...string) {
+	t.Helper()
+	if reply, err := redistest.Command(t.Context(), addr, words...); err != nil || strings.HasPrefix(reply, "-") {
+		t.Fatal(reply, err)
+	}
+}
+
 func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	quick.Leave(t, "starts several servers")
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
@@ -157,9 +165,7 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 		{"ACL", "SETUSER", "weak", "on", ">open", "~*", "+hello", "+ping"},
 		{"CONFIG", "SET", "requirepass", "open"},
 	} {
-		if reply, err := redistest.Command(t.Context(), closed.Addr, words...); reply != "+OK" {
-			t.Fatal(reply, err)
-		}
+		tell(t, closed.Addr, words...)
 	}
 	for url, says := range map[string]string{
 		"redis://u:sesame@127.0.0.1:1":                    "check that it runs, that the address is correct",
@@ -233,9 +239,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	l.Close()
 	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.Cert, "--tls-key-file", f.Key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
 	rule := strings.Fields(aclRule(t))
-	if reply, err := redistest.Command(t.Context(), r.Addr, rule...); reply != "+OK" {
-		t.Fatal(reply, err)
-	}
+	tell(t, r.Addr, rule...)
 	addr := "127.0.0.1:" + strconv.Itoa(port)
 	store := fmt.Sprintf("rediss://foliot:PASSWORD@%s?ca=%s&cert=%s&key=%s", addr, ca, f.Cert, f.Key)
 	hook := servertest.NewReceiver(t)
@@ -344,9 +348,7 @@ func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
 	}
 	redisNode(t, url, "--shards", "16")
 	accept(exit.OK, "is complete")
-	if _, err := redistest.Command(t.Context(), r.Addr, "DEL", "foliot:meta"); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, r.Addr, "DEL", "foliot:meta")
 	stdout, _, code := s.runBare("doctor", "redis", url)
 	if code != exit.Failure || !strings.Contains(stdout, "BAD  identity") || !strings.Contains(stdout, "foliot redis accept-loss") {
 		t.Errorf("doctor: %d\n%s", code, stdout)
