@@ -62,32 +62,50 @@ var calls = map[string]struct {
 	repeated bool
 	call     func(context.Context, *client.Client) error
 }{
-	"Get": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Get(ctx, "a")) }},
-	"Page": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Page(ctx, client.Query{}, "")) }},
+	"Get":    {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Get(ctx, "a")) }},
+	"Page":   {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Page(ctx, client.Query{}, "")) }},
 	"Create": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Create(ctx, hour("b"))) }},
-	"Publish": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Publish(ctx, client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour})) }},
+	"Publish": {true, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.Publish(ctx, client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour}))
+	}},
 	"Put":    {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Put(ctx, hour("a"))) }},
 	"Touch":  {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Touch(ctx, "a")) }},
 	"Cancel": {true, func(ctx context.Context, c *client.Client) error { _, _, err := c.Tasks.Cancel(ctx, "a"); return err }},
-	"Put with a condition": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Put(ctx, hour("a"), client.IfMatch("*"))) }},
+	"Put with a condition": {true, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.Put(ctx, hour("a"), client.IfMatch("*")))
+	}},
 	"Cancel with a condition": {false, func(ctx context.Context, c *client.Client) error {
 		_, _, err := c.Tasks.Cancel(ctx, "a", client.IfMatch("*"))
 		return err
 	}},
-	"Patch": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")})) }},
+	"Patch": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")}))
+	}},
 	"Run":   {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Run(ctx, "a")) }},
 	"Retry": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Retry(ctx, "a")) }},
-	"CreateBatch": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")})) }},
-	"CancelMany": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.CancelMany(ctx, client.Filter{All: true})) }},
+	"CreateBatch": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")}))
+	}},
+	"CancelMany": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.CancelMany(ctx, client.Filter{All: true}))
+	}},
 	"Put of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Put(ctx, "a", minutely())) }},
-	"Put of a schedule with a condition": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Put(ctx, "a", minutely(), client.IfMatch("*"))) }},
-	"Pause of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Pause(ctx, "a")) }},
+	"Put of a schedule with a condition": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Schedules.Put(ctx, "a", minutely(), client.IfMatch("*")))
+	}},
+	"Pause of a schedule":  {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Pause(ctx, "a")) }},
 	"Resume of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Resume(ctx, "a")) }},
 	"Delete of a schedule": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Delete(ctx, "a")) }},
-	"Trigger": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Trigger(ctx, "a")) }},
-	"Backfill": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Backfill(ctx, "a", midnight, midnight)) }},
-	"Preview": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Preview(ctx, "a", midnight, 1)) }},
-	"RetryMany": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.RetryMany(ctx, client.Filter{All: true})) }},
+	"Trigger":              {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Trigger(ctx, "a")) }},
+	"Backfill": {true, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Schedules.Backfill(ctx, "a", midnight, midnight))
+	}},
+	"Preview": {true, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Schedules.Preview(ctx, "a", midnight, 1))
+	}},
+	"RetryMany": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.RetryMany(ctx, client.Filter{All: true}))
+	}},
 }
 
 // midnight is an instant of minutely.

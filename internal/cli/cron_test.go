@@ -131,7 +131,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	}
 	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
 		shown := s.must("", "cron get 127.0.0.1-9-"+name)
-		shows(t, shown, "timeout\t" + timeout, "overlap\tskip", "on dead\thttps://ops.example/dead")
+		shows(t, shown, "timeout\t"+timeout, "overlap\tskip", "on dead\thttps://ops.example/dead")
 	}
 }
 
