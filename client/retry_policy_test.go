@@ -62,76 +62,49 @@ var calls = map[string]struct {
 	repeated bool
 	call     func(context.Context, *client.Client) error
 }{
-	"Get": {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Get(ctx, "a"); return err }},
-	"Page": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.Page(ctx, client.Query{}, "")
-		return err
-	}},
-	"Create": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.Create(ctx, hour("b"))
-		return err
-	}},
+	"Get":    {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Get(ctx, "a")) }},
+	"Page":   {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Page(ctx, client.Query{}, "")) }},
+	"Create": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Create(ctx, hour("b"))) }},
 	"Publish": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.Publish(ctx, client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour})
-		return err
+		return errOf(c.Tasks.Publish(ctx, client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour}))
 	}},
-	"Put":    {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Put(ctx, hour("a")); return err }},
-	"Touch":  {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Touch(ctx, "a"); return err }},
+	"Put":    {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Put(ctx, hour("a"))) }},
+	"Touch":  {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Touch(ctx, "a")) }},
 	"Cancel": {true, func(ctx context.Context, c *client.Client) error { _, _, err := c.Tasks.Cancel(ctx, "a"); return err }},
 	"Put with a condition": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.Put(ctx, hour("a"), client.IfMatch("*"))
-		return err
+		return errOf(c.Tasks.Put(ctx, hour("a"), client.IfMatch("*")))
 	}},
 	"Cancel with a condition": {false, func(ctx context.Context, c *client.Client) error {
 		_, _, err := c.Tasks.Cancel(ctx, "a", client.IfMatch("*"))
 		return err
 	}},
 	"Patch": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")})
-		return err
+		return errOf(c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")}))
 	}},
-	"Run":   {false, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Run(ctx, "a"); return err }},
-	"Retry": {false, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Retry(ctx, "a"); return err }},
+	"Run":   {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Run(ctx, "a")) }},
+	"Retry": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Retry(ctx, "a")) }},
 	"CreateBatch": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")})
-		return err
+		return errOf(c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")}))
 	}},
 	"CancelMany": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.CancelMany(ctx, client.Filter{All: true})
-		return err
+		return errOf(c.Tasks.CancelMany(ctx, client.Filter{All: true}))
 	}},
-	"Put of a schedule": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Put(ctx, "a", minutely())
-		return err
-	}},
+	"Put of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Put(ctx, "a", minutely())) }},
 	"Put of a schedule with a condition": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Put(ctx, "a", minutely(), client.IfMatch("*"))
-		return err
+		return errOf(c.Schedules.Put(ctx, "a", minutely(), client.IfMatch("*")))
 	}},
-	"Pause of a schedule": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Pause(ctx, "a")
-		return err
-	}},
-	"Resume of a schedule": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Resume(ctx, "a")
-		return err
-	}},
-	"Delete of a schedule": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Delete(ctx, "a")
-		return err
-	}},
-	"Trigger": {true, func(ctx context.Context, c *client.Client) error { _, err := c.Schedules.Trigger(ctx, "a"); return err }},
+	"Pause of a schedule":  {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Pause(ctx, "a")) }},
+	"Resume of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Resume(ctx, "a")) }},
+	"Delete of a schedule": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Delete(ctx, "a")) }},
+	"Trigger":              {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Trigger(ctx, "a")) }},
 	"Backfill": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Backfill(ctx, "a", midnight, midnight)
-		return err
+		return errOf(c.Schedules.Backfill(ctx, "a", midnight, midnight))
 	}},
 	"Preview": {true, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Schedules.Preview(ctx, "a", midnight, 1)
-		return err
+		return errOf(c.Schedules.Preview(ctx, "a", midnight, 1))
 	}},
 	"RetryMany": {false, func(ctx context.Context, c *client.Client) error {
-		_, err := c.Tasks.RetryMany(ctx, client.Filter{All: true})
-		return err
+		return errOf(c.Tasks.RetryMany(ctx, client.Filter{All: true}))
 	}},
 }
 

@@ -42,8 +42,7 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 		}{
 			{[]string{own}, "acme", false}, {[]string{operator}, "", true}, {[]string{operator, "Foliot-Namespace: acme"}, "acme", true},
 		} {
-			var list wire.AttemptList
-			s.do("GET", "/v1/attempts?queue=mail&outcome=failed&outcome=refused&limit=5", "", c.headers...).want(200, &list)
+			list := decoded[wire.AttemptList](s.do("GET", "/v1/attempts?queue=mail&outcome=failed&outcome=refused&limit=5", "", c.headers...), 200)
 			if filter.Namespace != c.namespace || detailed != c.operator || filter.Queue != "mail" || filter.Limit != 5 || !slices.Equal(filter.Outcomes, []string{"failed", "refused"}) || list.Since == "" {
 				t.Errorf("%v: %+v, detailed %v, complete after %q", c.headers, filter, detailed, list.Since)
 			}

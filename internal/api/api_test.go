@@ -97,11 +97,16 @@ func (r reply) want(status int, v any) reply {
 	return r
 }
 
+// decoded returns a reply that must have a status.
+func decoded[T any](r reply, status int) (v T) {
+	r.Helper()
+	r.want(status, &v)
+	return v
+}
+
 func (r reply) task(status int) wire.Task {
 	r.Helper()
-	var t wire.Task
-	r.want(status, &t)
-	return t
+	return decoded[wire.Task](r, status)
 }
 
 // problem checks that the reply is a problem in the form of RFC 9457.

@@ -25,8 +25,7 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 	s.do("POST", "/v1/queues/q3/pause", "").want(200, nil)
 	var all []string
 	for more := ""; ; {
-		var page wire.AuditList
-		s.do("GET", "/v1/audit?limit=4"+more, "").want(200, &page)
+		page := decoded[wire.AuditList](s.do("GET", "/v1/audit?limit=4"+more, ""), 200)
 		for _, e := range page.Entries {
 			all = append(all, e.Action+" "+e.Target)
 		}
@@ -78,8 +77,7 @@ func TestTheAuditLogHasWhatPeopleDo(t *testing.T) {
 		s.do("POST", "/v1/tasks/cancel?queue=none", "").want(200, nil)
 		s.do("POST", "/v1/tasks/move?prefix=d", `{"by": "1h"}`).want(200, nil)
 		s.do("POST", "/v1/tasks/cancel?all=true&state=scheduled", "").want(200, nil)
-		var log wire.AuditList
-		s.do("GET", "/v1/audit", "").want(200, &log)
+		log := decoded[wire.AuditList](s.do("GET", "/v1/audit", ""), 200)
 		var got []string
 		for _, e := range slices.Backward(log.Entries) {
 			got = append(got, e.Action+" "+e.Target+" "+e.Detail)
@@ -145,8 +143,7 @@ func TestACursorOfTheAuditLogRevealsNothing(t *testing.T) {
 	for i := range 3 {
 		s.do("PUT", fmt.Sprintf("/v1/queues/q%d", i), `{}`, "Foliot-Namespace: acme").want(201, nil)
 	}
-	var page wire.AuditList
-	s.do("GET", "/v1/audit?limit=1", "", "Foliot-Namespace: acme").want(200, &page)
+	page := decoded[wire.AuditList](s.do("GET", "/v1/audit?limit=1", "", "Foliot-Namespace: acme"), 200)
 	raw, err := base64.RawURLEncoding.DecodeString(page.NextCursor)
 	if err != nil || len(raw) != 16 || bytes.HasPrefix(raw, make([]byte, 6)) {
 		t.Errorf("the cursor is % x", raw)

@@ -257,9 +257,8 @@ func TestExpiredRevokedAndUnknownTokensLookTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
 		operator := s.token("*", settings.ScopeAdmin)
-		var short, revoked wire.Token
-		s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator).want(201, &short)
-		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &revoked)
+		short := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator), 201)
+		revoked := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator), 201)
 		unknown, _ := settings.MintToken()
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
 		time.Sleep(10*time.Minute - time.Second)
@@ -295,8 +294,7 @@ func TestARevokedTokenWaitsNoLonger(t *testing.T) {
 		if d := time.Since(began); d > 11*time.Second {
 			t.Errorf("a request without a token waited for %v", d)
 		}
-		var made wire.Token
-		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &made)
+		made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator), 201)
 		go func() { token <- s.do("GET", "/v1/tasks/a?wait=5m", "", "Authorization: Bearer "+made.Token) }()
 		time.Sleep(10 * time.Second)
 		began = time.Now()
@@ -328,12 +326,10 @@ func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 			operator := ""
 			s.late(c.method, c.path, c.body, func() { operator = s.token("*", settings.ScopeAdmin) }).problem(401, "token_required", "Authorization")
 			// A token was revoked during the request.
-			var made wire.Token
-			s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator).want(201, &made)
+			made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator), 201)
 			s.late(c.method, c.path, c.body, func() { s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil) },
 				"Authorization: Bearer "+made.Token).problem(401, "token_invalid", "Authorization")
-			var log wire.AuditList
-			s.do("GET", "/v1/audit", "", operator).want(200, &log)
+			log := decoded[wire.AuditList](s.do("GET", "/v1/audit", "", operator), 200)
 			if tasks := s.all(); len(log.Entries) != 3 || len(tasks) != 0 { // two tokens, and the end of one
 				t.Errorf("something was done: %+v, %+v", log.Entries, tasks)
 			}
@@ -428,8 +424,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 			t.Errorf("reported twice: %v", again)
 		}
 		s.configure(edits...)
-		var list wire.TokenList
-		s.do("GET", "/v1/tokens", "", s.token("*", settings.ScopeAdmin)).want(200, &list)
+		list := decoded[wire.TokenList](s.do("GET", "/v1/tokens", "", s.token("*", settings.ScopeAdmin)), 200)
 		shown := 0
 		for _, token := range list.Tokens {
 			if token.LastUsedAt != "" {
@@ -446,16 +441,14 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 func TestARecordAndTheAuditLogNameTheToken(t *testing.T) {
 	s := serve(t)
 	made := s.do("POST", "/v1/tasks", hour).task(201)
-	var shop wire.Token
-	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin", "label": "shop, production"}`).want(201, &shop)
+	shop := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin", "label": "shop, production"}`), 201)
 	token, author := "Authorization: Bearer "+shop.Token, "token:"+shop.ID+" shop, production"
 	patched := s.do("PATCH", "/v1/tasks/a", `{"priority": "low"}`, token, "Content-Type: application/merge-patch+json").task(200)
 	if made.CreatedBy != "" || made.ChangedAt != "" || patched.CreatedBy != "" || patched.ChangedBy != author || patched.ChangedAction != "task.patch" || patched.ChangedAt == "" {
 		t.Errorf("made %+v, then %+v", made.Authors, patched.Authors)
 	}
 	s.do("PUT", "/v1/schedules/s", hourly, token).want(201, nil)
-	var schedule wire.Schedule
-	s.do("POST", "/v1/schedules/s/pause", "", token).want(200, &schedule)
+	schedule := decoded[wire.Schedule](s.do("POST", "/v1/schedules/s/pause", "", token), 200)
 	if schedule.CreatedBy != author || schedule.ChangedBy != author || schedule.ChangedAction != "schedule.pause" {
 		t.Errorf("the schedule: %+v", schedule.Authors)
 	}
@@ -472,4 +465,33 @@ func TestARecordAndTheAuditLogNameTheToken(t *testing.T) {
 	if got := settings.NewSettings().Author(shop.ID); got != "token:"+shop.ID {
 		t.Errorf("a token that was removed is %q", got)
 	}
+}
+
+func TestACallerLearnsItsRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		whoami := func(headers ...string) (me wire.Identity) {
+			s.do("GET", "/v1/whoami", "", headers...).want(200, &me)
+			return me
+		}
+		open := whoami()
+		if open.Namespace != "default" || open.Scope != "admin" || !open.Operator || open.Secured || open.Token != nil {
+			t.Errorf("a server without tokens: %+v", open)
+		}
+		if open.Version != "test" || open.Store != "embedded" || open.Durability != "memory" || open.Node != "" || open.Now != wire.FormatTime(time.Now()) {
+			t.Errorf("the server: %+v", open)
+		}
+		s.namespace("acme")
+		operator := s.token("*", settings.ScopeRead)
+		if me := whoami(operator, "Foliot-Namespace: acme"); me.Namespace != "acme" || me.Scope != "read" || !me.Operator || !me.Secured {
+			t.Errorf("an operator: %+v", me)
+		}
+		me := whoami(s.token("acme", settings.ScopeWrite))
+		if me.Namespace != "acme" || me.Scope != "write" || me.Operator || !me.Secured {
+			t.Errorf("a namespace's token: %+v", me)
+		}
+		if me.Token == nil || me.Token.Namespace != "acme" || me.Token.Scope != "write" || me.Token.Token != "" || me.Token.State != "active" {
+			t.Errorf("the token's record: %+v", me.Token)
+		}
+	})
 }

@@ -19,8 +19,6 @@ func withHTTP(more string) string {
 	return `{"delay": "1h", "http": {"url": "http://example.com/", ` + more + `}}`
 }
 
-func withURL(u string) string { return `{"delay": "1h", "http": {"url": "` + u + `"}}` }
-
 func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
 func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
@@ -38,17 +36,14 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"no body", create, "", 415, "unsupported_media_type", "Content-Type", nil},
 		{"empty body", create, " \n", 400, "empty_body", "", nil},
 		{"no JSON", create, "delay=5s", 400, "bad_json", "", nil},
-		{"JSON that breaks off", create, hour[:len(hour)-1], 400, "bad_json", "", nil},
 		{"trailing data", create, hour + "{}", 400, "trailing_data", "", nil},
 		{"an array", create, "[" + hour + "]", 400, "wrong_type", "", nil},
 		{"null", create, "null", 400, "null_value", "", nil},
 		{"invalid UTF-8", create, with("\"name\": \"\xff\""), 400, "bad_utf8", "name", nil},
 		{"half a surrogate pair", create, with(`"name": "\ud800"`), 400, "bad_utf8", "name", nil},
 		{"nested too deep", create, withHTTP(`"body": ` + nested(31)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30), nil},
-		{"a bomb of arrays", create, withHTTP(`"body": ` + strings.Repeat("[", 60_000)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30), nil},
 		{"a key twice", create, with(`"delay": "2h"`), 400, "duplicate_key", "delay", nil},
 		{"a key twice, once escaped", create, with(`"del\u0061y": "2h"`), 400, "duplicate_key", "delay", nil},
-		{"a key twice inside http", create, withHTTP(`"url": "http://other/"`), 400, "duplicate_key", "http.url", nil},
 		{"a key twice inside the body to send", create, withHTTP(`"body": {"a": [{"b": 1, "b": 1}]}`), 400, "duplicate_key", "http.body.a[0].b", nil},
 		{"a label twice", create, with(`"labels": {"a": "1", "a": "1"}`), 400, "duplicate_key", "labels.a", nil},
 		{"a header twice", create, withHTTP(`"headers": {"x-a": "1", "X-A": "2"}`), 400, "duplicate_key", "http.headers.x-a", nil},
@@ -58,10 +53,8 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a field in other letters", create, with(`"Name": "a"`), 400, "unknown_field", "Name", nil},
 		{"an unknown field inside", create, with(`"retry": {"attempts": 3}`), 400, "unknown_field", "retry.attempts", nil},
 		{"a number for a string", create, `{"delay": 5}`, 400, "wrong_type", "delay", nil},
-		{"a string for a number", create, with(`"retry": {"max_attempts": "3"}`), 400, "wrong_type", "retry.max_attempts", nil},
 		{"a fraction", create, with(`"retry": {"max_attempts": 1.5}`), 400, "wrong_type", "retry.max_attempts", nil},
 		{"a large number", create, with(`"retry": {"max_attempts": 100001}`), 400, "out_of_range", "retry.max_attempts", nil},
-		{"a negative number", create, with(`"retry": {"max_attempts": -1}`), 400, "out_of_range", "retry.max_attempts", nil},
 		{"a string for an object", create, `{"delay": "1h", "http": "http://example.com/"}`, 400, "wrong_type", "http", nil},
 		{"a null field", create, with(`"name": null`), 400, "null_value", "name", nil},
 		{"a null label", create, with(`"labels": {"a": null}`), 400, "null_value", "labels.a", nil},
@@ -85,38 +78,23 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a zone of a day", create, `{"at": "2030-01-01T00:00:00+24:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a zone with too many minutes", create, `{"at": "2030-01-01T00:00:00-01:60", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a day there is not", create, `{"at": "2030-02-30T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
-		{"the first instant of 1970", create, `{"at": "1970-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
 		{"a time in 101 years", create, `{"at": "2199-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
 		{"a delay without unit", create, `{"delay": "90", "http": {"url": "http://example.com/"}}`, 400, "bad_duration", "delay", nil},
 		{"a negative delay", create, `{"delay": "-1s", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "delay", nil},
-		{"a delay beyond 100 years", create, `{"delay": "876001h", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "delay", nil},
 		{"a timeout of nothing", create, with(`"timeout": "0s"`), 400, "out_of_range", "timeout", nil},
-		{"a negative expiry", create, with(`"expire_after": "-1s"`), 400, "out_of_range", "expire_after", nil},
-		{"backoffs the wrong way round", create, with(`"retry": {"min_backoff": "2s", "max_backoff": "1s"}`), 400, "out_of_range", "retry.max_backoff", nil},
 		{"a bad backoff", create, with(`"retry": {"min_backoff": "x"}`), 400, "bad_duration", "retry.min_backoff", nil},
-		{"a bad age", create, with(`"retry": {"max_age": "-1s"}`), 400, "out_of_range", "retry.max_age", nil},
 
 		// Names
-		{"an empty name", create, with(`"name": ""`), 400, "bad_name", "name", nil},
 		{"a bad queue", create, with(`"queue": "a b"`), 400, "bad_name", "queue", nil},
 		{"an unknown priority", create, with(`"priority": "urgent"`), 400, "bad_priority", "priority", nil},
-		{"an empty label key", create, with(`"labels": {"": "x"}`), 400, "bad_label", "labels.", nil},
-		{"too many labels", create, with(`"labels": {` + strings.ReplaceAll(manyKeys(65), ": 0", `: "0"`) + `}`), 400, "too_many", "labels", nil},
 
 		// The request to send
-		{"no http", create, `{"delay": "1h"}`, 400, "required", "http", nil},
 		{"no URL", create, `{"delay": "1h", "http": {}}`, 400, "required", "http.url", nil},
-		{"ftp", create, withURL("ftp://example.com/"), 400, "bad_scheme", "http.url", nil},
-		{"a URL without host", create, withURL("http:///x"), 400, "bad_url", "http.url", nil},
-		{"a long URL", create, withURL("http://example.com/" + strings.Repeat("x", 8192)), 400, "too_long", "http.url", nil},
-		{"a method in small letters", create, withHTTP(`"method": "post"`), 400, "bad_method", "http.method", nil},
 		{"the Host header", create, withHTTP(`"headers": {"Host": "x"}`), 400, "forbidden_header", "http.headers.Host", nil},
-		{"a header with a bad name", create, withHTTP(`"headers": {"x y": "1"}`), 400, "bad_header", "http.headers.x y", nil},
 		{"headers that are too large", create, withHTTP(`"headers": {"x": "` + strings.Repeat("1", 16<<10) + `"}`), 413, "too_large", "http.headers", nil},
 		{"two bodies", create, withHTTP(`"body": "x", "body_base64": "eA=="`), 400, "two_bodies", "http.body_base64", nil},
 		{"bad base64", create, withHTTP(`"body_base64": "x"`), 400, "bad_base64", "http.body_base64", nil},
 		{"a body over the limit", create, withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body", nil},
-		{"base64 over the limit", create, withHTTP(`"body_base64": "` + strings.Repeat("AAAA", small/3+1) + `"`), 413, "body_too_large", "http.body_base64", nil},
 		{"a request over any limit", create, withHTTP(`"body": "` + strings.Repeat("x", 400<<10) + `"`), 413, "request_too_large", "", nil},
 
 		// The request as such
@@ -163,21 +141,13 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"publish: headers too large", publish, "x", 413, "too_large", "", []string{"Foliot-Forward-X-Large: " + strings.Repeat("x", 16<<10)}},
 
 		{"get: a bad name", "GET /v1/tasks/%00", "", 400, "bad_name", "name", nil},
-		{"get: an unknown name", "GET /v1/tasks/a", "", 404, "not_found", "", nil},
 		{"get: a bad wait", "GET /v1/tasks/a?wait=5", "", 400, "bad_duration", "wait", nil},
 		{"get: a long wait", "GET /v1/tasks/a?wait=301s", "", 400, "out_of_range", "wait", nil},
 		{"get: an unknown name with a wait", "GET /v1/tasks/a?wait=5s", "", 404, "not_found", "", nil},
-		{"patch: an unknown name", "PATCH /v1/tasks/a", `{"delay": "1h"}`, 404, "not_found", "", nil},
-		{"patch: no field", "PATCH /v1/tasks/a", `{}`, 400, "required", "", nil},
 		{"patch: no field in any object", "PATCH /v1/tasks/a", `{"http": {"headers": {}}, "labels": {}, "retry": {}, "work": {}}`, 400, "required", "", nil},
 		{"patch: a number for a time", "PATCH /v1/tasks/a", `{"at": 1893553445}`, 400, "wrong_type", "at", nil},
-		{"touch: an unknown name", "POST /v1/tasks/a/touch", "", 404, "not_found", "", nil},
-		{"run: an unknown name", "POST /v1/tasks/a/run", "", 404, "not_found", "", nil},
-		{"retry: an unknown name", "POST /v1/tasks/a/retry", "", 404, "not_found", "", nil},
-		{"cancel: an unknown name", "DELETE /v1/tasks/a", "", 404, "not_found", "", nil},
 		{"touch: a body", "POST /v1/tasks/a/touch", `{"delay": "5s"}`, 400, "unexpected_body", "", nil},
 
-		{"list: an unknown filter", "GET /v1/tasks?name=a", "", 400, "unknown_parameter", "name", nil},
 		{"list: an unknown state", "GET /v1/tasks?state=done", "", 400, "bad_parameter", "state", nil},
 		{"list: two queues", "GET /v1/tasks?queue=a&queue=b", "", 400, "repeated_parameter", "queue", nil},
 		{"list: a bad queue", "GET /v1/tasks?queue=", "", 400, "bad_name", "queue", nil},
@@ -185,8 +155,6 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"list: a bad time", "GET /v1/tasks?due_before=now", "", 400, "bad_time", "due_before", nil},
 		{"list: a large limit", "GET /v1/tasks?limit=1001", "", 400, "bad_parameter", "limit", nil},
 		{"list: a bad cursor", "GET /v1/tasks?cursor=x", "", 400, "bad_cursor", "cursor", nil},
-		{"upcoming: a from that is no time", "GET /v1/upcoming?from=soon", "", 400, "bad_time", "from", nil},
-		{"upcoming: a from after until", "GET /v1/upcoming?from=2035-01-01T00:00:00Z&until=1h", "", 400, "out_of_range", "from", nil},
 		{"cancel by filter: none", "POST /v1/tasks/cancel", "", 400, "no_filter", "", nil},
 		{"cancel by filter: a typing error", "POST /v1/tasks/cancel?quue=a", "", 400, "unknown_parameter", "quue", nil},
 		{"cancel by filter: not all", "POST /v1/tasks/cancel?all=false", "", 400, "no_filter", "", nil},
@@ -211,14 +179,6 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-func manyKeys(n int) string {
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = `"k` + string(rune('0'+i/10)) + string(rune('0'+i%10)) + `": 0`
-	}
-	return strings.Join(keys, ", ")
 }
 
 func TestABadPatchChangesNothing(t *testing.T) {
@@ -259,19 +219,17 @@ func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
 		{"an unknown field", with(`"colour": [{"a": "}]"}]`), 400, "unknown_field", "colour"},
 		{"too deep", withHTTP(`"body": ` + nested(31)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30)},
 		{"a large body", withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body"},
-		{"a name that exists", hour, 409, "exists", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
 			// The nesting of the batch does not count: each item may be nested as deep
 			// as a single task.
 			deepest := withHTTP(`"body": ` + nested(30))
-			var got wire.BatchReply
-			s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`).want(200, &got)
+			got := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`), 200)
 			if len(got.Results) != 3 || got.Results[0].Status != 201 || got.Results[2].Status != 201 || got.Results[2].ID == "" {
 				t.Fatalf("the neighbours: %+v", got.Results)
 			}
-			if bad := got.Results[1]; bad.Status != c.status || bad.Code != c.code || bad.Field != c.field || bad.Detail == "" || (bad.ID != "") != (c.code == "exists") {
+			if bad := got.Results[1]; bad.Status != c.status || bad.Code != c.code || bad.Field != c.field || bad.Detail == "" {
 				t.Errorf("got %+v", bad)
 			}
 			if stored := s.all(); len(stored) != 2 {

@@ -298,9 +298,8 @@ func TestViewersShareASampleOfLiveData(t *testing.T) {
 		var viewing sync.WaitGroup
 		for range 64 {
 			viewing.Go(func() {
-				var all, ours wire.Live
-				s.do("GET", "/v1/live", "", operator).want(200, &all)
-				s.do("GET", "/v1/live", "", tenant).want(200, &ours)
+				all := decoded[wire.Live](s.do("GET", "/v1/live", "", operator), 200)
+				ours := decoded[wire.Live](s.do("GET", "/v1/live", "", tenant), 200)
 				if all.Running != 7 || len(all.Queues) != 2 || ours.Running != 0 || len(ours.Queues) != 1 || ours.Queues[0].Namespace != "acme" {
 					t.Errorf("%+v, and of acme %+v", all, ours)
 				}
@@ -355,8 +354,7 @@ func TestChangesByFilterGoInSteps(t *testing.T) {
 		s.do("POST", "/v1/tasks", named(fmt.Sprint("t", i))).want(201, nil)
 	}
 	b.steps.Store(0)
-	var done wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?all=true", "").want(200, &done)
+	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?all=true", ""), 200)
 	if done.Changed != 1050 || b.inStep.Load() > 100 || b.steps.Load() < 11 {
 		t.Errorf("%d changes in %d steps, the largest of %d", done.Changed, b.steps.Load(), b.inStep.Load())
 	}
@@ -408,11 +406,41 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 		}}
 	})
 	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
-		var l wire.Live
-		s.do("GET", "/v1/live", "").want(200, &l)
+		l := decoded[wire.Live](s.do("GET", "/v1/live", ""), 200)
 		if l.Now != want || l.At != "2030-01-01T00:00:00.000Z" {
 			t.Errorf("the answer of %s has the time %s, and its sample %s", want, l.Now, l.At)
 		}
 		now = now.Add(400 * time.Millisecond)
+	}
+}
+
+// A batch that is too large is refused before it is parsed. A batch of 16 MiB
+// costs no more than its bytes, with any content.
+func TestAnOversizedBatchIsNotDecoded(t *testing.T) {
+	quick.Leave(t, "sends a huge batch")
+	const whole = 15 << 20
+	keys := func(value string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < whole; i++ {
+			fmt.Fprintf(&b, `%q:%s,`, fmt.Sprintf("%x", i), value)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	}
+	for name, test := range map[string]struct{ http, code string }{
+		"headers": {`{"url": "http://example.com/", "headers": ` + keys(`""`) + `}`, "too_many"},
+		"body":    {`{"url": "http://example.com/", "body": ` + keys(`1`) + `}`, "body_too_large"},
+	} {
+		s := serve(t)
+		batch := `{"tasks": [{"delay": "1h", "http": ` + test.http + `}, {"delay": "1h", "http": {"url": "http://example.com/"}}]}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		done := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", batch), 200)
+		runtime.ReadMemStats(&after)
+		if len(done.Results) != 2 || done.Results[0].Code != test.code || done.Results[1].Status != 201 {
+			t.Errorf("%s: %+v", name, done.Results)
+		}
+		if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 128 {
+			t.Errorf("%s: %d MB were allocated for a batch of 15 MB", name, mb)
+		}
 	}
 }

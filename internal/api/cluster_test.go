@@ -109,8 +109,7 @@ func serveShared(t *testing.T) (*service, *shared) {
 
 func TestAServerWithAStoreOfItsOwnIsAClusterOfOne(t *testing.T) {
 	s := serve(t)
-	var c wire.Cluster
-	s.do("GET", "/v1/cluster", "").want(200, &c)
+	c := decoded[wire.Cluster](s.do("GET", "/v1/cluster", ""), 200)
 	if c.Store != "embedded" || c.Shards != 0 || len(c.Nodes) != 1 || !c.Nodes[0].Self || c.Nodes[0].Owned != nil || c.Nodes[0].Name != "" {
 		t.Errorf("%+v", c)
 	}
@@ -121,8 +120,7 @@ func TestAServerWithAStoreOfItsOwnIsAClusterOfOne(t *testing.T) {
 
 func TestNodesAndShardsAreShown(t *testing.T) {
 	s, _ := serveShared(t)
-	var c wire.Cluster
-	s.do("GET", "/v1/cluster", "").want(200, &c)
+	c := decoded[wire.Cluster](s.do("GET", "/v1/cluster", ""), 200)
 	if c.Store != "shared" || c.Shards != 2 || len(c.Nodes) != 2 {
 		t.Fatalf("%+v", c)
 	}
@@ -133,8 +131,7 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 	if b.Ready || b.Self || b.Version != "unknown" || b.Address != "10.0.0.7:8080" || *b.Owned != 0 {
 		t.Errorf("%+v", b)
 	}
-	var list wire.ShardList
-	s.do("GET", "/v1/cluster/shards", "").want(200, &list)
+	list := decoded[wire.ShardList](s.do("GET", "/v1/cluster/shards", ""), 200)
 	if want := (wire.Shard{Owner: "a", Until: "2033-05-18T03:33:20.000Z", Epoch: 3, NextDue: "2033-05-18T03:33:19.000Z", Running: 2}); len(list.Shards) != 2 || list.Shards[0] != want || list.Shards[1] != (wire.Shard{Shard: 1}) {
 		t.Errorf("%+v", list)
 	}
@@ -152,8 +149,7 @@ func TestAServerWithATakenNameIsNotReady(t *testing.T) {
 	if p := s.do("GET", "/readyz", "").problem(503, "unavailable", ""); !strings.Contains(p.Detail, "--node") {
 		t.Error(p.Detail)
 	}
-	var c wire.Cluster
-	s.do("GET", "/v1/cluster", "").want(200, &c)
+	c := decoded[wire.Cluster](s.do("GET", "/v1/cluster", ""), 200)
 	if a, b := c.Nodes[0], c.Nodes[1]; !a.Ready || a.NameTaken || b.Ready || !b.NameTaken || !b.Self {
 		t.Errorf("%+v", c.Nodes)
 	}
@@ -163,14 +159,12 @@ func TestAServerWithATakenNameIsNotReady(t *testing.T) {
 
 func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {
 	s, shared := serveShared(t)
-	var n wire.Node
-	s.do("POST", "/v1/cluster/nodes/b/drain", "").want(200, &n)
+	n := decoded[wire.Node](s.do("POST", "/v1/cluster/nodes/b/drain", ""), 200)
 	if n.Name != "b" || !n.Draining || n.Ready {
 		t.Errorf("%+v", n)
 	}
 	s.do("POST", "/v1/cluster/nodes/b/drain?force=true", "").want(200, nil)
-	n = wire.Node{}
-	s.do("DELETE", "/v1/cluster/nodes/b/drain", "").want(200, &n)
+	n = decoded[wire.Node](s.do("DELETE", "/v1/cluster/nodes/b/drain", ""), 200)
 	if n.Draining {
 		t.Errorf("%+v", n)
 	}

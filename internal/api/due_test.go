@@ -122,9 +122,8 @@ func TestARequestDoesNotTakeTheNextAttemptOfAReply(t *testing.T) {
 func TestAScheduleThatWasReadCanBePutWithAnotherRule(t *testing.T) {
 	s := serve(t)
 	const rest = `"max_runs": 9, "task": {"http": {"url": "http://example.com/"}}}`
-	var shown, got wire.Schedule
-	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": 3, `+rest).want(201, &shown)
-	s.do("PUT", "/v1/schedules/s", `{"cron": "0 9 * * *", "runs": 2, "anchor": "`+shown.Anchor+`", `+rest).want(200, &got)
+	shown := decoded[wire.Schedule](s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": 3, `+rest), 201)
+	got := decoded[wire.Schedule](s.do("PUT", "/v1/schedules/s", `{"cron": "0 9 * * *", "runs": 2, "anchor": "`+shown.Anchor+`", `+rest), 200)
 	if shown.Anchor == "" || got.Anchor != "" || *got.Runs != 3 {
 		t.Errorf("anchor %q, then %q, %d runs", shown.Anchor, got.Anchor, *got.Runs)
 	}

@@ -13,8 +13,7 @@ import (
 // ended returns the names of a list in the order of ends.
 func (s *service) ended(query string) (string, wire.TaskList) {
 	s.Helper()
-	var list wire.TaskList
-	s.do("GET", "/v1/tasks?order=ended"+query, "").want(200, &list)
+	list := decoded[wire.TaskList](s.do("GET", "/v1/tasks?order=ended"+query, ""), 200)
 	var names []string
 	for _, t := range list.Tasks {
 		names = append(names, t.Name)

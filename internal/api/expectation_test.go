@@ -22,8 +22,7 @@ func createTasks(s *service, n int) {
 		tasks[i] = fmt.Sprintf(`{"name": "t%d", "queue": "q%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, i, i%2)
 	}
 	for some := range slices.Chunk(tasks, task.MaxBatch) {
-		var made wire.BatchReply
-		s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(some, ",")+`]}`).want(200, &made)
+		made := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(some, ",")+`]}`), 200)
 		for _, r := range made.Results {
 			if r.Status != 201 {
 				s.Fatalf("%+v", r)
@@ -56,13 +55,11 @@ func TestAChangeByFilterChangesNothingUnlessAsManyTasksMatchAsExpected(t *testin
 			t.Fatalf("%s is %s", x.Name, x.State)
 		}
 	}
-	var done wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?queue=q0&expect=600", "").want(200, &done)
+	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?queue=q0&expect=600", ""), 200)
 	if done.Changed != n/2 {
 		t.Errorf("queue q0: %+v", done)
 	}
-	done = wire.BulkReply{}
-	s.do("POST", "/v1/tasks/retry?all=true&expect=0", "").want(200, &done)
+	done = decoded[wire.BulkReply](s.do("POST", "/v1/tasks/retry?all=true&expect=0", ""), 200)
 	if done.Changed != 0 {
 		t.Errorf("a retry of nothing: %+v", done)
 	}
@@ -91,8 +88,7 @@ func TestATaskThatBeginsToMatchAfterTheCountIsLeftAlone(t *testing.T) {
 		late++
 		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "late%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, late)).want(201, nil)
 	}
-	var done wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?all=true&expect=3", "").want(200, &done)
+	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?all=true&expect=3", ""), 200)
 	store.join = nil
 	if done.Changed != 3 || late < 2 {
 		t.Errorf("%d tasks joined: %+v", late, done)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -45,6 +46,14 @@ func serveWeak(t *testing.T) (*service, *weak) {
 	return &service{T: t, Server: api.New(api.Config{Version: "test"}, w), store: w.Store}, w
 }
 
+// durability returns the level of a reply.
+func (r reply) durability() string {
+	r.Helper()
+	var got struct{ Durability string }
+	fatal.If(r, json.Unmarshal(r.body, &got))
+	return got.Durability
+}
+
 func TestEachReplyHasTheDurabilityOfItsChange(t *testing.T) {
 	s, _ := serveWeak(t)
 	const body = `{"delay": "1h", "http": {"url": "https://example.com/"}`
@@ -59,8 +68,7 @@ func TestEachReplyHasTheDurabilityOfItsChange(t *testing.T) {
 		if got := s.do("GET", tasks, "").task(200); got.Durability != "" {
 			t.Errorf("GET %s: %s", name, got.Durability)
 		}
-		var made wire.Schedule
-		s.do("PUT", schedules, `{"every": "1h", "task": {"http": {"url": "https://example.com/"}}}`).want(201, &made)
+		made := decoded[wire.Schedule](s.do("PUT", schedules, `{"every": "1h", "task": {"http": {"url": "https://example.com/"}}}`), 201)
 		if made.Durability != want {
 			t.Errorf("PUT schedule %s: %s", name, made.Durability)
 		}
@@ -82,11 +90,7 @@ func TestEachReplyHasTheDurabilityOfItsChange(t *testing.T) {
 		{"POST", "/v1/tasks/batch", batch("two", "c", "weak", "d"), "async"},
 		{"POST", "/v1/tasks/cancel?queue=two", "", "async"},
 	} {
-		var got struct {
-			Durability string `json:"durability"`
-		}
-		r := s.do(c.method, c.path, c.body)
-		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+		if r := s.do(c.method, c.path, c.body); r.status != 200 || r.durability() != c.want {
 			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.body)
 		}
 	}
@@ -125,11 +129,7 @@ func TestARepeatedBatchOrBackfillHasTheDurabilityOfItsTasks(t *testing.T) {
 		{"/v1/schedules/s/backfill", span, "default"},
 	} {
 		for _, round := range []string{"first", "repeat"} {
-			var got struct {
-				Durability string `json:"durability"`
-			}
-			r := s.do("POST", c.path, c.body)
-			if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+			if r := s.do("POST", c.path, c.body); r.status != 200 || r.durability() != c.want {
 				t.Errorf("%s, %s: %d %s, want %q", c.path, round, r.status, r.body, c.want)
 			}
 		}
@@ -149,11 +149,7 @@ func TestAReplyWithoutAChangeHasNoDurability(t *testing.T) {
 		{"/v1/tasks/cancel?queue=other", "", ""},
 		{"/v1/schedules/s/backfill", none, ""},
 	} {
-		var got struct {
-			Durability string `json:"durability"`
-		}
-		r := s.do("POST", c.path, c.body)
-		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+		if r := s.do("POST", c.path, c.body); r.status != 200 || r.durability() != c.want {
 			t.Errorf("%s: %d %s, want %q", c.path, r.status, r.body, c.want)
 		}
 	}

@@ -87,8 +87,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 		s, _ := liveService(t)
 		s.namespace("acme")
 		operator := s.token("*", settings.ScopeAdmin)
-		var made wire.Token
-		s.do("POST", "/v1/tokens", `{"scope": "read", "namespace": "acme"}`, operator).want(201, &made)
+		made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "read", "namespace": "acme"}`, operator), 201)
 		go func() {
 			time.Sleep(2500 * time.Millisecond)
 			s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil)

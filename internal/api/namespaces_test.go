@@ -126,17 +126,13 @@ func (v *town) furnish() {
 	v.do("PUT", "/v1/schedules/theirs", hourly, v.alice).want(201, nil)
 	v.do("PUT", "/v1/schedules/a01", hourly, v.alice).want(201, nil)
 	v.do("POST", "/v1/schedules/theirs/trigger", "", v.alice, "Idempotency-Key: trigger").want(201, nil)
-	var list wire.TaskList
-	v.do("GET", "/v1/tasks?limit=2", "", v.alice).want(200, &list)
+	list := decoded[wire.TaskList](v.do("GET", "/v1/tasks?limit=2", "", v.alice), 200)
 	v.cursor = list.NextCursor
-	var log wire.AuditList
-	v.do("GET", "/v1/audit?limit=2", "", v.alice).want(200, &log)
+	log := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=2", "", v.alice), 200)
 	v.log = log.NextCursor
-	var token wire.Token
-	v.do("POST", "/v1/tokens", `{"scope": "read"}`, v.alice).want(201, &token)
+	token := decoded[wire.Token](v.do("POST", "/v1/tokens", `{"scope": "read"}`, v.alice), 201)
 	v.id = token.ID
-	var secret wire.Secret
-	v.do("POST", "/v1/secrets", "", v.alice).want(201, &secret)
+	secret := decoded[wire.Secret](v.do("POST", "/v1/secrets", "", v.alice), 201)
 	v.secret = secret.ID
 }
 
@@ -259,15 +255,13 @@ func (s *service) holdings(namespace string) string {
 func TestAnOperatorSeesEveryNamespace(t *testing.T) {
 	v := settle(t, true)
 	operator := v.service.token("*", settings.ScopeAdmin)
-	var tokens, ours wire.TokenList
-	v.do("GET", "/v1/tokens", "", operator).want(200, &tokens)
-	v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice").want(200, &ours)
+	tokens := decoded[wire.TokenList](v.do("GET", "/v1/tokens", "", operator), 200)
+	ours := decoded[wire.TokenList](v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice"), 200)
 	if len(tokens.Tokens) != 4 || len(ours.Tokens) != 2 {
 		t.Errorf("%d tokens, %d of alice, want 4 and 2", len(tokens.Tokens), len(ours.Tokens))
 	}
-	var log, theirs wire.AuditList
-	v.do("GET", "/v1/audit?limit=1000", "", operator).want(200, &log)
-	v.do("GET", "/v1/audit?limit=1000", "", operator, "Foliot-Namespace: bob").want(200, &theirs)
+	log := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator), 200)
+	theirs := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator, "Foliot-Namespace: bob"), 200)
 	seen := map[string]int{}
 	for _, e := range log.Entries {
 		seen[e.Namespace]++
@@ -295,15 +289,12 @@ func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 		const acme = "Foliot-Namespace: acme"
 		tenant := func() (id, header string) {
 			s.do("PUT", "/v1/namespaces/acme", `{}`, operator).want(201, nil)
-			var made wire.Token
-			s.do("POST", "/v1/tokens", `{"scope": "admin", "label": "theirs"}`, operator, acme).want(201, &made)
+			made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"scope": "admin", "label": "theirs"}`, operator, acme), 201)
 			return made.ID, "Authorization: Bearer " + made.Token
 		}
 		seen := func(headers ...string) (entries, tokens int) {
-			var log wire.AuditList
-			var list wire.TokenList
-			s.do("GET", "/v1/audit?from=1990-01-01T00:00:00Z", "", headers...).want(200, &log)
-			s.do("GET", "/v1/tokens", "", headers...).want(200, &list)
+			log := decoded[wire.AuditList](s.do("GET", "/v1/audit?from=1990-01-01T00:00:00Z", "", headers...), 200)
+			list := decoded[wire.TokenList](s.do("GET", "/v1/tokens", "", headers...), 200)
 			return len(log.Entries), len(list.Tokens)
 		}
 		old, header := tenant()

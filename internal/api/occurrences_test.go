@@ -267,8 +267,7 @@ func TestAPreviewShowsWhatTheRuleSays(t *testing.T) {
 	s, set := serveAt(t, time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC))
 	preview := func(name, query string) (list []string) {
 		t.Helper()
-		var p wire.Preview
-		s.do("GET", "/v1/schedules/"+name+"/preview"+query, "").want(200, &p)
+		p := decoded[wire.Preview](s.do("GET", "/v1/schedules/"+name+"/preview"+query, ""), 200)
 		for _, at := range p.Instants {
 			list = append(list, at.At+" "+at.Local)
 		}

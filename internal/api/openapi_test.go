@@ -1,15 +1,15 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"io"
+	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,64 +100,67 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 // Package task may get a code without a status in this package.
 func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
 	_, raw := openAPI(t)
-	files, err := filepath.Glob("../task/*.go")
-	more, failed := filepath.Glob("../settings/*.go")
-	if err != nil || failed != nil || len(files) == 0 || len(more) == 0 {
-		t.Fatal(err, failed, files, more)
-	}
-	files = append(files, more...)
-	found := 0
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	for _, code := range words(t, `(?:FieldError\{[^,\n]*, (?:Code: )?|\bbad\(|\tCode\w+ += )"(\w+)"`, "task", "settings") {
+		if !strings.Contains(string(raw), `| `+code+` | `) {
+			t.Errorf("code %s is not in the table", code)
 		}
-		for _, code := range codesIn(t, name) {
-			found++
-			if !strings.Contains(string(raw), `| `+code+` | `) {
-				t.Errorf("%s: code %s is not in the table", name, code)
-			}
-		}
-	}
-	if found < 20 {
-		t.Errorf("found %d codes: check the search", found)
 	}
 }
 
-// codesIn returns the codes of the FieldErrors in a file.
-func codesIn(t *testing.T, name string) (codes []string) {
-	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-	fatal.If(t, err)
-	ast.Inspect(f, func(n ast.Node) bool {
-		var args []ast.Expr
-		switch n := n.(type) {
-		case *ast.CompositeLit:
-			id, ok := n.Type.(*ast.Ident)
-			if s, qualified := n.Type.(*ast.SelectorExpr); qualified {
-				id, ok = s.Sel, true
-			}
-			if ok && id.Name == "FieldError" && len(n.Elts) == 3 {
-				args = n.Elts[1:2]
-				if kv, keyed := n.Elts[1].(*ast.KeyValueExpr); keyed {
-					args = []ast.Expr{kv.Value}
+// The document is compressed once, and not sent again to clients that have it.
+func TestTheDocumentIsCompressedAndTagged(t *testing.T) {
+	s := serve(t)
+	plain := s.do("GET", "/openapi.json", "").want(200, nil)
+	if plain.header.Get("Content-Encoding") != "" || plain.header.Get("ETag") == "" || plain.header.Get("Vary") != "Accept-Encoding" {
+		t.Error(plain.header)
+	}
+	for accepts, compressed := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "deflate": false, "xgzip": false} {
+		r := s.do("GET", "/openapi.json", "", "Accept-Encoding: "+accepts).want(200, nil)
+		if (r.header.Get("Content-Encoding") == "gzip") != compressed {
+			t.Errorf("%s: %v", accepts, r.header)
+		}
+		if !compressed {
+			continue
+		}
+		zr, err := gzip.NewReader(bytes.NewReader(r.body))
+		fatal.If(t, err)
+		if got, err := io.ReadAll(zr); err != nil || !bytes.Equal(got, plain.body) || len(r.body) > len(plain.body)/4 {
+			t.Errorf("%d bytes of %d, %v", len(r.body), len(plain.body), err)
+		}
+	}
+	if r := s.do("GET", "/openapi.json", "", "If-None-Match: "+plain.header.Get("ETag")); r.status != 304 || len(r.body) != 0 {
+		t.Errorf("%d with %d bytes", r.status, len(r.body))
+	}
+}
+
+// A script whose variable is empty must not change everything: an empty value is
+// not the absence of a value. The test sends one to every parameter of the document.
+func TestAnEmptyParameterIsRefusedOnEveryRoute(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).task(201)
+	sent := 0
+	for path, item := range theContract().Paths {
+		for method, op := range operations(item) {
+			for _, p := range op.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				sent++
+				target := inPath.ReplaceAllString(path, "a") + "?" + p.Name + "="
+				if p.Name != "all" && method == "POST" {
+					target += "&all=true"
+				}
+				body := ""
+				if op.RequestBody != nil {
+					body = "{}"
+				}
+				if r := s.do(method, target, body); r.status != 400 && r.status != 501 {
+					t.Errorf("%s %s: %d %s", method, target, r.status, r.body)
 				}
 			}
-		case *ast.CallExpr: // a call of a helper that adds the path
-			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "bad" {
-				args = n.Args[:1]
-			}
-		case *ast.ValueSpec:
-			if strings.HasPrefix(n.Names[0].Name, "Code") {
-				args = n.Values
-			}
 		}
-		for _, a := range args {
-			if lit, ok := a.(*ast.BasicLit); ok {
-				code, err := strconv.Unquote(lit.Value)
-				fatal.If(t, err)
-				codes = append(codes, code)
-			}
-		}
-		return true
-	})
-	return codes
+	}
+	if got := s.record("a").State.String(); sent < 60 || got != "scheduled" {
+		t.Errorf("the task is %s after %d parameters, of %v", got, sent, slices.Sorted(maps.Keys(theContract().Paths)))
+	}
 }

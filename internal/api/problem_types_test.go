@@ -118,3 +118,17 @@ func facts(p wire.Problem) []any {
 	p.Limit = nil
 	return []any{p, limit}
 }
+
+// If the store cannot be reached, the outcome of the last step of a backfill is
+// unknown.
+func TestAFailedBackfillReportsItsProgress(t *testing.T) {
+	done := wire.BackfillReply{Created: 4, Existing: 2, Instants: 9}
+	for want, err := range map[string]error{
+		"; created at least 4 of 9, and 2 existed: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
+		"; created 4 of 9, and 2 existed: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
+	} {
+		if p := problemOf(&backfillError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
+			t.Errorf("%v: %+v", err, p)
+		}
+	}
+}

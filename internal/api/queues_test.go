@@ -19,9 +19,7 @@ const orders = `{"rate": 50, "burst": 5, "concurrency": 20, "per_destination": 4
 
 func (r reply) queue(status int) wire.Queue {
 	r.Helper()
-	var q wire.Queue
-	r.want(status, &q)
-	return q
+	return decoded[wire.Queue](r, status)
 }
 
 func TestAPutReplacesAllSettingsOfAQueue(t *testing.T) {
@@ -70,8 +68,7 @@ func TestQueuesAreListedWithTheirCounts(t *testing.T) {
 	var names []string
 	var used wire.Queue
 	for more := ""; ; {
-		var page wire.QueueList
-		s.do("GET", "/v1/queues?limit=3"+more, "").want(200, &page)
+		page := decoded[wire.QueueList](s.do("GET", "/v1/queues?limit=3"+more, ""), 200)
 		for _, q := range page.Queues {
 			names = append(names, q.Name)
 			used = q
@@ -207,8 +204,7 @@ func TestAPurgedTaskThatRunsHasNoReasonYet(t *testing.T) {
 		t.Fatal(err, r)
 	}
 	found := func() int {
-		var list wire.TaskList
-		s.do("GET", "/v1/tasks?reason=purged", "").want(200, &list)
+		list := decoded[wire.TaskList](s.do("GET", "/v1/tasks?reason=purged", ""), 200)
 		return len(list.Tasks)
 	}
 	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.Reason != "" || !got.CancelRequested || found() != 0 {
@@ -232,8 +228,7 @@ func TestHeldTasksAreFound(t *testing.T) {
 		"state=held": "b1:held", "state=held&queue=a": "", "state=scheduled": "a1:scheduled b1:held b2:scheduled", "state=held&state=scheduled": "a1:scheduled b1:held b2:scheduled",
 		"state=held&state=cancelled": "b1:held b3:cancelled", "reason=cancelled": "b3:cancelled", "reason=expired": "",
 	} {
-		var page wire.TaskList
-		s.do("GET", "/v1/tasks?"+filter, "").want(200, &page)
+		page := decoded[wire.TaskList](s.do("GET", "/v1/tasks?"+filter, ""), 200)
 		var got []string
 		for _, task := range page.Tasks {
 			got = append(got, task.Name+":"+task.State)
@@ -242,8 +237,7 @@ func TestHeldTasksAreFound(t *testing.T) {
 			t.Errorf("%s: %v, want %s", filter, got, want)
 		}
 	}
-	var done wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?state=held", "").want(200, &done)
+	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?state=held", ""), 200)
 	if done.Changed != 1 || s.record("b1").State != task.Cancelled || s.record("a1").State != task.Scheduled || s.record("b2").State != task.Scheduled {
 		t.Errorf("%+v", done)
 	}
@@ -343,8 +337,7 @@ func TestATaskHasTheDefaultsOfItsQueue(t *testing.T) {
 	defaults("moved and patched to null")
 	s.do("DELETE", "/v1/tasks/t", "").want(200, nil)
 
-	var batch wire.BatchReply
-	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Replace(task1, `"t"`, `"u"`, 1)+`]}`).want(200, &batch)
+	batch := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Replace(task1, `"t"`, `"u"`, 1)+`]}`), 200)
 	if got := s.record("u"); batch.Results[0].Status != 201 || got.Timeout != 5*time.Second || got.Retry.MaxAttempts != 3 {
 		t.Errorf("batch: %+v %+v", batch, got)
 	}

@@ -90,8 +90,7 @@ func TestAStrangerDoesNotFillTheAuditLog(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.ClientAddr = func(*http.Request) netip.Addr { n++; return netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}) }
 	})
-	var root wire.Token
-	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`).want(201, &root)
+	root := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`), 201)
 	const guesses = 500 // ten times what all refusals of a minute may record
 	for range guesses {
 		s.do("GET", "/v1/tasks", "", "Authorization: Bearer x").want(401, nil)
@@ -110,8 +109,7 @@ func TestABackupIsInTheAuditLog(t *testing.T) {
 			return err
 		}}
 	})
-	var root wire.Token
-	s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`).want(201, &root)
+	root := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`), 201)
 	s.do("HEAD", "/v1/backup", "", "Authorization: Bearer "+root.Token).want(200, nil)
 	if got := s.auditLog("backup.take", root.Token); len(got) != 0 {
 		t.Errorf("HEAD has entries: %v", got)

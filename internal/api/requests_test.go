@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -154,8 +155,7 @@ func TestABatchAnswersInOrder(t *testing.T) {
 		items = append(items, fmt.Sprintf(`{"name": "t%d", "delay": "1h", "http": {"url": "http://example.com/%d"}}`, i, i))
 	}
 	items[500] = items[499]
-	var got wire.BatchReply
-	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(items, ",")+`]}`).want(200, &got)
+	got := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(items, ",")+`]}`), 200)
 	if len(got.Results) != 1000 || got.Durability != "memory" {
 		t.Fatalf("%d results, %s", len(got.Results), got.Durability)
 	}
@@ -229,13 +229,11 @@ func TestCancelByFilterCancelsTheMatchingTasks(t *testing.T) {
 	s := serve(t)
 	createTasks(s, 1200) // more than one page
 	s.reach("running")
-	var got wire.BulkReply
-	s.do("POST", "/v1/tasks/cancel?queue=q0", "").want(200, &got)
+	got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?queue=q0", ""), 200)
 	if got.Changed != 600 || got.Accepted != 0 || got.Durability != "memory" {
 		t.Errorf("queue q0: %+v", got)
 	}
-	got = wire.BulkReply{}
-	s.do("POST", "/v1/tasks/cancel?all=true", "{}").want(200, &got)
+	got = decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?all=true", "{}"), 200)
 	if got.Changed != 600 || got.Accepted != 1 || got.Skipped != 0 {
 		t.Errorf("the rest: %+v", got)
 	}
@@ -252,21 +250,18 @@ func TestMoveByFilterMovesTheScheduledTasks(t *testing.T) {
 	s.do("PATCH", "/v1/tasks/t4", `{"at": "2040-01-01T00:00:00Z"}`).want(200, nil)
 	before := s.record("t2").Due
 	s.do("DELETE", "/v1/tasks/t6", "").want(200, nil)
-	var got wire.BulkReply
-	s.do("POST", "/v1/tasks/move?queue=q0&due_before=2039-01-01T00:00:00Z", `{"by": "-30m"}`).want(200, &got)
+	got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/move?queue=q0&due_before=2039-01-01T00:00:00Z", `{"by": "-30m"}`), 200)
 	if got.Changed != 598 || got.Skipped != 0 || got.Durability != "memory" {
 		t.Errorf("by -30m: %+v", got)
 	}
 	if moved := s.record("t2"); moved.Due != before.Add(-30*time.Minute) || !moved.Relative || moved.Delay != time.Hour {
 		t.Errorf("it is due at %v, not half an hour before %v", moved.Due, before)
 	}
-	got = wire.BulkReply{}
-	s.do("POST", "/v1/tasks/move?prefix=t11&expect=111", `{"at": "2041-01-01T00:00:00Z"}`).want(200, &got)
+	got = decoded[wire.BulkReply](s.do("POST", "/v1/tasks/move?prefix=t11&expect=111", `{"at": "2041-01-01T00:00:00Z"}`), 200)
 	if got.Changed != 111 || s.do("GET", "/v1/tasks/t1100", "").task(200).At != "2041-01-01T00:00:00.000Z" {
 		t.Errorf("at: %+v", got)
 	}
-	got = wire.BulkReply{}
-	s.do("POST", "/v1/tasks/move?all=true&state=cancelled&state=scheduled&queue=q0", `{"by": "876000h"}`).want(200, &got)
+	got = decoded[wire.BulkReply](s.do("POST", "/v1/tasks/move?all=true&state=cancelled&state=scheduled&queue=q0", `{"by": "876000h"}`), 200)
 	if got.Changed == 0 || got.Skipped != 57 { // the cancelled task, and those due in 2040 and 2041, which would be due in more than 100 years
 		t.Errorf("by 100 years: %+v", got)
 	}
@@ -292,8 +287,7 @@ func TestADryRunCountsAndChangesNothing(t *testing.T) {
 		{"cancel?all=true", "", 1201, 20}, {"cancel?prefix=t110", "", 11, 11}, {"retry?all=true", "", 1, 1},
 		{"move?queue=q1", `{"by": "1h"}`, 600, 20}, {"move?queue=none", `{"delay": "1h"}`, 0, 0}, {"cancel?queue=q1&expect=600", "", 600, 20},
 	} {
-		var got wire.BulkReply
-		s.do("POST", "/v1/tasks/"+c.target+"&dry_run=true", c.body).want(200, &got)
+		got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/"+c.target+"&dry_run=true", c.body), 200)
 		if got.Matched == nil || *got.Matched != c.matched || len(got.Examples) != c.example || got.Changed != 0 || got.Durability != "" {
 			t.Errorf("%s: %+v", c.target, got)
 		}
@@ -340,13 +334,11 @@ func TestRetryByFilterRevivesTheDead(t *testing.T) {
 	s := serve(t)
 	s.reach("dead")
 	s.do("POST", "/v1/tasks", strings.Replace(hour, `"a"`, `"b"`, 1)).want(201, nil)
-	var got wire.BulkReply
-	s.do("POST", "/v1/tasks/retry?state=scheduled", "").want(200, &got)
+	got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/retry?state=scheduled", ""), 200)
 	if got.Changed != 0 || got.Skipped != 1 {
 		t.Errorf("tasks that are not dead: %+v", got)
 	}
-	got = wire.BulkReply{}
-	s.do("POST", "/v1/tasks/retry?queue=default", "").want(200, &got)
+	got = decoded[wire.BulkReply](s.do("POST", "/v1/tasks/retry?queue=default", ""), 200)
 	if got.Changed != 1 || got.Skipped != 0 || s.record("a").State != task.Scheduled {
 		t.Errorf("the dead: %+v", got)
 	}
@@ -425,8 +417,7 @@ func TestARepeatedPublishIsRecognised(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	s := serve(t)
-	var h wire.Health
-	s.do("GET", "/healthz", "").want(200, &h)
+	h := decoded[wire.Health](s.do("GET", "/healthz", ""), 200)
 	s.do("GET", "/readyz", "").want(200, &h)
 	if h.Status != "ok" || h.Version != "test" {
 		t.Errorf("got %+v", h)
@@ -555,4 +546,29 @@ func TestABodyThatEndsEarlyCreatesNothing(t *testing.T) {
 	if n := len(s.all()); n != 0 {
 		t.Errorf("stored %d tasks", n)
 	}
+}
+
+func TestADeadNoticeWithALongNameIsListedReadAndCancelled(t *testing.T) {
+	s := serve(t)
+	long := strings.Repeat("a", task.MaxNameLen)
+	s.do("POST", "/v1/tasks", `{"name":"`+long+`","delay":"0s","on_dead":"https://example.com/dead","http":{"url":"https://example.com/"}}`).task(201)
+	s.do("POST", "/v1/tasks", `{"name":"z","delay":"1h","http":{"url":"https://example.com/"}}`).task(201)
+	time.Sleep(2 * time.Millisecond) // delays are rounded up
+	s.claim(long)(task.Refusal)
+	var names []string
+	for target := "/v1/tasks?limit=1"; ; {
+		page := decoded[wire.TaskList](s.do("GET", target, ""), 200)
+		for _, one := range page.Tasks {
+			names = append(names, one.Name)
+			s.do("GET", "/v1/tasks/"+one.Name, "").task(200)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		target = "/v1/tasks?limit=1&cursor=" + url.QueryEscape(page.NextCursor)
+	}
+	if len(names) != 3 || !strings.HasPrefix(names[1], long+"@dead.") {
+		t.Fatalf("listed %q", names)
+	}
+	s.do("DELETE", "/v1/tasks/"+names[1], "").task(200)
 }

@@ -27,8 +27,7 @@ func TestAScheduleIsNotATask(t *testing.T) {
 	}
 	s.do("POST", "/v1/tasks", named("@a")).problem(400, "bad_name", "name")
 	s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", "Foliot-Name: @a").problem(400, "bad_name", "Foliot-Name")
-	var batch wire.BatchReply
-	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+named("@a")+`]}`).want(200, &batch)
+	batch := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [`+named("@a")+`]}`), 200)
 	if batch.Results[0].Code != "bad_name" {
 		t.Errorf("batch: %+v", batch)
 	}
@@ -80,8 +79,7 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	var names []string
 	requests := 0
 	for more := ""; ; requests++ {
-		var page wire.TaskList
-		s.do("GET", "/v1/tasks?limit=3"+more, "").want(200, &page)
+		page := decoded[wire.TaskList](s.do("GET", "/v1/tasks?limit=3"+more, ""), 200)
 		for _, one := range page.Tasks {
 			names = append(names, one.Name)
 		}
@@ -120,8 +118,7 @@ func TestSchedulesAreListedByNameAndLabel(t *testing.T) {
 	s.do("POST", "/v1/tasks", named("b")).want(201, nil)
 	read := func(query string) (names []string) {
 		for more := ""; ; {
-			var page wire.ScheduleList
-			s.do("GET", "/v1/schedules?"+query+more, "").want(200, &page)
+			page := decoded[wire.ScheduleList](s.do("GET", "/v1/schedules?"+query+more, ""), 200)
 			for _, one := range page.Schedules {
 				names = append(names, one.Name)
 				if body := one.Task.HTTP.Body != nil; body != (strings.Contains(query, "include") && one.Name != "d") {

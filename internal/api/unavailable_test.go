@@ -1,16 +1,15 @@
-package api
+package api_test
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -20,7 +19,7 @@ import (
 // ill is a store with failing changes. It may report an error of the whole
 // store.
 type ill struct {
-	Store
+	*memstore.Store
 	why, whole error
 }
 
@@ -33,61 +32,38 @@ func (l ill) Standing() store.Standing {
 	return st
 }
 
+// serveIll returns the API over a store whose changes fail, and its log.
+func serveIll(t *testing.T, why, whole error) (*service, *bytes.Buffer) {
+	log, kept := new(bytes.Buffer), memstore.New(memstore.Config{})
+	return &service{T: t, Server: api.New(api.Config{Log: slog.New(slog.NewTextHandler(log, nil))}, ill{kept, why, whole}), store: kept}, log
+}
+
 func TestAStoreThatCannotBeReachedIsUnavailableAndNotLogged(t *testing.T) {
 	away := fmt.Errorf("%w: the Redis at 192.0.2.1:6379 is secret", task.ErrUnavailable)
-	var log bytes.Buffer
-	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, ill{memstore.New(memstore.Config{}), away, away})
-	for _, path := range []string{"/v1/tasks", "/readyz"} {
-		method, body := "POST", `{"delay":"1h","http":{"url":"https://example.com/"}}`
-		if path == "/readyz" {
-			method, body = "GET", ""
-		}
-		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) ||
-			!strings.Contains(w.Body.String(), "cannot be reached") || strings.Contains(w.Body.String(), "192.0.2.1") {
-			t.Errorf("%s: %d %v\n%s", path, w.Code, w.Header(), w.Body)
+	s, log := serveIll(t, away, away)
+	for _, r := range []reply{s.do("POST", "/v1/tasks", hour), s.do("GET", "/readyz", "")} {
+		if r.status != 503 || r.header.Get("Retry-After") == "" || !strings.Contains(string(r.body), `"unavailable"`) ||
+			!strings.Contains(string(r.body), "cannot be reached") || strings.Contains(string(r.body), "192.0.2.1") {
+			t.Errorf("%d %v\n%s", r.status, r.header, r.body)
 		}
 	}
 	if log.Len() > 0 {
-		t.Errorf("each request is logged:\n%s", log.String())
-	}
-}
-
-// If the store cannot be reached, the outcome of the last step of a backfill is
-// unknown.
-func TestAFailedBackfillReportsItsProgress(t *testing.T) {
-	done := wire.BackfillReply{Created: 4, Existing: 2, Instants: 9}
-	for want, err := range map[string]error{
-		"; created at least 4 of 9, and 2 existed: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
-		"; created 4 of 9, and 2 existed: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
-	} {
-		if p := problemOf(&backfillError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
-			t.Errorf("%v: %+v", err, p)
-		}
+		t.Errorf("each request is logged:\n%s", log)
 	}
 }
 
 func TestAFullStoreIsLoggedSparsely(t *testing.T) {
-	var log bytes.Buffer
-	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, ill{memstore.New(memstore.Config{}), task.ErrFull, nil})
+	s, log := serveIll(t, task.ErrFull, nil)
 	for range 20 {
-		r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != 503 || !strings.Contains(w.Body.String(), `"capacity"`) {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		s.do("POST", "/v1/tasks", hour).problem(503, "capacity", "")
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines:\n%s", n, log.String())
+		t.Errorf("%d lines:\n%s", n, log)
 	}
 }
 
 // unsure is a store that makes changes and cannot confirm their durability.
-type unsure struct{ Store }
+type unsure struct{ *memstore.Store }
 
 func (l unsure) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	if _, err := l.Store.Transit(ctx, now, steps); err != nil {
@@ -97,41 +73,27 @@ func (l unsure) Transit(ctx context.Context, now task.Millis, steps []store.Step
 }
 
 func TestAnUnconfirmedCreateReportsHowToRepeatIt(t *testing.T) {
-	for key, tasks := range map[string]int{"": 2, "k": 1} {
-		store := memstore.New(memstore.Config{})
-		s, said := New(Config{Log: slog.New(slog.DiscardHandler)}, unsure{store}), ""
+	const nameless = `{"delay":"1h","http":{"url":"https://example.com/"}}`
+	for want, headers := range map[int][]string{2: nil, 1: {"Idempotency-Key: k"}} {
+		s := serve(t)
+		s.Server = api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, unsure{s.store})
 		for range 2 {
-			r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
-			r.Header.Set("Content-Type", "application/json")
-			if key != "" {
-				r.Header.Set("Idempotency-Key", key)
+			p := s.do("POST", "/v1/tasks", nameless, headers...).problem(503, "durability_not_met", "")
+			if !strings.Contains(p.Detail, "a create without a name or an Idempotency-Key may be made twice") {
+				t.Errorf("it says %s", p.Detail)
 			}
-			w := httptest.NewRecorder()
-			if s.ServeHTTP(w, r); w.Code != 503 {
-				t.Fatalf("%d %s", w.Code, w.Body)
-			}
-			said = w.Body.String()
 		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/tasks", http.NoBody))
-		if n := strings.Count(w.Body.String(), `"scheduled"`); n != tasks {
-			t.Errorf("%d tasks with the key %q:\n%s", n, key, w.Body)
-		}
-		if !strings.Contains(said, "a create without a name or an Idempotency-Key may be made twice") {
-			t.Errorf("it says %s", said)
+		if n := len(s.all()); n != want {
+			t.Errorf("%d tasks with the headers %q", n, headers)
 		}
 	}
 }
 
 func TestAChangeThatIsNotDurableSaysHowManyReplicasConfirmedIt(t *testing.T) {
-	why := fmt.Errorf("the Redis at 192.0.2.1:6379: %w", &task.ShortError{Wanted: 2, Within: 2 * time.Second})
-	s := New(Config{Log: slog.New(slog.DiscardHandler)}, ill{memstore.New(memstore.Config{}), why, nil})
-	r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if w.Code != 503 || !strings.Contains(w.Body.String(), `"durability_not_met"`) ||
-		!strings.Contains(w.Body.String(), "0 of 2 replicas confirmed it within 2s: repeat the request") || strings.Contains(w.Body.String(), "192.0.2.1") {
-		t.Errorf("%d %s", w.Code, w.Body)
+	s, _ := serveIll(t, fmt.Errorf("the Redis at 192.0.2.1:6379: %w", &task.ShortError{Wanted: 2, Within: 2 * time.Second}), nil)
+	var p wire.Problem
+	r := s.do("POST", "/v1/tasks", hour).want(503, &p)
+	if p.Code != "durability_not_met" || !strings.Contains(p.Detail, "0 of 2 replicas confirmed it within 2s: repeat the request") || strings.Contains(string(r.body), "192.0.2.1") {
+		t.Errorf("%s", r.body)
 	}
 }

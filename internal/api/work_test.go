@@ -150,8 +150,7 @@ func TestAKindIsRefusedInANamespaceThatDoesNotAllowKinds(t *testing.T) {
 	for _, c := range calls {
 		s.do(c[0], c[1], c[2]).problem(403, "kind_not_allowed", "work.kind")
 	}
-	var batch wire.BatchReply
-	s.do("POST", "/v1/tasks/batch", `{"tasks": [{"name": "c", "delay": "1h", `+work+`}, {"name": "d", "delay": "1h", "http": {"url": "http://example.com/"}}]}`).want(200, &batch)
+	batch := decoded[wire.BatchReply](s.do("POST", "/v1/tasks/batch", `{"tasks": [{"name": "c", "delay": "1h", `+work+`}, {"name": "d", "delay": "1h", "http": {"url": "http://example.com/"}}]}`), 200)
 	if batch.Results[0].Status != 403 || batch.Results[1].Status != 201 {
 		t.Errorf("%+v", batch)
 	}

@@ -39,11 +39,7 @@ func TestPruneDeletesOnlyObjectsThatApplyMadeForTheOwner(t *testing.T) {
 		t.Errorf("it prints %q, want %q", out, want)
 	}
 	left := s.must("", "export --settings")
-	for _, object := range []string{"kind: namespace\nname: b", "name: by-hand\nrate: 2", "name: by-hand\ncron", "name: mail", "namespace: b\nname: q", "namespace: default\nname: b"} {
-		if !strings.Contains(left, object) {
-			t.Errorf("%q is gone", object)
-		}
-	}
+	shows(t, left, "kind: namespace\nname: b", "name: by-hand\nrate: 2", "name: by-hand\ncron", "name: mail", "namespace: b\nname: q", "namespace: default\nname: b")
 	if strings.Contains(left, "namespace: a") || strings.Contains(left, "name: a") {
 		t.Errorf("an object of team-a is left:\n%s", left)
 	}
@@ -61,9 +57,7 @@ func TestAnObjectOfAnotherOwnerIsOnlyAdopted(t *testing.T) {
 	s.applied(exit.OK, "kind: queue\nname: new\n", "--owner", "team-a", "--prune")
 	s.must("", "queue get mail")
 	s.applied(exit.OK, "kind: queue\nname: other\n", "--owner", "team-b", "--prune")
-	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
-		t.Error("the adopted queue was not deleted")
-	}
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "mail"))
 }
 
 // Tenants set managed_by of their own queues and schedules. The operator's limits of
@@ -78,13 +72,9 @@ func TestAnObjectOfATenantBlocksNoOtherObjectOfTheOperator(t *testing.T) {
 		t.Errorf("the dry run prints %q", out)
 	}
 	_, errs := s.applied(exit.Conflict, files)
-	if !strings.Contains(errs, "created 1, changed 1,") || !strings.Contains(errs, `not changed: queue acme/mail: it belongs to the owner "tenant"`) {
-		t.Errorf("stderr %q", errs)
-	}
+	shows(t, errs, "created 1, changed 1,", `not changed: queue acme/mail: it belongs to the owner "tenant"`)
 	for _, want := range []string{"suspended: true", "max_pending: 5", "name: other\nrate: 1", "name: mail\nrate: 7"} {
-		if out := s.must("", "export --settings"); !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
+		shows(t, s.must("", "export --settings"), want)
 	}
 }
 
@@ -94,18 +84,12 @@ func TestTheSettingsOfAQueueWithTasksAreDeletedOnlyWithConfirmation(t *testing.T
 	s.applied(exit.OK, mailQueue)
 	s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name t")
 	_, errs := s.applied(exit.Usage, other, "--prune")
-	if !strings.Contains(errs, "the settings of queue mail, which has 1 task.") || !strings.Contains(errs, "--yes") {
-		t.Errorf("stderr %q", errs)
-	}
-	if _, _, code := s.run("", "queue", "get", "other"); code != exit.NotFound {
-		t.Error("something changed before the confirmation")
-	}
+	shows(t, errs, "the settings of queue mail, which has 1 task.", "--yes")
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "other"))
 	if out, _ := s.applied(exit.OK, other, "--prune", "--yes"); out != "+ queue other\n- queue mail\n" {
 		t.Errorf("it prints %q", out)
 	}
-	if q := s.must("", "queue get mail"); !strings.Contains(q, "limits\tnone") || !strings.Contains(q, "scheduled\t1") {
-		t.Errorf("the queue is\n%s", q)
-	}
+	shows(t, s.must("", "queue get mail"), "limits\tnone", "scheduled\t1")
 }
 
 func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
@@ -120,9 +104,7 @@ func TestANamespaceThatIsInUseIsNotDeletedAndTheRestIsApplied(t *testing.T) {
 	}
 	s.must("", "queue get mail")
 	s.must("", "queue get by-hand --namespace beta")
-	if _, _, code := s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"); code != exit.Differs {
-		t.Errorf("a dry run ends with %d", code)
-	}
+	wants(t, exit.Differs)(s.run("", "apply", "-f", settingsFile, "--prune", "--all-namespaces", "--dry-run"))
 }
 
 // The namespace is not in the files any more, but a new queue in it is.
@@ -178,9 +160,7 @@ func TestTheDefaultNamespaceIsNeverDeleted(t *testing.T) {
 	if out, _ := s.applied(exit.OK, mailQueue, "--prune", "--yes"); out != "+ queue mail\n" {
 		t.Errorf("it prints %q", out)
 	}
-	if got := s.must("", "namespace ls"); !strings.Contains(got, "default\t0\t10") {
-		t.Errorf("the default namespace has lost its quota:\n%s", got)
-	}
+	shows(t, s.must("", "namespace ls"), "default\t0\t10")
 }
 
 func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
@@ -197,9 +177,7 @@ func TestOwnersSurviveOtherCommandsAndAMove(t *testing.T) {
 		s    *session
 		line string
 	}{{m.from, "queue get mail"}, {m.from, "cron get s"}, {m.to, "cron get s"}} {
-		if got := c.s.must("", c.line); !strings.Contains(got, "managed by\tapply\n") {
-			t.Errorf("%s prints no owner:\n%s", c.line, got)
-		}
+		shows(t, c.s.must("", c.line), "managed by\tapply\n")
 	}
 	want := "+ queue other\n- schedule s\n- queue mail\n- namespace acme\n"
 	if out, _ := m.from.applied(exit.OK, "kind: queue\nname: other\n", "--prune", "--all-namespaces", "--yes"); out != want {

@@ -58,13 +58,9 @@ func checkRoundTrip(t *testing.T, foliot command) {
 	t.Helper()
 	golden, err := os.ReadFile(settingsFile)
 	fatal.If(t, err)
-	if out, errs, code := foliot("apply", "-f", settingsFile); code != exit.OK {
-		t.Fatalf("apply ended with %d: %s%s", code, out, errs)
-	}
+	wants(t, exit.OK)(foliot("apply", "-f", settingsFile))
 	export := filepath.Join(t.TempDir(), "export.yaml")
-	if out, errs, code := foliot("export", "--settings", export); code != exit.OK {
-		t.Fatalf("export ended with %d: %s%s", code, out, errs)
-	}
+	wants(t, exit.OK)(foliot("export", "--settings", export))
 	exported, err := os.ReadFile(export)
 	fatal.If(t, err)
 	if d := cmp.Diff(string(golden), string(exported)); d != "" {
@@ -127,12 +123,8 @@ func TestABodyOfAnyKindSurvivesAnExport(t *testing.T) {
 			m := newMoveTest(t)
 			m.post("PUT", "/v1/schedules/s", "application/json", `{"every": "1h", "task": {"http": {"url": "http://127.0.0.1:9/", `+body+`}}}`)
 			file := m.from.must("", "export --settings")
-			if out, errs, code := m.from.run(file, "apply", "-f", "-", "--dry-run"); code != exit.OK {
-				t.Errorf("on the same server: %d %s%s\n%s", code, out, errs, file)
-			}
-			if out, errs, code := m.to.run(file, "apply", "-f", "-"); code != exit.OK {
-				t.Fatalf("on another server: %d %s%s\n%s", code, out, errs, file)
-			}
+			wants(t, exit.OK)(m.from.run(file, "apply", "-f", "-", "--dry-run"))
+			wants(t, exit.OK)(m.to.run(file, "apply", "-f", "-"))
 			if got := m.to.must("", "export --settings"); got != file {
 				t.Errorf("the export of the other server differs:\n%s\nwant\n%s", got, file)
 			}
@@ -147,9 +139,7 @@ func TestApplyRepairsAChangeByHand(t *testing.T) {
 	if out, _ := s.applied(exit.Differs, mailQueue, "--dry-run"); out != "+ queue mail\n" {
 		t.Errorf("before: %q", out)
 	}
-	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
-		t.Errorf("a dry run created the queue: %d", code)
-	}
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "mail"))
 	s.applied(exit.OK, mailQueue)
 	s.must("", "queue set mail --rate 10 --burst 5")
 	const drift = "~ queue mail burst 5 -> (default)\n~ queue mail rate 10 -> 20\n"
@@ -192,9 +182,7 @@ func TestASuspendedNamespaceGetsSchedules(t *testing.T) {
 	if out, _ := s.applied(exit.OK, namespace+first+second); out != "+ schedule acme/second\n" {
 		t.Errorf("it prints %q", out)
 	}
-	if out := s.must("", "namespace ls"); !strings.Contains(out, "suspended") {
-		t.Errorf("the namespace is not suspended:\n%s", out)
-	}
+	shows(t, s.must("", "namespace ls"), "suspended")
 }
 
 // Exit code 2 says that nothing was changed.
@@ -213,9 +201,7 @@ func TestTheExitCodeTellsThatChangesWereMade(t *testing.T) {
 			t.Errorf("%q", errs)
 		}
 	}
-	if _, _, code := s.run("", "queue", "get", "new"); code != exit.NotFound {
-		t.Error("a queue was created before the file was checked")
-	}
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "new"))
 }
 
 // A client changes the object between the read and the write of apply.
@@ -335,34 +321,22 @@ func TestFilesOfADirectoryAreOneSetOfObjects(t *testing.T) {
 	if out, errs, code := s.run("", "apply", "-f", dir); code != exit.OK || out != "+ queue a\n+ queue mail\n" {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if out, errs, code := s.run("kind: queue\nname: mail\n", "apply", "-f", dir, "-f", "-"); code != exit.Usage || !strings.Contains(errs, "standard input:1: queue mail is already described at "+filepath.Join(dir, "b.yml")+":1") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
-	if _, errs, code := s.run("", "apply", "-f", t.TempDir(), "--prune"); code != exit.Usage || !strings.Contains(errs, "has no file *.yaml or *.yml") {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "standard input:1: queue mail is already described at "+filepath.Join(dir, "b.yml")+":1")(s.run("kind: queue\nname: mail\n", "apply", "-f", dir, "-f", "-"))
+	wants(t, exit.Usage, "has no file *.yaml or *.yml")(s.run("", "apply", "-f", t.TempDir(), "--prune"))
 	if _, errs := s.applied(exit.Usage, "# nothing\n", "--prune"); !strings.Contains(errs, "FILE has no objects") {
 		t.Errorf("%s", errs)
 	}
 	// An emptied file, and a file that was moved, must not count as deletions.
 	servertest.WriteFile(t, filepath.Join(dir, "c.yaml"), nil)
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "c.yaml has no objects") {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "c.yaml has no objects")(s.run("", "apply", "-f", dir, "--prune"))
 	below := filepath.Join(dir, "team", "a")
 	fatal.If(t, errors.Join(os.Remove(filepath.Join(dir, "c.yaml")), os.MkdirAll(below, 0o700), os.Rename(filepath.Join(dir, "b.yml"), filepath.Join(below, "b.yml"))))
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "b.yml is in a subdirectory, which is not read: pass "+below) {
-		t.Errorf("%d %s", code, errs)
-	}
-	if _, errs, code := s.run("", "apply", "-f", dir, "-f", below, "--prune", "--dry-run"); code != exit.OK {
-		t.Errorf("%d %s", code, errs)
-	}
+	wants(t, exit.Usage, "b.yml is in a subdirectory, which is not read: pass "+below)(s.run("", "apply", "-f", dir, "--prune"))
+	wants(t, exit.OK)(s.run("", "apply", "-f", dir, "-f", below, "--prune", "--dry-run"))
 	elsewhere := filepath.Join(t.TempDir(), "team")
 	fatal.If(t, os.Rename(filepath.Join(dir, "team"), elsewhere))
 	fatal.If(t, os.Symlink(elsewhere, filepath.Join(dir, "team")))
-	if _, errs, code := s.run("", "apply", "-f", dir, "--prune"); code != exit.Usage || !strings.Contains(errs, "is in a subdirectory") {
-		t.Errorf("behind a link: %d %s", code, errs)
-	}
+	wants(t, exit.Usage, "is in a subdirectory")(s.run("", "apply", "-f", dir, "--prune"))
 }
 
 // A user begins with the example of the page.
@@ -383,12 +357,8 @@ func TestTheExampleOfThePageAboutApplyWorks(t *testing.T) {
 func TestAnObjectInAMissingNamespaceIsRefusedBeforeAnyChange(t *testing.T) {
 	s := newSession(t)
 	_, errs := s.applied(exit.Usage, mailQueue+"---\nkind: queue\nname: q\nnamespace: acme\n")
-	if !strings.Contains(errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`") {
-		t.Errorf("stderr %q", errs)
-	}
-	if _, _, code := s.run("", "queue", "get", "mail"); code != exit.NotFound {
-		t.Error("another object was changed")
-	}
+	shows(t, errs, "FILE:7: queue acme/q: namespace: there is no namespace acme: add it to the files, or create it with `foliot namespace set acme`")
+	wants(t, exit.NotFound)(s.run("", "queue", "get", "mail"))
 }
 
 // Without the bodies, an export would lose them, and apply would find

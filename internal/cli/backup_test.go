@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -42,9 +41,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if want := "start the server with the settings of the old one, above all egress-allow: foliot serve --config FILE --data " + elsewhere; !strings.Contains(stderr, want) {
 		t.Errorf("it does not say %q: %s", want, stderr)
 	}
-	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exit.Usage || !strings.Contains(stderr, "not empty") {
-		t.Errorf("a second time: %d: %s %s", code, out, stderr)
-	}
+	wants(t, exit.Usage, "not empty")(session.runBare("restore", file, "--data", elsewhere))
 	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 task and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
@@ -52,9 +49,7 @@ func TestARestoredBackupHasAllTasksAndSettings(t *testing.T) {
 	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld (pause)\t") || strings.Contains(got, "later") {
 		t.Errorf("%s", got)
 	}
-	if got := q.must("queue", "ls"); !strings.Contains(got, "mail\tpaused\t1\t0\t0\t5/s") {
-		t.Errorf("%s", got)
-	}
+	shows(t, q.must("queue", "ls"), "mail\tpaused\t1\t0\t0\t5/s")
 }
 
 func TestAnIncompleteBackupIsRefusedAndLeavesNoFiles(t *testing.T) {
@@ -94,67 +89,19 @@ func TestABackupReplacesNoFileWithoutForce(t *testing.T) {
 		}
 	}
 	fatal.If(t, os.WriteFile(file, []byte("old"), 0o600))
-	if _, stderr, code := s.run("", "backup", file); code != exit.Usage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.Usage, file+" exists", "--force")(s.run("", "backup", file))
 	holds("old")
 	answer = func(w http.ResponseWriter) {
 		_, _ = io.WriteString(w, "hal")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if _, stderr, code := s.run("", "backup", file, "--force"); code != exit.Unreachable || !strings.Contains(stderr, "the backup ended after") {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.Unreachable, "the backup ended after")(s.run("", "backup", file, "--force"))
 	holds("old")
 	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
-	if _, stderr, code := s.run("", "backup", "--force", file); code != exit.OK {
-		t.Errorf("%d: %s", code, stderr)
-	}
+	wants(t, exit.OK)(s.run("", "backup", "--force", file))
 	holds("new")
 	for _, no := range []string{s.dir, os.DevNull} {
-		if _, stderr, code := s.run("", "backup", "--force", no); code != exit.Usage || !strings.Contains(stderr, "foliot: "+no) {
-			t.Errorf("%s: %d: %s", no, code, stderr)
-		}
-	}
-}
-
-func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
-	data := filepath.Join(t.TempDir(), "data")
-	session := &session{t: t}
-	if _, stderr, code := session.runBare("serve", "--listen", "0.0.0.0:0", "--data", data); code != exit.Usage || !strings.Contains(stderr, "foliot token generate") {
-		t.Fatalf("without a token: %d: %s", code, stderr)
-	}
-	out, stderr, code := session.runBare("token", "create", "--data", data, "--for", "operator", "--scope", "admin")
-	token := strings.TrimSpace(out)
-	if code != 0 || !strings.HasPrefix(token, "foliot_") || strings.Contains(stderr, token) {
-		t.Fatalf("%d: %q %q", code, out, stderr)
-	}
-	p := serveHere(t, "--listen", anyPort, "--data", data)
-	if _, stderr, code := p.foliot("ls"); code != exit.Failure || !strings.Contains(stderr, "token") {
-		t.Errorf("without the token: %d: %s", code, stderr)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	p.must("token", "ls")
-	var made struct{ ID, Token string }
-	fatal.If(t, json.Unmarshal([]byte(p.must("token", "create", "--scope", "write", "-o", "json")), &made))
-	t.Setenv("FOLIOT_TOKEN", made.Token)
-	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "mine")
-	if _, stderr, code := p.foliot("token", "ls"); code != exit.Failure {
-		t.Errorf("a writer sees the tokens: %d %s", code, stderr)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	p.must("token", "revoke", made.ID)
-	t.Setenv("FOLIOT_TOKEN", made.Token)
-	if _, _, code := p.foliot("ls"); code != exit.Failure {
-		t.Errorf("a revoked token still opens: %d", code)
-	}
-	t.Setenv("FOLIOT_TOKEN", token)
-	if log := p.must("audit", "--action", "token.revoke", "--limit", "1"); !strings.Contains(log, made.ID) {
-		t.Errorf("the audit log does not know: %s", log)
-	}
-	out = p.must("doctor")
-	if !strings.Contains(out, "requests need a token") {
-		t.Errorf("%s", out)
+		wants(t, exit.Usage, "foliot: "+no)(s.run("", "backup", "--force", no))
 	}
 }

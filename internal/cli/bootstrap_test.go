@@ -59,12 +59,8 @@ func TestAFileMakesTheFirstTokenAndNoOther(t *testing.T) {
 		t.Errorf("a request without a token is accepted: %s", errs)
 	}
 	t.Setenv("FOLIOT_TOKEN", token)
-	if out := p.must("whoami"); !strings.Contains(out, "operator\tyes\n") || !strings.Contains(out, "scope\tadmin\n") {
-		t.Errorf("the token has these rights:\n%s", out)
-	}
-	if out := p.must("audit", "--action", "token.create"); !strings.Contains(out, "foliot serve --bootstrap-token-file") {
-		t.Errorf("the audit log:\n%s", out)
-	}
+	shows(t, p.must("whoami"), "operator\tyes\n", "scope\tadmin\n")
+	shows(t, p.must("audit", "--action", "token.create"), "foliot serve --bootstrap-token-file")
 	if log := stop(p); !strings.Contains(log, "the first token was created from the file") || strings.Contains(log, token) {
 		t.Errorf("the log:\n%s", log)
 	}
@@ -86,18 +82,14 @@ func TestAFileMakesTheFirstTokenAndNoOther(t *testing.T) {
 	}
 	t.Setenv("FOLIOT_TOKEN", spare)
 	p.must("token", "revoke", p.tokens()["bootstrap"])
-	if log := stop(p); !strings.Contains(log, "the token in the file is not valid") {
-		t.Errorf("the log:\n%s", log)
-	}
+	shows(t, stop(p), "the token in the file is not valid")
 
 	p = open(file)
 	t.Setenv("FOLIOT_TOKEN", token)
 	if _, errs, code := p.foliot("ls"); code == exit.OK {
 		t.Errorf("the revoked token is accepted: %s", errs)
 	}
-	if log := stop(p); !strings.Contains(log, "the token in the file is not valid") {
-		t.Errorf("the log:\n%s", log)
-	}
+	shows(t, stop(p), "the token in the file is not valid")
 }
 
 // A server beyond loopback needs a token before the first client can reach it.
@@ -155,9 +147,7 @@ func TestAFileWithoutATokenIsRefused(t *testing.T) {
 	}
 	servertest.WriteFile(t, file, []byte("x"))
 	fatal.If(t, os.Chmod(file, 0o644))
-	if _, errs, code := newSession(t).runBare("serve", "--listen", "127.0.0.1:0", "--data", dir, "--bootstrap-token-file", file); code != exit.Usage || !strings.Contains(errs, "chmod 6") {
-		t.Errorf("a file that all can read: code %d, %s", code, errs)
-	}
+	wants(t, exit.Usage, "chmod 6")(newSession(t).runBare("serve", "--listen", "127.0.0.1:0", "--data", dir, "--bootstrap-token-file", file))
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a refused start made the directory")
 	}

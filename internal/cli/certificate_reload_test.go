@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -27,9 +28,7 @@ func TestSIGHUPWithoutTLSIsALogLineAndEndsOtherCommands(t *testing.T) {
 	if _, err := reading.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := reading.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, reading.Start())
 	defer reading.Process.Kill()
 	_ = reading.Process.Signal(syscall.SIGHUP)
 	if err := reading.Wait(); err == nil {

@@ -26,9 +26,7 @@ func TestAClientCertificateIsSentAndTheErrorWithoutOneNamesTheFlags(t *testing.T
 			t.Fatalf("without a certificate: %d: %s", code, stderr)
 		}
 	}
-	if _, stderr, code := p.foliot("ls"); code != exit.Unreachable || !strings.Contains(stderr, "--ca-cert") {
-		t.Errorf("without the authority: %d: %s", code, stderr)
-	}
+	wants(t, exit.Unreachable, "--ca-cert")(p.foliot("ls"))
 	p.must("ls", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key)
 	if out, _, _ := p.foliot("doctor", "--ca-cert", ca, "--client-cert", own.Cert, "--client-key", own.Key); !strings.Contains(out, "ok   certificate  it expires ") {
 		t.Errorf("doctor does not show the certificate:\n%s", out)
@@ -43,15 +41,11 @@ func TestAClientCertificateIsSentAndTheErrorWithoutOneNamesTheFlags(t *testing.T
 		"--client-key " + own.Key:                                  "it needs --client-cert",
 		"--client-cert " + own.Cert + " --client-key " + files.Key: "private key does not match",
 	} {
-		if _, stderr, code := p.foliot(append([]string{"ls"}, strings.Fields(args)...)...); code != exit.Usage || !strings.Contains(stderr, want) {
-			t.Errorf("foliot ls %s: %d: %s", args, code, stderr)
-		}
+		wants(t, exit.Usage, want)(p.foliot(append([]string{"ls"}, strings.Fields(args)...)...))
 	}
 
 	health := append([]string{"health", "--ready", "--listen", addr}, serve...)
 	t.Setenv("FOLIOT_CLIENT_CERT", own.Cert)
 	t.Setenv("FOLIOT_CLIENT_KEY", own.Key)
-	if out, stderr, code := newSession(t).runBare(health...); code != exit.OK || !strings.Contains(out, "/readyz returns 200 OK") {
-		t.Errorf("health --ready with a certificate: %d: %s%s", code, out, stderr)
-	}
+	wants(t, exit.OK, "/readyz returns 200 OK")(newSession(t).runBare(health...))
 }

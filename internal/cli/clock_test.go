@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/server"
@@ -148,9 +149,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), Dispatch: dispatch.Config{Slots: 1, Grace: -1, BreakerFailures: -1}}
 	cfg.Store.Keep.KeepFinished = time.Hour
 	n, err := server.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	n.Node.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -54,9 +54,7 @@ func TestConfigRefusesTheFilesAndHostsThatServeRefuses(t *testing.T) {
 	for _, args := range []string{
 		"--tls-cert " + files.Cert + " --tls-key " + files.Key + " --store memory:", "--data " + in("new"), "--data " + empty, "--host foliot.example --host ::1 --host [::1] --store memory:",
 	} {
-		if _, said, code := s.runBare(append([]string{"config"}, strings.Fields(args)...)...); code != exit.OK {
-			t.Errorf("config %s: %s", args, said)
-		}
+		wants(t, exit.OK)(s.runBare(append([]string{"config"}, strings.Fields(args)...)...))
 	}
 	if info, err := os.Stat(empty); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("config changed the directory: %v, %v", info.Mode(), err)

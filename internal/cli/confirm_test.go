@@ -57,10 +57,7 @@ func TestAChangeByFilterNeedsYesWithoutATerminal(t *testing.T) {
 		{"cancel --state dead", "cancel 0 tasks?"},
 		{"queue purge mail", "cancel 3 tasks of mail?"},
 	} {
-		_, stderr, code := s.run("y\n", s.words(c.line)...)
-		if code != exit.Usage || !strings.Contains(stderr, "--yes: not a terminal") || !strings.Contains(stderr, c.question) {
-			t.Errorf("foliot %s ended with %d and printed %q", c.line, code, stderr)
-		}
+		wants(t, exit.Usage, "--yes: not a terminal", c.question)(s.run("y\n", s.words(c.line)...))
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
 		t.Errorf("left are\n%s", got)
@@ -92,46 +89,32 @@ func TestAChangeByFilterAsksOnATerminalWithTheNumber(t *testing.T) {
 }
 
 func TestAConfirmationHoldsOnlyForTheNumberInTheQuestion(t *testing.T) {
-	s := newSession(t)
-	s.addThree()
-	answers, joined := strings.NewReader("y\nn\n"), false
-	person := readerFunc(func(p []byte) (int, error) {
-		if !joined {
-			joined = true
-			s.must("", "add http://127.0.0.1:9/ --in 1h --name late")
-		}
-		return answers.Read(p)
-	})
-	_, asked, err := s.terminal(person, "cancel --all")
-	if want := "cancel 3 tasks? [y/N] the number of tasks has changed\ncancel 4 tasks? [y/N] "; asked != want || exit.CodeOf(err) != exit.Interrupted {
-		t.Errorf("it asked %q and ended with %v", asked, err)
-	}
-	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 4 {
-		t.Errorf("left are\n%s", got)
-	}
-}
-
-func TestAConfirmedPurgeHoldsOnlyForTheNumberInTheQuestion(t *testing.T) {
-	s := newSession(t)
-	s.addThree()
-	for _, code := range []int{exit.Interrupted, exit.OK} {
-		answer := map[int]string{exit.Interrupted: "n\n", exit.OK: "y\n"}[code]
-		answers, joined := strings.NewReader("y\n"+answer), false
+	for _, c := range []struct {
+		line, tasks, answer string
+		changed             bool
+	}{
+		{"cancel --all", "tasks", "n\n", false},
+		{"queue purge mail", "tasks of mail", "n\n", false},
+		{"queue purge mail", "tasks of mail", "y\n", true},
+	} {
+		s := newSession(t)
+		s.addThree()
+		answers, joined := strings.NewReader("y\n"+c.answer), false
 		person := readerFunc(func(p []byte) (int, error) {
 			if !joined {
 				joined = true
-				s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name late"+fmt.Sprint(code))
+				s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name late")
 			}
 			return answers.Read(p)
 		})
-		before := strings.Count(s.must("", "ls --queue mail"), "\n")
-		_, asked, err := s.terminal(person, "queue purge mail")
-		want := fmt.Sprintf("cancel %d tasks of mail? [y/N] the number of tasks has changed\ncancel %d tasks of mail? [y/N] ", before, before+1)
-		if asked != want || exit.CodeOf(err) != code {
-			t.Errorf("it asked %q, want %q, and ended with %v", asked, want, err)
+		_, asked, err := s.terminal(person, c.line)
+		want := fmt.Sprintf("cancel 3 %[1]s? [y/N] the number of tasks has changed\ncancel 4 %[1]s? [y/N] ", c.tasks)
+		if asked != want || (err == nil) != c.changed || !c.changed && exit.CodeOf(err) != exit.Interrupted {
+			t.Errorf("%s asked %q and ended with %v", c.line, asked, err)
 		}
-		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exit.OK) {
-			t.Errorf("after %q the queue is\n%s", answer, got)
+		left := strings.Count(s.must("", "ls --state scheduled"), "\n")
+		if queue := s.must("", "queue get mail"); strings.Contains(queue, "purging") != c.changed || !c.changed && left != 4 {
+			t.Errorf("after %s and %q, %d tasks are left, and the queue is\n%s", c.line, c.answer, left, queue)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -63,9 +64,7 @@ func TestACommandCallsTheServerOfItsContext(t *testing.T) {
 		})
 	}
 	here.mustBare("context use default")
-	if got := here.mustBare("context ls"); !strings.Contains(got, "default\tcurrent") || !strings.Contains(got, "other\t-\t") {
-		t.Errorf("after the last choice: %s", got)
-	}
+	shows(t, here.mustBare("context ls"), "default\tcurrent", "other\t-\t")
 }
 
 // A command that can act in all namespaces must not do so if the context names
@@ -183,11 +182,7 @@ func TestAMistakeWithContextsIsNamed(t *testing.T) {
 		}
 	}
 	s.mustBare("context add prod --replace --server https://other.example")
-	if err := os.WriteFile(file, []byte("current: gone\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, code := s.runBare("ls"); code != exit.Usage || !strings.Contains(stderr, `the current context "gone" does not exist`) {
-		t.Errorf("a missing current context: %d, %q", code, stderr)
-	}
+	fatal.If(t, os.WriteFile(file, []byte("current: gone\n"), 0o600))
+	wants(t, exit.Usage, `the current context "gone" does not exist`)(s.runBare("ls"))
 	s.mustBare("token generate") // no command without a server reads the file
 }

@@ -8,23 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 )
 
-func TestCronAddRefusesANameThatExistsUnlessItReplaces(t *testing.T) {
-	s := newSession(t)
-	s.must("", "cron add n '0 9 * * *' http://127.0.0.1:9/a --timeout 3s")
-	before := s.must("", "cron get n -o json")
-	_, stderr, code := s.run("", s.words("cron add n @daily http://127.0.0.1:9/b")...)
-	if code != exit.Conflict || !strings.Contains(stderr, "foliot cron set n") || !strings.Contains(stderr, "--replace") {
-		t.Errorf("it ended with %d and printed %q", code, stderr)
-	}
-	if after := s.must("", "cron get n -o json"); after != before {
-		t.Errorf("the refusal changed\n%s into\n%s", before, after)
-	}
-	s.must("", "cron add n @daily http://127.0.0.1:9/b --replace")
-	if after := s.must("", "cron get n"); !strings.Contains(after, "/b\n") || !strings.Contains(after, "timeout\t15s") {
-		t.Errorf("--replace left\n%s", after)
-	}
-}
-
 func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 	const add = "cron add n '0 9 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin --dst-gap skip --dst-overlap both --start 2030-01-01 --end 2039-01-01 --max-runs 7 --jitter 5s " +
 		"--misfire fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +
@@ -92,9 +75,7 @@ func TestCronSetChangesTheKindAndItsArguments(t *testing.T) {
 			t.Errorf("%s ended with %d and printed %q", flags, code, stderr)
 		}
 	}
-	if got := s.must("", "cron ls"); !strings.Contains(got, "\tkind report\n") {
-		t.Errorf("cron ls printed %q", got)
-	}
+	shows(t, s.must("", "cron ls"), "\tkind report\n")
 }
 
 func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
@@ -104,9 +85,7 @@ func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
 	if got := scheduleOf(s, "n"); strings.Contains(got, `"queue":"q"`) {
 		t.Errorf("it is\n%s", got)
 	}
-	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exit.Usage || !strings.Contains(stderr, "--namespace: ") {
-		t.Errorf("with an empty namespace it ended with %d and printed %q", code, stderr)
-	}
+	wants(t, exit.Usage, "--namespace: ")(s.run("", s.words("cron set n --timeout 3s --namespace ''")...))
 }
 
 // scheduleOf returns a schedule as foliot export writes it.
@@ -145,7 +124,17 @@ func TestABurstWithoutARateIsRefused(t *testing.T) {
 	}
 	s.must("", "queue set mail --rate 5 --burst 7")
 	s.must("", "queue set mail --rate unlimited")
-	if got := s.must("", "queue get mail"); !strings.Contains(got, "limits\tnone\n") {
-		t.Errorf("without a rate the burst stays:\n%s", got)
+	shows(t, s.must("", "queue get mail"), "limits\tnone\n")
+}
+
+// Only fixed times of the day can fall into an hour that is repeated or
+// skipped.
+func TestAnIntervalShowsNoRulesForClockChanges(t *testing.T) {
+	s := newSession(t)
+	for cron, fixed := range map[string]bool{"'30 2 * * *'": true, "@daily": true, "'*/5 * * * *'": false, "'0 * * * *'": false, "--every 5s": false} {
+		s.must("", "cron add n "+cron+" http://127.0.0.1:9/ --replace")
+		if shown := s.must("", "cron get n"); strings.Contains(shown, "dst gap") != fixed || strings.Contains(shown, "dst overlap") != fixed {
+			t.Errorf("%s is shown as\n%s", cron, shown)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/transfer"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -30,9 +31,7 @@ func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
 	s.must("", "cron add nightly @daily http://127.0.0.1:9/")
 	s.must("", "cron backfill nightly --from 2020-01-01T00:00:00Z --until 2020-01-01T12:00:00Z")
 	name, _, _ := strings.Cut(s.must("", "ls"), "\t")
-	if shown := s.must("", "get "+name); !strings.Contains(shown, "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n") {
-		t.Errorf("%s is shown as\n%s", name, shown)
-	}
+	shows(t, s.must("", "get "+name), "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n")
 }
 
 // A date means midnight in the zone of the schedule.
@@ -46,11 +45,7 @@ func TestADateMeansMidnightInTheZoneOfTheSchedule(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	shown := s.must("", "cron get n")
-	for _, row := range []string{"start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n"} {
-		if !strings.Contains(shown, row) {
-			t.Errorf("%q is missing in\n%s", row, shown)
-		}
-	}
+	shows(t, shown, "start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n")
 	for line, want := range map[string]string{
 		"cron preview @daily -n 1 --from 2020-05-05":                                       "2020-05-05T00:00:00Z\t",
 		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // midnight is skipped
@@ -86,18 +81,6 @@ func TestTheTasksOfAScheduleAreFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestARepeatedBackfillCreatesNoTaskTwice(t *testing.T) {
-	s := newSession(t)
-	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
-	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
-	if got, want := s.must("", line), "created 3 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 existed already\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestTheOutputOfABackfillRepeatsIt(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
@@ -118,9 +101,7 @@ func TestAnInterruptedBackfillPrintsHowToContinue(t *testing.T) {
 	s := newSession(t)
 	s.server = "http://127.0.0.1:1"
 	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
-	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exit.Unreachable || !strings.Contains(errs, again) {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
+	wants(t, exit.Unreachable, again)(s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"))
 }
 
 // The error names the command that creates the other tasks later.
@@ -139,21 +120,6 @@ func TestABackfillAboveAQuotaPrintsHowToContinue(t *testing.T) {
 	}
 }
 
-func TestARepeatedCrontabImportKeepsSchedulesUnlessItReplacesThem(t *testing.T) {
-	s := newSession(t)
-	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
-	for _, step := range []struct{ text, flags, want, overlap string }{
-		{text, " --overlap skip", "created 2, replaced 0, skipped 0 existing, refused 0\n", "skip"},
-		{text + "@daily http://127.0.0.1:9/c\n", "", "created 1, replaced 0, skipped 2 existing, refused 0\n", "skip"},
-		{text, " --replace", "created 0, replaced 2, skipped 0 existing, refused 0\n", "allow"},
-	} {
-		got := s.must(step.text, "cron import - --timezone UTC"+step.flags)
-		if shown := s.must("", "cron get 127.0.0.1-9-a"); !strings.HasSuffix(got, step.want) || !strings.Contains(shown, "overlap\t"+step.overlap+"\n") {
-			t.Errorf("%q%s: %s%s", step.text, step.flags, got, shown)
-		}
-	}
-}
-
 // A crontab has no policies for a receiver that is down, but its import has.
 func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	s := newSession(t)
@@ -165,13 +131,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	}
 	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
 		shown := s.must("", "cron get 127.0.0.1-9-"+name)
-		for _, row := range []string{
-			"timeout\t" + timeout, "overlap\tskip", "on dead\thttps://ops.example/dead",
-		} {
-			if !strings.Contains(shown, row) {
-				t.Errorf("%q is missing in\n%s", row, shown)
-			}
-		}
+		shows(t, shown, "timeout\t"+timeout, "overlap\tskip", "on dead\thttps://ops.example/dead")
 	}
 }
 
@@ -211,12 +171,8 @@ func TestACrontabImportCanBeRepeatedAfterTheServerFails(t *testing.T) {
 func TestAFileThatIsNotACrontabIsRefused(t *testing.T) {
 	s := newSession(t)
 	file := filepath.Join(s.dir, "large")
-	if err := os.WriteFile(file, make([]byte, 1<<20+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, errs, code := s.run("", "cron", "import", file); code != exit.Usage || !strings.Contains(errs, "so it is probably not a crontab") {
-		t.Errorf("it ended with %d: %s", code, errs)
-	}
+	fatal.If(t, os.WriteFile(file, make([]byte, 1<<20+1), 0o600))
+	wants(t, exit.Usage, "so it is probably not a crontab")(s.run("", "cron", "import", file))
 	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*transfer.MaxReported), "cron", "import", "-")
 	if code != exit.Usage || out != "" || strings.Count(errs, "\n") != transfer.MaxReported+2 {
 		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
@@ -284,7 +240,5 @@ func TestAnEmptyCrontabIsReported(t *testing.T) {
 			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
 		}
 	}
-	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exit.OK || !strings.Contains(errs, "no line calls a URL") {
-		t.Errorf("comments ended with %d: %s", code, errs)
-	}
+	wants(t, exit.OK, "no line calls a URL")(s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"))
 }

@@ -76,16 +76,10 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	examine(func(server map[string]wire.Finding) bool {
 		return server["fit"].OK && server["identity"].OK && server["server"].OK
 	})
-	set := func(words ...string) {
-		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || strings.HasPrefix(reply, "-") {
-			t.Fatal(reply, err)
-		}
-	}
-	set("CONFIG", "SET", "appendonly", "no")
+	tell(t, r.Addr, "CONFIG", "SET", "appendonly", "no")
 	examine(bad("fit", "redis.conf"))
-	set("CONFIG", "SET", "appendonly", "yes")
-	set("HSET", "foliot:meta", "identity", "of-another-store")
+	tell(t, r.Addr, "CONFIG", "SET", "appendonly", "yes")
+	tell(t, r.Addr, "HSET", "foliot:meta", "identity", "of-another-store")
 	closes(t, p)
 	examine(bad("identity", "accept-loss"))
 }
@@ -108,9 +102,7 @@ func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
-	if reply, err := redistest.Command(t.Context(), r.Addr, "FLUSHALL"); reply != "+OK" {
-		t.Fatal(reply, err)
-	}
+	tell(t, r.Addr, "FLUSHALL")
 	closes(t, p)
 	out, errs, code := p.foliot("-o", "json", "doctor")
 	found := findingsOf(t, out)
@@ -140,9 +132,7 @@ func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {
 		if unfit {
 			policy, status, metric = "allkeys-lru", 503, "foliot_store_unfit 1"
 		}
-		if reply, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", policy); reply != "+OK" {
-			t.Fatal(reply, err)
-		}
+		tell(t, r.Addr, "CONFIG", "SET", "maxmemory-policy", policy)
 		redistest.Until(t, "/readyz says so", func() bool { got, _ := get("/readyz"); return got == status })
 		if _, text := get("/readyz"); strings.Contains(text, "store_unfit") != unfit {
 			t.Error(text)

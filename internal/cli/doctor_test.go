@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -23,11 +24,7 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 	if code != exit.Failure || asked.Load() != 4 { // two requests, about the servers and to examine the store, each sent twice
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
-	for _, bad := range []string{"BAD  server       the server answers, but its store is unavailable", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown"} {
-		if !strings.Contains(stdout, bad) {
-			t.Errorf("it does not say %q:\n%s", bad, stdout)
-		}
-	}
+	shows(t, stdout, "BAD  server       the server answers, but its store is unavailable", "BAD  overdue      unknown", "BAD  schedules    unknown", "BAD  dead         unknown")
 	if strings.Contains(stdout, "ok   overdue") || strings.Contains(stdout, "ok   dead") {
 		t.Error(stdout)
 	}
@@ -36,31 +33,15 @@ func TestDoctorReportsTasksAsUnknownWhileTheStoreIsUnavailable(t *testing.T) {
 // A missing permission is not a bad finding. Any other error is.
 func TestDoctorDistinguishesErrorsFromMissingPermissions(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		body   string
-		says   string
+		status     int
+		code, says string
 	}{
-		{http.StatusForbidden, `{"status": 403, "code": "operator_only", "detail": "told so"}`, "ok   server       the server answers; its state is visible only with an operator's token"},
-		{http.StatusInternalServerError, `{"status": 500, "code": "internal", "detail": "told so"}`, "BAD  server       the server answers, but its state cannot be read"},
+		{http.StatusForbidden, "operator_only", "ok   server       the server answers; its state is visible only with an operator's token"},
+		{http.StatusInternalServerError, "internal", "BAD  server       the server answers, but its state cannot be read"},
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/v1/live":
-				fmt.Fprintf(w, `{"now": %[1]q, "at": %[1]q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
-			case "/v1/whoami":
-				fmt.Fprint(w, `{"namespace": "default"}`)
-			case "/v1/queues":
-				fmt.Fprint(w, `{"queues": []}`)
-			case "/v1/schedules":
-				fmt.Fprint(w, `{"schedules": []}`)
-			default:
-				w.Header().Set("Content-Type", wire.ProblemType)
-				w.WriteHeader(c.status)
-				fmt.Fprint(w, c.body)
-			}
-		}))
-		t.Cleanup(srv.Close)
-		stdout, _, code := (&session{t: t, server: srv.URL}).run("", "doctor")
+		url := fake(t, map[string]string{"/v1/whoami": `{"namespace": "default"}`, "/v1/queues": `{"queues": []}`, "/v1/schedules": `{"schedules": []}`},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, c.status, c.code) })
+		stdout, _, code := (&session{t: t, server: url}).run("", "doctor")
 		if bad := c.status != http.StatusForbidden; !strings.Contains(stdout, c.says) || (code == exit.Failure) != bad {
 			t.Errorf("%d ended with %d:\n%s", c.status, code, stdout)
 		}
@@ -81,5 +62,118 @@ func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 	}
 	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of this server") {
 		t.Errorf("it speaks for all servers:\n%s", stdout)
+	}
+}
+
+// The settings of the shell that runs the command do not matter.
+func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
+	dir := t.TempDir()
+	token := makeToken(t, dir)
+	p := serveHere(t, "--listen", anyPort, "--data", dir, "--egress-allow", "10.0.0.0/8")
+	t.Setenv("FOLIOT_TOKEN", token)
+	t.Setenv("FOLIOT_EGRESS_ALLOW", "192.168.0.0/16")
+	t.Setenv("FOLIOT_EGRESS_DENY", "10.0.0.0/8")
+	for _, c := range []struct {
+		url  string
+		code int
+		out  string
+		errs string
+	}{
+		{"http://10.1.2.3/", exit.OK, "10.1.2.3\topen\ta private address, in 10.0.0.0/8, which the configuration opens\n", ""},
+		{"http://192.168.7.7/", exit.Denied, "192.168.7.7\tdenied\ta private address; --egress-allow 192.168.7.7/32 opens it\n", "egress_denied"},
+		{"http://127.0.0.1:9000/", exit.Denied, "127.0.0.1\tdenied\ta loopback address", "egress_denied"},
+		{p.url, exit.Denied, "an address of this server", "egress_denied"},
+		{"http://169.254.169.254/", exit.Denied, "a cloud metadata address, which --egress-allow does not open", "egress_denied"},
+		{"ftp://shop.test/", exit.Usage, "", "URL: must begin with http:// or https://"},
+	} {
+		if out, errs, code := p.foliot("doctor", "egress", c.url); code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
+			t.Errorf("%s: exit %d, %q, %q", c.url, code, out, errs)
+		}
+	}
+	var got wire.Egress
+	out, _, code := p.foliot("doctor", "egress", "http://10.1.2.3/", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exit.OK || !got.Open || got.Addresses[0].Opener != "10.0.0.0/8" {
+		t.Errorf("exit %d, %q: %v", code, out, err)
+	}
+	t.Setenv("FOLIOT_TOKEN", "")
+	wants(t, exit.Failure, "token")(p.foliot("doctor", "egress", "http://10.1.2.3/"))
+}
+
+// Only the clock of the server decides if a schedule is overdue. A namespace
+// with very many schedules is not read to the end.
+func TestDoctorAsksForSchedulesWithinBounds(t *testing.T) {
+	now := time.Now().Add(-time.Hour)
+	pages := 0
+	url := fake(t, map[string]string{"/v1/live": idle(now), "/v1/whoami": `{"namespace": "shop"}`, "/v1/queues": `{"queues": []}`}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/schedules" {
+			http.NotFound(w, r)
+			return
+		}
+		pages++
+		one := fmt.Sprintf(`{"name": "n", "every": "1h", "state": "active", "next_at": %q, "task": {"http": {"url": "http://127.0.0.1:9/"}}}`, wire.FormatTime(now))
+		fmt.Fprintf(w, `{"schedules": [%s%s], "next_cursor": "more"}`, one, strings.Repeat(","+one, 999))
+	})
+	out, _, _ := (&session{t: t, server: url}).run("", "doctor")
+	if want := "ok   schedules    of the first 10000 in the namespace shop, none is overdue or stuck; the other schedules were not examined\n"; !strings.Contains(out, want) || pages > 10_000/1000+1 {
+		t.Errorf("%d pages:\n%s", pages, out)
+	}
+}
+
+func TestDoctorReportsTheSchedulesOfAServer(t *testing.T) {
+	s := &session{t: t, server: serveHere(t, "--listen", anyPort, "--store", "memory:").url}
+	s.must("", "cron add n @daily http://127.0.0.1:9/")
+	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "ok   schedules    1 in the namespace default, none overdue or stuck\n") {
+		t.Error(out)
+	}
+}
+
+func TestDoctorNamesTheNamespacesThatItExamined(t *testing.T) {
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
+	s := &session{t: t, server: p.url}
+	if out, _, _ := s.run("", "doctor"); !strings.Contains(out, "schedules    the namespace default has none\n") {
+		t.Errorf("without other namespaces:\n%s", out)
+	}
+	s.must("", "namespace set shop")
+	for args, says := range map[string][]string{
+		"doctor":                  {"no task of any namespace is dead", "the namespace default has none; --namespace NAME examines another namespace"},
+		"doctor --namespace shop": {"no task of the namespace shop is dead", "schedules    the namespace shop has none\n"},
+	} {
+		out, _, _ := s.run("", s.words(args)...)
+		shows(t, out, says...)
+	}
+}
+
+// A program that serves the API decides itself which requests it accepts.
+func TestDoctorClaimsThatRequestsNeedATokenOnlyIfTheyDo(t *testing.T) {
+	for _, c := range []struct {
+		status int // of a request without a token
+		says   string
+	}{
+		{http.StatusOK, "ok   access       decided by the program that serves the API: a request without a token was accepted"},
+		{http.StatusUnauthorized, "ok   access       requests need a token"},
+		{http.StatusForbidden, "ok   access       requests without a token fail: "},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" && c.status != http.StatusOK {
+				w.WriteHeader(c.status)
+				return
+			}
+			switch r.URL.Path {
+			case "/v1/live":
+				fmt.Fprint(w, idle(time.Now()))
+			case "/v1/cluster":
+				fmt.Fprint(w, `{"store": "embedded", "durability": "synced", "secured": true, "nodes": []}`)
+			case "/v1/whoami":
+				fmt.Fprint(w, `{"namespace": "default", "scope": "admin", "secured": true}`)
+			default:
+				w.WriteHeader(http.StatusNotFound)
+			}
+		}))
+		t.Setenv("FOLIOT_TOKEN", "foliot_x")
+		out, stderr, _ := (&session{t: t, server: srv.URL}).run("", "doctor")
+		srv.Close()
+		if strings.Count(out, "access ") != 1 || !strings.Contains(out, c.says) {
+			t.Errorf("it does not say %q:\n%s%s", c.says, out, stderr)
+		}
 	}
 }

@@ -37,13 +37,9 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	t.Setenv("FOLIOT_LOGLEVEL", "debug")
 	s := newSession(t)
 	for _, line := range []string{"ls", "config", "token generate"} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
-			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
-		}
+		wants(t, exit.Usage, "did you mean FOLIOT_LOG_LEVEL?")(s.run("", s.words(line)...))
 	}
-	if _, stderr, code := s.run("", "complete", "--", "l"); code != exit.OK {
-		t.Errorf("completion ended with %d: %s", code, stderr)
-	}
+	wants(t, exit.OK)(s.run("", "complete", "--", "l"))
 }
 
 func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
@@ -68,9 +64,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 		"cron import - --prefix ''":                             "--prefix",
 		"add http://127.0.0.1:9/ --in '' --name x --queue mail": "--in",
 	} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exit.Usage || !strings.Contains(stderr, flag+": ") {
-			t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
-		}
+		wants(t, exit.Usage, flag+": ")(s.run("", s.words(line)...))
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
 		t.Errorf("left are\n%s", got)

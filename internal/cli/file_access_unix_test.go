@@ -24,9 +24,7 @@ func TestOtherUsersCannotReadTheFilesOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	fatal.If(t, os.Chmod(dir, 0o755))
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if out, errs, code := p.foliot("secret", "create"); code != exit.OK {
-		t.Fatalf("%q%q", out, errs)
-	}
+	wants(t, exit.OK)(p.foliot("secret", "create"))
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -84,9 +82,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 			t.Errorf("%s", errs)
 		}
 	}
-	if _, errs, code := (&session{t: t, server: "http://127.0.0.1:1"}).run("", "config", "--config", file("b.yaml", "log-level: error\n", 0o644)); code != exit.OK {
-		t.Errorf("a configuration without secrets, which others may read: %d %s", code, errs)
-	}
+	wants(t, exit.OK)((&session{t: t, server: "http://127.0.0.1:1"}).run("", "config", "--config", file("b.yaml", "log-level: error\n", 0o644)))
 }
 
 // The usual remedy would lock other users out of their own directory.
@@ -111,9 +107,7 @@ func TestNoCommandWritesAsRootIntoADirectoryOfAnotherUser(t *testing.T) {
 	const other = 65534
 	empty, store := t.TempDir(), t.TempDir()
 	bare := &session{t: t}
-	if _, errs, code := bare.runBare("token", "create", "--data", store, "--for", "operator", "--scope", "admin"); code != exit.OK {
-		t.Fatal(errs)
-	}
+	wants(t, exit.OK)(bare.runBare("token", "create", "--data", store, "--for", "operator", "--scope", "admin"))
 	for _, dir := range []string{empty, store} {
 		fatal.If(t, os.Chown(dir, other, other))
 	}

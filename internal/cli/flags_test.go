@@ -3,10 +3,12 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,9 +17,7 @@ import (
 func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 	s := newSession(t)
 	long := filepath.Join(s.dir, "long")
-	if err := os.WriteFile(long, make([]byte, task.MaxBody+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(long, make([]byte, task.MaxBody+1), 0o600))
 	dir := func(name string) string { return filepath.Join(s.dir, name) }
 	cases := []struct{ line, names string }{
 		{"backup " + dir("none/file"), "backup to " + dir("none/file") + ": the directory " + dir("none") + " does not exist"},
@@ -90,9 +90,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 			if stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "foliot: ") {
 				t.Errorf("want one line on standard error, got %q and on standard output %q", stderr, stdout)
 			}
-			if !strings.Contains(stderr, c.names) {
-				t.Errorf("%q does not name %s", stderr, c.names)
-			}
+			shows(t, stderr, c.names)
 		})
 	}
 	tasks, _, _ := s.run("", "ls")
@@ -120,9 +118,53 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 func TestTheOverallHelpListsTheExitCodes(t *testing.T) {
 	s := newSession(t)
 	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
-		stdout, _, code := s.runBare(args...)
-		if code != exit.OK || !strings.Contains(stdout, exit.CodesSummary) {
-			t.Errorf("foliot %v ended with %d and printed:\n%s", args, code, stdout)
+		wants(t, exit.OK, exit.CodesSummary)(s.runBare(args...))
+	}
+}
+
+var (
+	// endOfExample matches the end of the command line in an example: a remark or
+	// an operator of the shell.
+	endOfExample = regexp.MustCompile(`   .*| [|>&].*`)
+	// substitution matches text that the shell replaces by a word.
+	substitution = regexp.MustCompile(`"?\$\([^)]*\)"?`)
+)
+
+// Each example of a help text must be a valid command line.
+func TestEveryExampleOfAHelpTextParses(t *testing.T) {
+	s := &session{t: t}
+	found := 0
+	for _, leaf := range theModel().Leaves(true) {
+		for line := range strings.Lines(leaf.Detail) {
+			example, ok := strings.CutPrefix(strings.TrimSpace(line), "foliot ")
+			if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(example, "--config /") { // the parser would read that file
+				continue
+			}
+			found++
+			args := s.words(substitution.ReplaceAllString(endOfExample.ReplaceAllString(example, ""), "word"))
+			if err := parse(args); err != nil {
+				t.Errorf("foliot %s: %v", example, err)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d examples were found", found)
+	}
+}
+
+// A negative value needs no equals sign before it.
+func TestANegativeValueIsJoinedToItsFlag(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"audit --since -1h -n 5", "audit --since=-1h -n 5"},
+		{"ls --due-after -.5s", "ls --due-after=-.5s"},
+		{"queue set mail --rate -3", "queue set mail --rate=-3"},
+		{"ls --due-after=-1h -3", "ls --due-after=-1h -3"},
+		{"get -- --name -1h", "get -- --name -1h"},
+		{"backup -", "backup -"},
+		{"top --once -o json", "top --once -o json"},
+	} {
+		if got := strings.Join(joinNegative(strings.Fields(c.line)), " "); got != c.want {
+			t.Errorf("%q: %q, want %q", c.line, got, c.want)
 		}
 	}
 }

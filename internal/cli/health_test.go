@@ -22,9 +22,7 @@ func TestHealthAsksTheServerOfTheSameConfiguration(t *testing.T) {
 			_, addr, _ := strings.Cut(p.url, "://")
 			ask := append([]string{"health", "--listen", addr}, flags...)
 			for _, more := range [][]string{nil, {"--ready"}} {
-				if out, errs, code := newSession(t).runBare(append(ask, more...)...); code != exit.OK || !strings.Contains(out, "200 OK") {
-					t.Errorf("%v: code %d, %s%s", more, code, out, errs)
-				}
+				wants(t, exit.OK, "200 OK")(newSession(t).runBare(append(ask, more...)...))
 			}
 			p.kill()
 			if _, errs, code := newSession(t).runBare(ask...); code == exit.OK || !strings.Contains(errs, addr) {
@@ -37,13 +35,9 @@ func TestHealthAsksTheServerOfTheSameConfiguration(t *testing.T) {
 // The flags of foliot health are those of foliot serve. --server would be
 // ignored.
 func TestHealthRefusesAServerAndNamesTheRemedyForTLS(t *testing.T) {
-	if _, stderr, code := newSession(t).runBare("health", "--server", "https://localhost:9999"); code != exit.Usage || !strings.Contains(stderr, "--listen or --config") || !strings.Contains(stderr, "foliot doctor --server URL") {
-		t.Errorf("with --server: %d: %s", code, stderr)
-	}
+	wants(t, exit.Usage, "--listen or --config", "foliot doctor --server URL")(newSession(t).runBare("health", "--server", "https://localhost:9999"))
 	files := servertest.NewAuthority(t).Files(servertest.InAYear())
 	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
 	_, addr, _ := strings.Cut(p.url, "://")
-	if _, stderr, code := newSession(t).runBare("health", "--listen", addr); code != exit.Failure || !strings.Contains(stderr, "uses TLS: pass its --config, or its --tls-cert and --tls-key") {
-		t.Errorf("without the flags of TLS: %d: %s", code, stderr)
-	}
+	wants(t, exit.Failure, "uses TLS: pass its --config, or its --tls-cert and --tls-key")(newSession(t).runBare("health", "--listen", addr))
 }

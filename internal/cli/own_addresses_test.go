@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
@@ -34,9 +35,7 @@ func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 		{"api-a", strings.TrimPrefix(a.url, "http://")}, {"api-b", strings.TrimPrefix(b.url, "http://")},
 	} {
 		host, port, err := net.SplitHostPort(c.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		for i, spelling := range []string{host, "[::ffff:" + host + "]", "localhost"} {
 			for try := 0; ; try++ { // a discovered address is closed up to a second later
 				name := fmt.Sprint(c.name, i, "-", try)

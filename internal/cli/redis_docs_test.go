@@ -90,24 +90,3 @@ func freePort(t *testing.T) string {
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
-
-// Another test moves tasks. This one only checks the command lines.
-func TestTheCommandsThatMoveTasksToRedisParse(t *testing.T) {
-	text := typed(t, "../../docs/redis.md", "## From a directory to Redis, and back\n")
-	found := 0
-	for line := range strings.Lines(text) {
-		command, ok := strings.CutPrefix(line, "foliot ")
-		if !ok {
-			continue
-		}
-		found++
-		command, _, _ = strings.Cut(command, " #")
-		command, _, _ = strings.Cut(command, " &")
-		if err := parse(strings.Fields(command)); err != nil {
-			t.Errorf("foliot %s: %v", command, err)
-		}
-	}
-	if found < 3 {
-		t.Errorf("only %d commands were found", found)
-	}
-}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -25,6 +26,14 @@ func redisNode(t *testing.T, url string, more ...string) *process {
 	return serveHere(t, append([]string{"--listen", anyPort, "--store", url}, more...)...)
 }
 
+// tell sends a command that Redis must accept.
+func tell(t *testing.T, addr string, words ...string) {
+	t.Helper()
+	if reply, err := redistest.Command(t.Context(), addr, words...); err != nil || strings.HasPrefix(reply, "-") {
+		t.Fatal(reply, err)
+	}
+}
+
 func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	quick.Leave(t, "starts several servers")
 	r, hook := redistest.New(t), servertest.NewReceiver(t)
@@ -39,9 +48,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	if name := hook.Next(t); name != "soon" {
 		t.Errorf("%q arrived", name)
 	}
-	if out := p.must("get", "soon", "--wait", "-o", "json"); !strings.Contains(out, `"delivered"`) {
-		t.Error(out)
-	}
+	shows(t, p.must("get", "soon", "--wait", "-o", "json"), `"delivered"`)
 	if got := p.task("soon"); len(got.Attempts) != 1 || got.Attempts[0].LateMS < 0 || got.Attempts[0].LateMS > 2000 {
 		t.Errorf("soon has the attempts %+v", got.Attempts)
 	}
@@ -158,9 +165,7 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 		{"ACL", "SETUSER", "weak", "on", ">open", "~*", "+hello", "+ping"},
 		{"CONFIG", "SET", "requirepass", "open"},
 	} {
-		if reply, err := redistest.Command(t.Context(), closed.Addr, words...); reply != "+OK" {
-			t.Fatal(reply, err)
-		}
+		tell(t, closed.Addr, words...)
 	}
 	for url, says := range map[string]string{
 		"redis://u:sesame@127.0.0.1:1":                    "check that it runs, that the address is correct",
@@ -178,9 +183,7 @@ func TestARedisThatCannotBeUsedIsReportedWithARemedy(t *testing.T) {
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel() // some wait for a timeout
-			if got := refusedStore(t, url); !strings.Contains(got, says) {
-				t.Errorf("it prints %q, which lacks %q", got, says)
-			}
+			shows(t, refusedStore(t, url), says)
 		})
 	}
 }
@@ -200,13 +203,6 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	}
 }
 
-func TestAServerIsNamedOnceInAnError(t *testing.T) {
-	t.Parallel()
-	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
-		t.Error(got)
-	}
-}
-
 func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewSentinels(t)
@@ -216,9 +212,7 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 	if size, err := redistest.Command(t.Context(), s.Servers[0].Addr, "DBSIZE"); err != nil || size == ":0" {
 		t.Errorf("the master has %s keys, %v", size, err)
 	}
-	if got := refusedStore(t, "redis://"+s.Sentinels[0].Addr); !strings.Contains(got, "the server is a sentinel: use redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER") {
-		t.Error(got)
-	}
+	shows(t, refusedStore(t, "redis://"+s.Sentinels[0].Addr), "the server is a sentinel: use redis+sentinel://"+s.Sentinels[0].Addr+"/MASTER")
 }
 
 func TestOneServerOfAClusterIsEnoughToNameIt(t *testing.T) {
@@ -245,9 +239,7 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	l.Close()
 	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.Cert, "--tls-key-file", f.Key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
 	rule := strings.Fields(aclRule(t))
-	if reply, err := redistest.Command(t.Context(), r.Addr, rule...); reply != "+OK" {
-		t.Fatal(reply, err)
-	}
+	tell(t, r.Addr, rule...)
 	addr := "127.0.0.1:" + strconv.Itoa(port)
 	store := fmt.Sprintf("rediss://foliot:PASSWORD@%s?ca=%s&cert=%s&key=%s", addr, ca, f.Cert, f.Key)
 	hook := servertest.NewReceiver(t)
@@ -267,12 +259,8 @@ func TestRedisIsUsedOverTLSAsAnACLUser(t *testing.T) {
 	if denied, err := redistest.Command(t.Context(), r.Addr, "ACL", "LOG"); denied != "*0" {
 		t.Errorf("the user lacks rights: ACL LOG has %s entries, %v", denied, err)
 	}
-	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "pass the authority's certificate as ca=FILE") {
-		t.Error(got)
-	}
-	if got := refusedStore(t, "redis://"+addr); !strings.Contains(got, "if it is a Redis with TLS") {
-		t.Error(got)
-	}
+	shows(t, refusedStore(t, "rediss://"+addr), "pass the authority's certificate as ca=FILE")
+	shows(t, refusedStore(t, "redis://"+addr), "if it is a Redis with TLS")
 }
 
 // aclRule returns the ACL rule that docs/redis.md recommends.
@@ -289,35 +277,10 @@ func aclRule(t *testing.T) string {
 	return ""
 }
 
-func TestExportsMoveBetweenADirectoryAndRedis(t *testing.T) {
-	t.Parallel()
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "tasks.ndjson")
-	first := serveHere(t, "--listen", anyPort, "--data", dir)
-	for i := range 20 {
-		first.must("add", "http://127.0.0.1:9/"+fmt.Sprint(i), "--in", "1h", "--name", fmt.Sprintf("t-%02d", i), "--data", `{"n":`+fmt.Sprint(i)+`}`, "--max-attempts", fmt.Sprint(i%4+1))
-	}
-	second := redisNode(t, "redis://"+redistest.New(t).Addr)
-	third := serveHere(t, "--listen", anyPort, "--data", t.TempDir())
-	first.must("export", file)
-	want, err := os.ReadFile(file)
-	fatal.If(t, err)
-	for _, p := range []*process{second, third} {
-		p.must("import", file)
-		fatal.If(t, os.Remove(file))
-		p.must("export", file)
-		got, err := os.ReadFile(file)
-		if err != nil || string(got) != string(want) || len(got) == 0 {
-			t.Errorf("%v; it has\n%s\nwant\n%s", err, got, want)
-		}
-	}
-}
-
 func TestFeaturesOfADirectoryAreMissingOnRedis(t *testing.T) {
 	p := redisNode(t, "redis://"+redistest.New(t).Addr)
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	if _, errs, code := p.foliot("backup", file); code != exit.Failure || !strings.Contains(errs, "back up Redis; foliot export") {
-		t.Errorf("backup ended with %d: %s", code, errs)
-	}
+	wants(t, exit.Failure, "back up Redis; foliot export")(p.foliot("backup", file))
 	reply, err := http.Get(p.url + "/metrics")
 	fatal.If(t, err)
 	defer reply.Body.Close()
@@ -366,5 +329,78 @@ func TestThePasswordOfAStoreIsNotShown(t *testing.T) {
 	t.Setenv("FOLIOT_STORE", "redis+cluster://a:7000,b:7001")
 	if out, _, _ := newSession(t).runBare("config"); keyLine(out, "store") != "store: redis+cluster://a:7000,b:7001  # environment FOLIOT_STORE" {
 		t.Errorf("config prints %q", keyLine(out, "store"))
+	}
+}
+
+func TestALossIsAcceptedByACommandAndByNothingElse(t *testing.T) {
+	r, s := redistest.New(t), newSession(t)
+	url := "redis://" + r.Addr
+	accept := func(want int, part string, args ...string) {
+		t.Helper()
+		stdout, stderr, code := s.runBare(append([]string{"redis", "accept-loss", url}, args...)...)
+		if code != want || !strings.Contains(stdout+stderr, part) {
+			t.Errorf("accept-loss %v: %d, without %q:\n%s%s", args, code, part, stdout, stderr)
+		}
+	}
+	accept(exit.OK, "no loss to accept")
+	if keys, err := redistest.Command(t.Context(), r.Addr, "DBSIZE"); keys != ":0" {
+		t.Error("it has left something there:", keys, err)
+	}
+	redisNode(t, url, "--shards", "16")
+	accept(exit.OK, "is complete")
+	tell(t, r.Addr, "DEL", "foliot:meta")
+	stdout, _, code := s.runBare("doctor", "redis", url)
+	if code != exit.Failure || !strings.Contains(stdout, "BAD  identity") || !strings.Contains(stdout, "foliot redis accept-loss") {
+		t.Errorf("doctor: %d\n%s", code, stdout)
+	}
+	accept(exit.Usage, "--yes")
+	accept(exit.OK, "restart every server", "--yes")
+	stdout, _, code = s.runBare("doctor", "redis", url)
+	if code != exit.OK || !strings.Contains(stdout, "ok   identity") || !strings.Contains(stdout, "16 shards") {
+		t.Errorf("doctor: %d\n%s", code, stdout)
+	}
+	accept(exit.OK, "is complete", "-o", "text")
+}
+
+// answering starts a server that answers the first bytes of each connection
+// with a text. It returns the address.
+func answering(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fatal.If(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				if _, err := bufio.NewReader(conn).ReadByte(); err == nil {
+					_, _ = conn.Write([]byte(text))
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
+	for name, c := range map[string]struct{ reply, says string }{
+		"HTTP": {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "an HTTP server"},
+		"TLS":  {"\x15\x03\x01\x00\x02\x02\x46", "begin the URL with rediss"},
+		"SSH":  {"SSH-2.0-OpenSSH_9.2\r\n", "another program"},
+		"none": {"", "the program on that port drops connections"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := answering(t, c.reply)
+			for _, line := range []string{"serve --listen 127.0.0.1:0 --store redis://" + at, "doctor redis redis://" + at} {
+				_, stderr, code := newSession(t).run("", strings.Fields(line)...)
+				if code == exit.OK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {
+					t.Errorf("foliot %s ended with %d and printed %q", line, code, stderr)
+				}
+			}
+		})
 	}
 }

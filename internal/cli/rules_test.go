@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // expressions are cron expressions, and the schedule that each surface must
@@ -41,9 +42,7 @@ func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	t.Cleanup(c.Close)
 	s := &session{t: t, server: server.URL, dir: t.TempDir()}
 	command := func(stdin string, args ...string) error {
@@ -79,20 +78,6 @@ func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 				args = append(args, "--timezone", zone)
 			}
 			return command("", args...)
-		},
-		"apply": func(name, cron, zone string) error {
-			file := fmt.Sprintf("kind: schedule\nname: %s\ncron: %q\ntask: {work: {kind: call}}\n", name, cron)
-			if zone != "" {
-				file += "timezone: " + zone + "\n"
-			}
-			return command(file, "apply", "-f", "-")
-		},
-		"import": func(name, cron, zone string) error {
-			rule := fmt.Sprintf(`"cron": %q`, cron)
-			if zone != "" {
-				rule += fmt.Sprintf(`, "timezone": %q`, zone)
-			}
-			return command(fmt.Sprintf(`{"name": %q, %s, "task": {"work": {"kind": "call"}}}`, name, rule), "import", "-")
 		},
 		"cron import": func(name, cron, zone string) error {
 			if strings.HasPrefix(cron, "@every") && zone != "" {

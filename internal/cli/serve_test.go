@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
@@ -108,10 +109,7 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 	if done.State != "delivered" || len(done.Attempts) != 1 || done.Attempts[0].LateMS < 0 {
 		t.Errorf("add --wait printed %s", out)
 	}
-	out, _, code := p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait")
-	if code != exit.Undelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
-		t.Errorf("a task that died: add --wait ended with %d and printed %q", code, out)
-	}
+	wants(t, exit.Undelivered, "dead (attempts_exhausted): attempt 1, ")(p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait"))
 }
 
 func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
@@ -151,9 +149,7 @@ func TestAnAttemptThatOutlivesTheGraceIsRepeated(t *testing.T) {
 		t.Errorf("%q arrived", name)
 	}
 	hook.Release()
-	if _, _, code := again.foliot("get", "slow", "--wait"); code != exit.OK {
-		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
-	}
+	wants(t, exit.OK)(again.foliot("get", "slow", "--wait"))
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
@@ -197,9 +193,7 @@ func TestAddWaitSurvivesARestart(t *testing.T) {
 	waiting.line(t, waiting.stdout) // the line "created …"
 	hook.Next(t)
 	p.kill()
-	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
-		t.Errorf("while the server is down it prints %q", got)
-	}
+	shows(t, waiting.line(t, waiting.stderr), "still waiting for a")
 	hook.Release()
 	serveHere(t, "--listen", addr, "--data", dir)
 	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
@@ -229,9 +223,7 @@ func refusedWith(t *testing.T, code int, args ...string) string {
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if out := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(out, dir) || !strings.Contains(out, "in use") {
-		t.Errorf("it printed %q", out)
-	}
+	shows(t, refused(t, "--listen", anyPort, "--data", dir), dir, "in use")
 	p.must("ls") // the first server still works
 }
 
@@ -240,9 +232,7 @@ func TestAServerOnATakenPortIsRefused(t *testing.T) {
 	fatal.If(t, err)
 	defer l.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	if out := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(out, "--listen") || !strings.Contains(out, "in use") {
-		t.Errorf("it printed %q", out)
-	}
+	shows(t, refused(t, "--listen", l.Addr().String(), "--data", dir), "--listen", "in use")
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the refused server left a directory: %v", err)
 	}
@@ -260,9 +250,7 @@ func TestADirectoryOfAnotherProgramIsRefused(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			fatal.If(t, os.Mkdir(dir, 0o700))
 			fatal.If(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600))
-			if out := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(out, c.says) || !strings.Contains(out, dir) {
-				t.Errorf("it printed %q", out)
-			}
+			shows(t, refusedWith(t, c.code, "--listen", anyPort, "--data", dir), c.says, dir)
 			entries, err := os.ReadDir(dir)
 			if err != nil || len(entries) != 1 {
 				t.Errorf("the directory was touched: %v %v", entries, err)
@@ -309,9 +297,7 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 		t.Errorf("add --wait ended with %d and printed %q", code, out)
 	}
 	p.await(`msg="the egress policy refused a task" namespace=default task=`)
-	if log := p.log.String(); !strings.Contains(log, strings.TrimPrefix(p.url, "http://")+" is an address of this server") {
-		t.Errorf("the log does not name the address:\n%s", log)
-	}
+	shows(t, p.log.String(), strings.TrimPrefix(p.url, "http://")+" is an address of this server")
 }
 
 func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {
@@ -332,4 +318,23 @@ func TestTasksMayNotCallLoopbackIfOthersMayCreateThem(t *testing.T) {
 		}
 		p.kill()
 	}
+}
+
+func TestASecondSignalWithin200MillisecondsDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		signals, began := make(chan os.Signal), time.Now()
+		var stopped, ended time.Duration
+		go func() {
+			awaitSecond(signals, func() { stopped = time.Since(began) })
+			ended = time.Since(began)
+		}()
+		for _, at := range []time.Duration{time.Second, time.Second + time.Millisecond, time.Second + 199*time.Millisecond, 3 * time.Second} {
+			time.Sleep(time.Until(began.Add(at)))
+			signals <- os.Interrupt
+			synctest.Wait()
+		}
+		if stopped != time.Second || ended != 3*time.Second {
+			t.Errorf("it began to stop after %v, and ended after %v", stopped, ended)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,70 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/webhook"
-	"github.com/foliot/foliot/internal/wire"
 )
-
-// startServer runs a server with its tasks in memory, and returns its URL.
-func startServer(t *testing.T) (b *background, url string) {
-	t.Helper()
-	b = start(t, "serve", "--listen", anyPort, "--log-level", "error", "--store", "memory:")
-	url = urlPattern.FindString(b.line(t, b.stdout))
-	for !strings.HasPrefix(b.line(t, b.stdout), "try, ") {
-	}
-	return b, url
-}
-
-// post posts body with a token, unless that is "", and decodes the reply into
-// to.
-func post(t *testing.T, url, token, body string, to any) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	fatal.If(t, err)
-	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	fatal.If(t, err)
-	defer resp.Body.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	reply, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode/100 != 2 {
-		t.Fatalf("POST %s: %d %s, %v", url, resp.StatusCode, reply, err)
-	}
-	fatal.If(t, json.Unmarshal(reply, to))
-}
-
-// The test rotates a secret. At each step, each receiver with a valid secret
-// must accept the callbacks.
-func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
-	b, url := startServer(t)
-	accepts := func(secret string) bool {
-		t.Helper()
-		l := start(t, "listen", anyPort, "--try", "1ms", "--server", url, "--verify", secret, "-o", "json")
-		l.line(t, l.stderr)
-		l.line(t, l.stderr)
-		var c printedCallback
-		fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &c))
-		l.stop()
-		<-l.code
-		return c.Verified != nil && *c.Verified
-	}
-	var first, second wire.Secret
-	post(t, url+"/v1/secrets", "", `{}`, &first)
-	if !accepts(first.Secret) {
-		t.Error("the first secret does not sign")
-	}
-	post(t, url+"/v1/secrets", "", `{"overlap":"1h"}`, &second)
-	if !accepts(first.Secret) || !accepts(second.Secret) {
-		t.Error("during the rotation a receiver rejects")
-	}
-	if accepts("whsec_" + strings.Repeat("A", 40)) {
-		t.Error("an invalid secret is accepted, so the test proves nothing")
-	}
-	b.stop()
-	<-b.code
-}
 
 func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 	type received struct {
@@ -89,23 +25,18 @@ func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 		arrived <- received{r.Header, body}
 	}))
 	defer hook.Close()
-	b, url := startServer(t)
-	cli, keys := &session{t: t, server: url}, map[string][]byte{}
+	p, keys := serveHere(t, "--listen", anyPort, "--store", "memory:"), map[string][]byte{}
 	for _, queue := range []string{"", "billing", "mail"} {
 		args := []string{"secret", "create"}
 		if queue != "" {
 			args = append(args, "--queue", queue)
 		}
-		out, errs, code := cli.run("", args...)
-		key, err := webhook.ParseSecret(strings.TrimSpace(out))
-		if code != exit.OK || err != nil {
-			t.Fatalf("%v: %d %s", args, code, errs)
-		}
+		key, err := webhook.ParseSecret(strings.TrimSpace(p.must(args...)))
+		fatal.If(t, err)
 		keys[queue] = key
 	}
 	for queue, whose := range map[string]string{"billing": "billing", "mail": "mail", "other": ""} {
-		var made wire.Task
-		post(t, url+"/v1/tasks", "", `{"delay":"0s","queue":"`+queue+`","http":{"url":"`+hook.URL+`/x","body":"pay 100"}}`, &made)
+		p.must("add", hook.URL+"/x", "--in", "0s", "--queue", queue, "-d", "pay 100")
 		r := <-arrived
 		for receiver, key := range keys {
 			if err := webhook.Verify([][]byte{key}, r.header, r.body, time.Now()); (err == nil) != (receiver == whose) {
@@ -113,42 +44,15 @@ func TestOnlyTheSecretOfAQueueSignsItsCallbacks(t *testing.T) {
 			}
 		}
 	}
-	if out, _, _ := cli.run("", "secret", "ls"); !strings.Contains(out, "the queue billing") || !strings.Contains(out, "all queues without") {
-		t.Errorf("%s", out)
-	}
-	b.stop()
-	<-b.code
+	shows(t, p.must("secret", "ls"), "the queue billing", "all queues without")
 }
 
 func TestTasksMayNotCallLoopbackAfterTheFirstToken(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
-	b, url := startServer(t)
-	asked := `{"delay":"0s","retry":{"max_attempts":1},"http":{"url":"` + hook.URL + `/x"}}`
-	ends := func(token string) wire.Task {
-		t.Helper()
-		var made, done wire.Task
-		post(t, url+"/v1/tasks", token, asked, &made)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/tasks/"+made.Name+"?wait=10s", nil)
-		fatal.If(t, err)
-		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		fatal.If(t, err)
-		defer resp.Body.Close()
-		defer http.DefaultClient.CloseIdleConnections()
-		fatal.If(t, json.NewDecoder(resp.Body).Decode(&done))
-		return done
-	}
-	if done := ends(""); done.State != "delivered" {
-		t.Errorf("without a token: %s (%s)", done.State, done.Reason)
-	}
-	var token wire.Token
-	post(t, url+"/v1/tokens", "", `{"scope":"admin","namespace":"*"}`, &token)
-	if done := ends(token.Token); done.State != "dead" || done.Reason != "egress_denied" {
-		t.Errorf("with a token: %s (%s)", done.State, done.Reason)
-	}
-	b.stop()
-	<-b.code
+	p := serveHere(t, "--listen", anyPort, "--store", "memory:")
+	add := []string{"add", hook.URL, "--in", "0s", "--max-attempts", "1", "--wait"}
+	p.must(add...)
+	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(p.must("token", "create", "--for", "operator", "--scope", "admin")))
+	wants(t, exit.Undelivered, "egress")(p.foliot(add...))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/cli/exit"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
@@ -17,9 +18,7 @@ import (
 // kill the server before the grace of the attempts has ended.
 func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/foliot.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	value := func(key string) string {
 		t.Helper()
 		m := regexp.MustCompile(`(?m)^` + key + `=(.*)$`).FindStringSubmatch(string(text))

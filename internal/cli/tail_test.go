@@ -55,10 +55,6 @@ func TestTailPrintsAttemptsAsTheyEnd(t *testing.T) {
 			t.Errorf("%s: it printed %q: %v", name, out.String(), err)
 		}
 	}
-	if _, stderr, code := p.foliot("tail", "--outcome", "lost"); code != exit.Usage || !strings.Contains(stderr, "--outcome: must be one of delivered") {
-		t.Errorf("an unknown outcome: %d, %q", code, stderr)
-	}
-	if _, stderr, code := p.foliot("tail", "-n", "1001"); code != exit.Usage || !strings.Contains(stderr, "--last: ") {
-		t.Errorf("too many: %d, %q", code, stderr)
-	}
+	wants(t, exit.Usage, "--outcome: must be one of delivered")(p.foliot("tail", "--outcome", "lost"))
+	wants(t, exit.Usage, "--last: ")(p.foliot("tail", "-n", "1001"))
 }

@@ -33,9 +33,7 @@ func TestTheLastAdminTokenIsRevokedOnlyWithConfirmation(t *testing.T) {
 	if out, stderr, code := s.run("", "token", "revoke", second, "--yes"); code != exit.OK || out != "revoked "+second+"\n" {
 		t.Fatalf("the last one, with --yes: %d: %s", code, stderr)
 	}
-	if _, stderr, code := s.run("", "token", "ls"); code != exit.Failure || !strings.Contains(stderr, "revoked") {
-		t.Errorf("it still opens: %d: %s", code, stderr)
-	}
+	wants(t, exit.Failure, "revoked")(s.run("", "token", "ls"))
 }
 
 // The command is the recovery of a lost operator's token, so a token of another
@@ -51,12 +49,8 @@ func TestATokenMadeWithoutAServerIsDescribedAndALostOperatorNamed(t *testing.T) 
 		return stderr
 	}
 	const lost = "no valid operator's token of scope admin exists"
-	if notes := create("--for", "operator", "--scope", "admin", "--expires", "1ns"); !strings.Contains(notes, "an operator's token, scope admin, valid until ") {
-		t.Errorf("an operator's: %s", notes)
-	}
-	if notes := create(); !strings.Contains(notes, "a token for the namespace default, scope write, valid until it is revoked") || !strings.Contains(notes, lost) || !strings.Contains(notes, "--for operator --scope admin") {
-		t.Errorf("the operator's token is lost: %s", notes)
-	}
+	shows(t, create("--for", "operator", "--scope", "admin", "--expires", "1ns"), "an operator's token, scope admin, valid until ")
+	shows(t, create(), "a token for the namespace default, scope write, valid until it is revoked", lost, "--for operator --scope admin")
 	if notes := create("--for", "operator", "--scope", "admin"); strings.Contains(notes, lost) {
 		t.Errorf("it exists again: %s", notes)
 	}
@@ -67,9 +61,7 @@ func TestTheListOfTokensCallsAnOperatorOperator(t *testing.T) {
 	s := newSession(t)
 	token, _, _ := s.run("", "token", "create", "--for", "operator", "--scope", "admin")
 	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(token))
-	if out, stderr, code := s.run("", "token", "ls"); code != exit.OK || !strings.Contains(out, "\toperator\tadmin\t") {
-		t.Errorf("%d: %s%s", code, out, stderr)
-	}
+	wants(t, exit.OK, "\toperator\tadmin\t")(s.run("", "token", "ls"))
 }
 
 func TestWhoamiShowsTheTokenAndTheServer(t *testing.T) {

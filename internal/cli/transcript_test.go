@@ -158,3 +158,26 @@ func (s *session) normal(stdout, stderr string, code int) string {
 	}
 	return text
 }
+
+// wants returns a check of the exit code of a command, and of texts that it must
+// print.
+func wants(t *testing.T, code int, says ...string) func(stdout, stderr string, got int) {
+	t.Helper()
+	return func(stdout, stderr string, got int) {
+		t.Helper()
+		if got != code {
+			t.Errorf("it ended with %d, want %d:\n%s%s", got, code, stdout, stderr)
+		}
+		shows(t, stdout+stderr, says...)
+	}
+}
+
+// shows checks that a text has all of these parts.
+func shows(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
+		}
+	}
+}

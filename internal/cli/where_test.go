@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,16 +52,44 @@ func TestAMissingRecordIsReportedWithItsNamespace(t *testing.T) {
 		"cancel t1 --namespace shop":  `cancel t1: no such task in the namespace shop: it was never created`,
 		"cron get c --namespace shop": `there is no schedule "c" in the namespace shop: ` + "`foliot cron ls`",
 	} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exit.NotFound || !strings.Contains(stderr, want) {
-			t.Errorf("foliot %s: %d: %s", line, code, stderr)
-		}
+		wants(t, exit.NotFound, want)(s.run("", s.words(line)...))
 	}
 }
 
-func TestANewSecretIsShownWithItsNamespace(t *testing.T) {
+// names returns the first field of each line, joined by spaces.
+func names(lines string) string {
+	var all []string
+	for line := range strings.Lines(lines) {
+		name, _, _ := strings.Cut(line, "\t")
+		all = append(all, name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestListsHavePendingTasksFirstAndOrdersOfTheirOwn(t *testing.T) {
 	s := newSession(t)
-	s.must("", "namespace set shop")
-	if _, stderr, code := s.run("", "secret", "create", "--namespace", "shop"); code != exit.OK || !strings.Contains(stderr, "it signs the callbacks of all queues without their own secret in the namespace shop from now on") {
-		t.Errorf("%d: %s", code, stderr)
+	for _, name := range []string{"c", "a", "d", "b"} { // created in this order, and due in the order of the alphabet
+		at := fmt.Sprintf("2030-01-0%dT00:00:00Z", name[0]-'a'+1)
+		wants(t, exit.OK)(s.run("", "add", "http://127.0.0.1:9/", "--name", name, "--at", at, "--queue", "mail"))
+	}
+	wants(t, exit.OK)(s.run("", "cancel", "a", "c"))
+	for line, want := range map[string]string{
+		"ls": "b d a c",
+		"ls -o text --state cancelled --state scheduled": "b d a c",
+		"ls -n 3":                     "b d a",
+		"ls -n 2":                     "b d",
+		"ls -n 0":                     "a b c d",
+		"ls --state cancelled":        "a c",
+		"ls --state scheduled -n 1":   "b",
+		"ls --reason cancelled":       "a c",
+		"ls --order ended --prefix a": "a",
+	} {
+		stdout, stderr, code := s.run("", s.words(line)...)
+		if code != exit.OK || names(stdout) != want {
+			t.Errorf("foliot %s ended with %d and listed %q, want %q; %s", line, code, names(stdout), want, stderr)
+		}
+		if more := strings.Contains(line, "-n 1") || strings.Contains(line, "-n 2") || strings.Contains(line, "-n 3"); more != (stderr != "") {
+			t.Errorf("foliot %s prints the note %q", line, stderr)
+		}
 	}
 }

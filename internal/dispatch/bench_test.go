@@ -65,34 +65,3 @@ func BenchmarkDeliver(b *testing.B) {
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
 }
-
-// BenchmarkLateness creates 1,000 tasks a second, each due after a quarter of a
-// second, to ten hosts, and reports how late their attempts start.
-func BenchmarkLateness(b *testing.B) {
-	d, s := works(b, Config{}, func(ctx context.Context, d task.Delivery) task.Outcome {
-		late := time.Since(d.Task.Due.Time())
-		o := accept(ctx, d)
-		o.Late = late
-		return o
-	})
-	pace := time.NewTicker(10 * time.Millisecond)
-	defer pace.Stop()
-	for b.Loop() {
-		n := int(d.Stats().Claimed)
-		for i := range 100 { // a second
-			<-pace.C
-			for j := range 10 {
-				due := at(task.CeilMillis(time.Now().Add(250*time.Millisecond + time.Duration(j)*time.Millisecond)))
-				name := fmt.Sprintf("t%d-%d-%d-%d", n, i, j, time.Now().UnixNano())
-				change := task.Create{Spec: spec(b, name, 0, due, to(fmt.Sprint("host", j)))}
-				if _, err := s.Transit(b.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{change})); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	}
-	late := d.Stats().Late
-	b.ReportMetric(float64(late.P50.Microseconds()), "p50-µs")
-	b.ReportMetric(float64(late.P99.Microseconds()), "p99-µs")
-	b.ReportMetric(float64(late.Max.Microseconds()), "max-µs")
-}

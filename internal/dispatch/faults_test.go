@@ -256,29 +256,6 @@ func TestAFailedCallIsRepeatedAndNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-func TestAnOutageOfTheStoreForMinutesLosesNoTask(t *testing.T) {
-	f := &faults{fail: func(op string, n int) (before, after error) { return nil, nil }}
-	inBubble(t, Config{}, f.over, accept, func(b *bed) {
-		for i := range 20 {
-			b.create(fmt.Sprint("t", i), time.Duration(i)*time.Second)
-		}
-		down := time.Now().Add(5 * time.Minute)
-		f.mu.Lock()
-		f.fail = func(string, int) (before, after error) {
-			if time.Now().Before(down) {
-				return errBroken, nil
-			}
-			return nil, nil
-		}
-		f.mu.Unlock()
-		b.pass(6 * time.Minute)
-		b.wantCalls(20)
-		for i := range 20 {
-			b.wantState(fmt.Sprint("t", i), task.Delivered)
-		}
-	})
-}
-
 func TestAClosedStoreEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, nil, hang)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -125,9 +126,7 @@ func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 		if n := b.Stats().Fired; n != 100 {
 			t.Errorf("%d of 100 instants were made up for in a second", n)
 		}
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 	})
 }
 
@@ -174,9 +173,7 @@ func TestAStartAfterTwoWeeksFiresOrLogsMissedInstants(t *testing.T) {
 				}
 				b.pass(10 * time.Second)
 				b.wantCalls(c.runs + 2) // and continues as usual
-				if err := b.end(); err != nil {
-					t.Error(err)
-				}
+				fatal.If(t, b.end())
 			})
 		})
 	}
@@ -259,9 +256,7 @@ func TestAStopFinishesTheFireUnderWayAndBeginsNoOther(t *testing.T) {
 		b.schedule("a", time.Second)
 		b.pass(2 * time.Second) // the occurrence of the first instant is under way
 		stopped := time.Now()
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 		if took := time.Since(stopped); took > 3*time.Second {
 			t.Errorf("the stop took %v", took)
 		}

@@ -113,16 +113,19 @@ func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
 }
 
 // slowPeeks replies to each Peek some time after it has read.
-type slowPeeks struct{ store.DispatchStore }
+type slowPeeks struct {
+	store.DispatchStore
+	takes time.Duration
+}
 
 func (q slowPeeks) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	found, err := q.DispatchStore.Peek(ctx, reads)
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(q.takes)
 	return found, err
 }
 
 func TestATaskThatIsCreatedWhileItsLaneIsReadIsOnTime(t *testing.T) {
-	inBubble(t, Config{Slots: 4000}, func(q store.DispatchStore) store.DispatchStore { return slowPeeks{q} }, accept, func(b *bed) {
+	inBubble(t, Config{Slots: 4000}, func(q store.DispatchStore) store.DispatchStore { return slowPeeks{q, 20 * time.Millisecond} }, accept, func(b *bed) {
 		due := at(task.CeilMillis(time.Now().Add(time.Second)))
 		b.pass(240 * time.Millisecond)
 		for i := range 10 { // over a poll, which reads the lane in two parts
@@ -135,25 +138,12 @@ func TestATaskThatIsCreatedWhileItsLaneIsReadIsOnTime(t *testing.T) {
 	})
 }
 
-// slowPeek is a queue with slow reads.
-type slowPeek struct {
-	store.DispatchStore
-	takes time.Duration
-}
-
-func (q slowPeek) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	if !pause(ctx, q.takes) {
-		return nil, ctx.Err()
-	}
-	return q.DispatchStore.Peek(ctx, reads)
-}
-
 // TestManyLanesDoNotDelayTheSurvey: until all lanes had been read once, no
 // other lane was surveyed. A task that came near during that time was not
 // found.
 func TestManyLanesDoNotDelayTheSurvey(t *testing.T) {
 	const takes, lanes = time.Second, 1000
-	slow := func(q store.DispatchStore) store.DispatchStore { return slowPeek{q, takes} }
+	slow := func(q store.DispatchStore) store.DispatchStore { return slowPeeks{q, takes} }
 	inBubble(t, Config{}, slow, accept, func(b *bed) {
 		b.store.Watch(store.Watcher{Tasks: func([]task.Entry) {}}) // as after a restart: no hints
 		changes := make([]task.Change, lanes)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/permittest"
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -113,9 +114,7 @@ func TestAStoppingNodeReturnsItsPermits(t *testing.T) {
 		if permits, _ := c.out(); permits != 45 {
 			t.Errorf("%d permits are held while 45 attempts are under way", permits)
 		}
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 		if permits, tokens := c.out(); permits+tokens > 0 {
 			t.Errorf("%d permits and %d tokens are held after the end", permits, tokens)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -65,9 +66,7 @@ func TestTheQuarantineSlotWakesWaitingQueues(t *testing.T) {
 		if got := b.get("lost07"); got.State != task.Delivered || got.Reclaims != 0 {
 			t.Errorf("%v after %d reclaims", got.State, got.Reclaims)
 		}
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 	})
 }
 
@@ -119,9 +118,7 @@ func TestAHangingTaskInQuarantineDelaysOthersByAMinuteAtMost(t *testing.T) {
 		}
 		b.pass(time.Hour) // turns of 2, 4, 8 and 16 minutes, and one of 10
 		b.wantState("slow", task.Delivered)
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 	})
 }
 
@@ -139,9 +136,7 @@ func TestATaskInQuarantineKeepsItsFullTimeoutIfNoOtherWaits(t *testing.T) {
 		}
 		b.pass(2 * tick) // now it is long enough
 		b.wantState("next", task.Delivered)
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 	})
 }
 
@@ -164,8 +159,6 @@ func TestAHangingTaskInQuarantineHoldsOnlyItsSlotForALimitedTime(t *testing.T) {
 		if got := b.get("hangs"); got.Reclaims != 0 || got.Lane().Priority != task.Normal {
 			t.Errorf("it was settled, and is in lane %v after %d reclaims", got.Lane(), got.Reclaims)
 		}
-		if err := b.end(); err != nil {
-			t.Error(err)
-		}
+		fatal.If(t, b.end())
 	})
 }

@@ -95,13 +95,9 @@ func TestTasksThatACrashLeftRunningAreCountedAtTheNextStart(t *testing.T) {
 	spec.Name, spec.ID, spec.Queue, spec.When, spec.Request.URL = "a", "a", "mail", task.When{At: now}, "https://receiver.example/"
 	fatal.If(t, spec.Validate(now))
 	created, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
-	if err = errors.Join(err, created[0].Err); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(err, created[0].Err))
 	claimed, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: spec.Key, Lane: created[0].Task.Lane(), Token: "t", Until: now + 60_000}}))
-	if err = errors.Join(err, claimed[0].Err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, errors.Join(err, claimed[0].Err, s.Close()))
 	n, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	fatal.If(t, err)
 	defer closeUnstarted(t, n)

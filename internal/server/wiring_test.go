@@ -80,20 +80,6 @@ func TestRetentionIsAsConfigured(t *testing.T) {
 	}
 }
 
-func TestTheBreakerIsAsConfigured(t *testing.T) {
-	for _, c := range []struct {
-		failures int
-		opens    bool
-	}{{1, true}, {-1, false}} {
-		cfg := testConfig()
-		cfg.Dispatch.BreakerFailures = c.failures
-		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
-		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
-		servertest.Eventually(t, "a few failures", func() bool { return n.Node.Stats().Failed > uint64(12*(1-c.failures)) })
-		servertest.Eventually(t, "the breaker's state", func() bool { return (n.Node.Stats().Breakers > 0) == c.opens })
-	}
-}
-
 func TestTheLogNamesDeadTasksAndOpenBreakers(t *testing.T) {
 	cfg, j := testConfig(), servertest.NewJournal()
 	cfg.Dispatch.BreakerFailures = 1

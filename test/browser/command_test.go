@@ -30,9 +30,7 @@ func runCopied(t *testing.T, shell, line string) (args []string, stdin string) {
 	dir := t.TempDir()
 	for _, program := range []string{"foliot", "curl"} {
 		script := "#!/bin/sh\nprintf '%s\\0' \"$@\" >args\ncat >stdin\n"
-		if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, program), []byte(script), 0o700))
 	}
 	cmd := exec.Command(path, append(slices.Clone(shells[shell]), "-c", line)...)
 	cmd.Dir = dir
@@ -44,13 +42,9 @@ func runCopied(t *testing.T, shell, line string) (args []string, stdin string) {
 		t.Errorf("%s runs injected code of\n%s", shell, line)
 	}
 	recorded, err := os.ReadFile(filepath.Join(dir, "args"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	input, err := os.ReadFile(filepath.Join(dir, "stdin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return strings.Split(strings.TrimSuffix(string(recorded), "\x00"), "\x00"), string(input)
 }
 
@@ -71,8 +65,7 @@ func copied(b *tab, name, language string) string {
 
 func TestACopiedCommandIsReadAlikeByAllShellsAndHidesTheToken(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	labels, headers := object{}, object{}
 	for i, text := range injections {
 		labels[fmt.Sprintf("l%d", i)], headers[fmt.Sprintf("X-%d", i)] = text, text
@@ -132,8 +125,7 @@ func TestACopiedCommandIsReadAlikeByAllShellsAndHidesTheToken(t *testing.T) {
 
 func TestALinkPutsNoInvalidNameIntoCommands(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	b := open(t, s, s.token, viewports[0], "#/now?namespace="+escape("x'; touch injected #"))
 	b.await(`document.body.innerText.includes('The link has an error: no namespace can have the name')`)
 	eval[bool](b, `(location.hash = '#/tasks', true)`)

@@ -32,8 +32,7 @@ func TestAProblemLinksToItsTextOnTheServer(t *testing.T) {
 // A list of the latest attempts has no failure after enough deliveries.
 func TestTheFirstPageShowsAFailureBeforeManyDeliveries(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	receiver := newReceiver(t)
 	s.fail(receiver, "failure")
 	const deliveries = 320
@@ -56,8 +55,7 @@ func TestTheFirstPageShowsAFailureBeforeManyDeliveries(t *testing.T) {
 // second, so one that it did not keep can be between two others.
 func TestNoAttemptIsCalledTheLastIfTheServerDidNotKeepAll(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.fail(newReceiver(t), "failure-1", "failure-2")
 	b := open(t, s, s.token, viewports[0], "#/server")
 	for _, since := range []int{2000, 2100} { // the year; after it no attempt is missing

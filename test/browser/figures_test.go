@@ -10,8 +10,7 @@ const figuresByName = `Object.fromEntries([...document.querySelectorAll('.figure
 
 func TestAFigureIsNotZeroWhileItIsUnknown(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	b := open(t, s, s.token, viewports[0], "#/server")
 	b.await(`document.querySelector('h1')?.textContent === 'Server'`)
 	eval[bool](b, `(() => {
@@ -28,8 +27,7 @@ func TestAFigureIsNotZeroWhileItIsUnknown(t *testing.T) {
 // The page reads only the first queues of many.
 func TestAnIncompleteNumberOfDeadTasksIsNamedSo(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.fail(newReceiver(t), "dead")
 	b := open(t, s, s.token, viewports[0], "#/server")
 	b.await(`document.querySelector('h1')?.textContent === 'Server'`)

@@ -23,8 +23,7 @@ var hostile = []string{
 
 func TestHostileTextIsShownAsText(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	receiver := newReceiver(t)
 	for i, text := range hostile {
 		name := fmt.Sprintf("hostile-%d", i)

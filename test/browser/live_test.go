@@ -18,8 +18,7 @@ func TestLiveDataContinuesAfterARestartOfTheServer(t *testing.T) {
 
 func TestARevokedTokenEndsTheSession(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	var token struct{ ID, Token string }
 	s.must("POST", "/v1/tokens", object{"scope": "read", "namespace": "default"}, &token)
 	b := open(t, s, token.Token, viewports[0], "#/now")
@@ -34,8 +33,7 @@ func TestARevokedTokenEndsTheSession(t *testing.T) {
 
 func TestALoginNeedsAValidToken(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	b := open(t, s, "", viewports[0], "#/tasks")
 	enter := func(token string) {
 		b.await(`document.querySelector('input[name=token]') !== null`)

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 )
 
 var (
@@ -30,8 +28,7 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	if *many == 0 {
 		t.Skip("-many is 0")
 	}
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	receiver := newReceiver(t)
 	s.seed(receiver)
 	s.seedMany(receiver, *many, 20*time.Second)
@@ -81,9 +78,7 @@ func (s *server) seedMany(receiver string, n int, first time.Duration) {
 	s.t.Helper()
 	name := filepath.Join(s.t.TempDir(), "tasks.jsonl")
 	file, err := os.Create(name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	out := bufio.NewWriter(file)
 	random := rand.New(rand.NewPCG(3, 4))
 	queues := []string{"mail", "orders", "billing", "reports", "paused"}
@@ -103,9 +98,7 @@ func (s *server) seedMany(receiver string, n int, first time.Duration) {
 		c["task"] = object{"http": object{"url": receiver + "/ok"}}
 		s.must("PUT", fmt.Sprintf("/v1/schedules/report-%d", random.IntN(1000)), c, nil)
 	}
-	if err := out.Flush(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, out.Flush())
 	file.Close()
 	load := exec.Command(binary, "import", name, "--server", s.url)
 	load.Env = append(os.Environ(), "FOLIOT_TOKEN="+s.token)
@@ -120,11 +113,6 @@ func (s *server) seedMany(receiver string, n int, first time.Duration) {
 func (b *tab) image(name string) {
 	b.t.Helper()
 	quality := int64(70)
-	b.command(func(ctx context.Context) error {
-		shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(name, shot.Data, 0o644)
-	})
+	shot := send(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+	noError(b.t, os.WriteFile(name, shot.Data, 0o644))
 }

@@ -10,8 +10,7 @@ import (
 // task in its namespace.
 func TestALinkLeadsToTheRecordInItsNamespace(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.must("PUT", "/v1/namespaces/shop", object{}, nil)
 	shop := s.newToken("write", "shop")
 	receiver := newReceiver(t)
@@ -32,8 +31,7 @@ func TestALinkLeadsToTheRecordInItsNamespace(t *testing.T) {
 // a namespace with tasks of the same names.
 func TestAnActionOnSelectedTasksStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.must("PUT", "/v1/namespaces/shop", object{}, nil)
 	shop := s.newToken("write", "shop")
 	const tasks = 5

@@ -48,8 +48,7 @@ func TestEveryPageOfAnEmptyServer(t *testing.T) {
 
 func TestEveryPageWithTasks(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.seed(newReceiver(t))
 	for _, v := range viewports {
 		everyPage(t, s, s.token, v, false)
@@ -60,8 +59,7 @@ func TestEveryPageWithTasks(t *testing.T) {
 // page knows the rights of its token.
 func TestEveryPageWithATokenOfEachScope(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.seed(newReceiver(t))
 	for _, scope := range []string{"read", "write", "admin"} {
 		everyPage(t, s, s.newToken(scope, "default"), viewports[0], false)

@@ -34,9 +34,7 @@ func TestTheProxyForwardsAWholeReplyThoughItBeginsEarly(t *testing.T) {
 	}))
 	defer proxy.Close()
 	reply, err := http.Post(proxy.URL, "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer reply.Body.Close()
 	close(late.began)
 	if n, err := io.Copy(io.Discard, reply.Body); n != 1<<20 || err != nil {

@@ -18,8 +18,7 @@ type action struct {
 // about the call. Both must agree for every button.
 func TestAnActionIsEnabledExactlyIfTheServerAllowsIt(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.seed(newReceiver(t))
 	seen := map[string]bool{}
 	for _, who := range []struct{ scope, namespace string }{{"read", "default"}, {"write", "default"}, {"admin", "default"}, {"admin", "*"}} {

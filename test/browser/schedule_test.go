@@ -9,8 +9,7 @@ import (
 // The API lists the tasks of a schedule forwards, and a page of it has the oldest.
 func TestAScheduleShowsItsLatestTasksAfterABackfill(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.must("POST", "/v1/queues/paused/pause", object{}, nil)
 	put := func(cron string) {
 		s.must("PUT", "/v1/schedules/report", object{"cron": cron, "task": object{"queue": "paused", "http": object{"url": "http://127.0.0.1:1/"}}}, nil)

@@ -7,8 +7,7 @@ import (
 
 func TestThePageShowsWhoDidWhat(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.must("POST", "/v1/tasks", object{"name": "first", "delay": "1h", "http": object{"url": "http://127.0.0.1:1/"}}, nil)
 	s.must("POST", "/v1/queues/mail/pause", object{}, nil)
 	for hash, entry := range map[string]string{
@@ -30,8 +29,7 @@ func TestThePageShowsWhoDidWhat(t *testing.T) {
 // delivered there.
 func TestTheFirstPageShowsADestinationThatFailsNowAndThen(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	receiver := newReceiver(t)
 	for _, path := range []string{"/fail", "/ok"} {
 		name := "task" + path[1:]

@@ -10,8 +10,7 @@ import (
 // namespaces.
 func TestAnOperatorWithoutASelectionSeesTheDefaultNamespace(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	s.must("PUT", "/v1/namespaces/shop", object{}, nil)
 	shop := s.newToken("admin", "shop")
 	as := func(token, method, path string, body any) {

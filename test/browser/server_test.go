@@ -39,6 +39,22 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
+// newSecured starts a server with the token of an operator.
+func newSecured(t *testing.T) *server {
+	t.Helper()
+	s := newServer(t)
+	s.token = s.newToken("admin", "*")
+	return s
+}
+
+// noError ends the test if there is an error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newProxy returns a handler that forwards requests to the server whose URL it is told.
 // It reads the body of a request before it forwards any of it: net/http ends a
 // body when the reply begins, and httputil.ReverseProxy would then cut off the
@@ -66,12 +82,8 @@ func (s *server) start() {
 	s.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1 atexit_sleep_ms=0")
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
+	noError(s.t, s.cmd.Start())
 	s.t.Cleanup(s.stop)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
@@ -104,15 +116,11 @@ func (s *server) call(token, method, path string, body, to any) int {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, err)
 		sent = bytes.NewReader(text)
 	}
 	r, err := http.NewRequest(method, s.url+path, sent)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -120,9 +128,7 @@ func (s *server) call(token, method, path string, body, to any) int {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer reply.Body.Close()
 	if to != nil {
 		if err := json.NewDecoder(reply.Body).Decode(to); err != nil {

@@ -55,26 +55,12 @@ func open(t *testing.T, s *server, token string, v viewport, route string) *tab 
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx, close: cancel, proxy: s.proxy}
 	b.do(chromedp.EmulateViewport(v.width, 900))
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatal(err)
-	}
-	b.command(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
-		return err
-	})
-	b.command(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
-		return err
-	})
-	b.command(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"})
-		return err
-	})
+	noError(t, chromedp.Listen(ctx, b.listen))
+	send(b, log.Enable, cdp.Empty{})
+	send(b, network.Enable, network.EnableParams{})
+	send(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"})
 	prepare := fmt.Sprintf("localStorage.setItem('foliot.theme', %q); if (%q) sessionStorage.setItem('foliot.token', %[2]q)", v.theme, token)
-	b.command(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prepare})
-		return err
-	})
+	send(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prepare})
 	b.do(chromedp.Navigate(s.proxy+"/ui/"+route), chromedp.WaitVisible(chromedp.CSS("main")))
 	t.Cleanup(b.check)
 	return b
@@ -127,18 +113,19 @@ func (b *tab) check() {
 	b.problems, b.expected = nil, nil
 }
 
+// do runs steps. The first step of a tab must not have a time limit: it starts
+// the tab, which ends with the context of that step.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	b.command(func(ctx context.Context) error { return chromedp.Do(ctx, steps...) })
+	noError(b.t, chromedp.Do(b.ctx, steps...))
 }
 
-// command runs one step. The first step of a tab must not have a time limit: it
-// starts the tab, which ends with the context of that step.
-func (b *tab) command(step func(context.Context) error) {
+// send sends a command to the browser, and returns the result.
+func send[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	if err := step(b.ctx); err != nil {
-		b.t.Fatal(err)
-	}
+	result, err := chromedp.Call(b.ctx, command, params)
+	noError(b.t, err)
+	return result
 }
 
 // eval runs JavaScript in the page and returns its result.

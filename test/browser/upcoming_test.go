@@ -10,8 +10,7 @@ import (
 // shows attempts by their own time.
 func TestActionsOfUpcomingNameTheTasksThatTheyChange(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
-	s.token = s.newToken("admin", "*")
+	s := newSecured(t)
 	receiver := newReceiver(t)
 	s.must("POST", "/v1/tasks", object{"name": "failed", "delay": "0s", "retry": object{"min_backoff": "30m", "max_backoff": "30m"}, "http": object{"url": receiver + "/fail"}}, nil)
 	s.must("POST", "/v1/tasks", object{"name": "first", "delay": "30m", "http": object{"url": receiver + "/ok"}}, nil)

@@ -80,9 +80,7 @@ func shownAt(b *tab, at time.Time) []slot {
 func (s *server) exportedAfter(after time.Time) []time.Time {
 	s.t.Helper()
 	out, err := exec.Command(binary, "export", "--server", s.url).Output()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	var found []time.Time
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var task struct{ At time.Time }

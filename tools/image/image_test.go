@@ -35,6 +35,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // built is the image that the tests share.
 var built string
 
@@ -56,15 +64,11 @@ func TestMain(m *testing.M) {
 func TestTwoBuildsAreEqualInEachByte(t *testing.T) {
 	again := t.TempDir()
 	settings := filepath.Join(again, "env") // as go env -w writes it
-	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=other\nGOAMD64=v3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(settings, []byte("GOFLAGS=-tags=other\nGOAMD64=v3\n"), 0o600))
 	t.Setenv("GOENV", settings)
 	t.Setenv("GOEXPERIMENT", "noregabi")
 	again = filepath.Join(again, "dist")
-	if err := run("../..", again, "1.2.3", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run("../..", again, "1.2.3", ""))
 	if a, b := sums(t, built), sums(t, again); !maps.Equal(a, b) || len(a) < 6 {
 		t.Errorf("%d files differ from %d files", len(a), len(b))
 	}
@@ -79,9 +83,7 @@ func TestTheAuthoritiesArePublicOnes(t *testing.T) {
 			break
 		}
 		one, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		pool[one.Subject.CommonName] = true
 	}
 	if n < 100 || !pool["ISRG Root X1"] || !pool["DigiCert Global Root G2"] {
@@ -102,9 +104,7 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 		all[name] = sha256.Sum256(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -112,17 +112,13 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 func written(t *testing.T) v1.ImageIndex {
 	t.Helper()
 	all, err := layout.ImageIndexFromPath(filepath.Join(built, "foliot-image"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := all.IndexManifest()
 	if err != nil || len(m.Manifests) != 1 {
 		t.Fatalf("the layout has %+v, %v", m, err)
 	}
 	list, err := all.ImageIndex(m.Manifests[0].Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -132,22 +128,16 @@ func TestTheLayoutHasAValidImageForEachArchitecture(t *testing.T) {
 		t.Error(err)
 	}
 	m, err := list.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(m.Manifests) != len(architectures) {
 		t.Fatalf("it has %d images", len(m.Manifests))
 	}
 	machine := map[string]byte{"amd64": 62, "arm64": 183} // e_machine of ELF
 	for _, one := range m.Manifests {
 		image, err := list.Image(one.Digest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		config, err := image.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if config.Architecture != one.Platform.Architecture || config.Config.User != userID {
 			t.Errorf("an image for %s is %s and runs as %s", one.Platform.Architecture, config.Architecture, config.Config.User)
 		}
@@ -172,17 +162,11 @@ func TestAPushedImageIsTheSameForEachArchitecture(t *testing.T) {
 	defer server.Close()
 	list := written(t)
 	repository := strings.TrimPrefix(server.URL, "http://") + "/team/foliot"
-	if err := push(list, repository, "1.2.3"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, push(list, repository, "1.2.3"))
 	tag, err := name.NewTag(repository + ":1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pulled, err := remote.Index(tag)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, errWant := list.Digest()
 	got, errGot := pulled.Digest()
 	if err := errors.Join(errWant, errGot, validate.Index(pulled)); err != nil || got != want {
@@ -201,9 +185,7 @@ func contents(t *testing.T, image v1.Image) map[string]entry {
 		t.Fatalf("%d layers, %v", len(layers), err)
 	}
 	r, err := layers[0].Uncompressed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	all := map[string]entry{}
 	for tr := tar.NewReader(r); ; {
@@ -211,13 +193,9 @@ func contents(t *testing.T, image v1.Image) map[string]entry {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[h.Name] = entry{h.Name, h.Mode, h.Uid, data}
 	}
 }
@@ -237,17 +215,11 @@ func unpack(t *testing.T) *container {
 		t.Skip("only root can change to another root directory and user")
 	}
 	image, err := tarball.ImageFromPath(filepath.Join(built, "foliot-image-amd64.tar"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := &container{t: t, root: t.TempDir(), env: config.Config.Env, args: config.Config.Entrypoint}
-	if err := os.Chmod(c.root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(c.root, 0o755))
 	all := contents(t, image)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		e, path := all[name], filepath.Join(c.root, name)
@@ -260,9 +232,7 @@ func unpack(t *testing.T) *container {
 		if e.mode&0o1000 != 0 {
 			mode |= fs.ModeSticky
 		}
-		if err = errors.Join(err, os.Chown(path, e.owner, e.owner), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, os.Chown(path, e.owner, e.owner), os.Chmod(path, mode)))
 	}
 	return c
 }
@@ -281,9 +251,7 @@ func (c *container) start() *exec.Cmd {
 	cmd := c.command("serve")
 	var output bytes.Buffer
 	cmd.Stderr = &output
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, cmd.Start())
 	c.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	for end := time.Now().Add(20 * time.Second); ; {
 		out, err := c.command("health", "--ready").CombinedOutput()
@@ -308,13 +276,9 @@ func TestTheImageRunsAsItsUser(t *testing.T) {
 	defer receiver.Close()
 
 	token, err := c.command("token", "generate").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	secret := filepath.Join(c.root, "tmp", "token") // Docker mounts a secret at another place
-	if err := errors.Join(os.WriteFile(secret, token, 0o400), os.Chown(secret, user, user)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(secret, token, 0o400), os.Chown(secret, user, user)))
 	addr := freeAddr(t)
 	c.env = append(c.env, "FOLIOT_LISTEN="+addr, "FOLIOT_BOOTSTRAP_TOKEN_FILE=/tmp/token", "FOLIOT_EGRESS_ALLOW=127.0.0.0/8")
 	before := c.files()
@@ -324,15 +288,11 @@ func TestTheImageRunsAsItsUser(t *testing.T) {
 		t.Helper()
 		body, _ := json.Marshal(map[string]any{"delay": delay, "http": map[string]any{"url": receiver.URL + "/" + name}})
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodPut, "http://"+addr+"/v1/tasks/"+name, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 		reply, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(reply.Body)
 		reply.Body.Close()
 		if reply.StatusCode/100 != 2 {
@@ -353,18 +313,14 @@ func TestTheImageRunsAsItsUser(t *testing.T) {
 	create("first", "100ms")
 	next("/first")
 	create("second", "3s")
-	if err := server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Process.Kill())
 	_ = server.Wait()
 	if out, err := c.command("health").CombinedOutput(); err == nil {
 		t.Errorf("a dead server is healthy: %s", out)
 	}
 	server = c.start()
 	next("/second")
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Process.Signal(syscall.SIGTERM))
 	if err := server.Wait(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
@@ -394,18 +350,14 @@ func (c *container) files() map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	return all
 }
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }

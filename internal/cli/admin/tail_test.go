@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // attempt returns an attempt of a task that ended at a second.
@@ -66,9 +67,7 @@ func TestTailContinuesAfterAnError(t *testing.T) {
 	}))
 	defer s.Close()
 	api, err := client.New(s.URL, client.Options{Retry: client.RetryPolicy{Attempts: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer api.Close()
 	var notes bytes.Buffer
 	out := &screen{shown: stop, until: "shop/b"}

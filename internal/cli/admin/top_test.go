@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // A server sends three samples, then the stream ends, and then the server is
@@ -33,9 +34,7 @@ func TestTopShowsEachSample(t *testing.T) {
 			}
 		}))
 		api, err := client.New(s.URL, client.Options{Retry: client.RetryPolicy{Attempts: 2, MinBackoff: time.Millisecond}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		out := &screen{shown: stop, until: "503"}
 		err = (&Top{}).Run(ctx, &console.Console{Out: out, OutTerm: isScreen}, api)
 		text := out.String()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,11 +16,12 @@ import (
 )
 
 // printing returns a report that prints its findings as lines.
-func printing(out io.Writer) *Report {
+func printing() (*Report, *bytes.Buffer) {
+	out := new(bytes.Buffer)
 	return NewReport(func(found wire.Finding) error {
 		_, err := fmt.Fprintln(out, Line(found))
 		return err
-	}, error.Error)
+	}, error.Error), out
 }
 
 // A bad finding names a command that shows more. It needs enough attempts, so
@@ -39,8 +39,7 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 		{lateSample, lateBound, false, "over 100 attempts\n"},
 		{lateSample, lateBound + 1, true, "foliot top"},
 	} {
-		var out bytes.Buffer
-		f := printing(&out)
+		f, out := printing()
 		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}, Waited: client.Lateness{Count: c.count, P99: time.Hour, Max: time.Hour}})
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
@@ -55,8 +54,7 @@ func TestAStoreThatTheCallerMayNotExamineIsNoProblem(t *testing.T) {
 	api, err := client.New(srv.URL, client.Options{})
 	fatal.If(t, err)
 	defer api.Close()
-	var out bytes.Buffer
-	f := printing(&out)
+	f, out := printing()
 	if f.store(t.Context(), api); f.bad != 0 || !strings.Contains(out.String(), "only with an operator's token") {
 		t.Error(out.String())
 	}
@@ -67,8 +65,7 @@ func TestDoctorFindsServersWithTheSameName(t *testing.T) {
 		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; owns 1 shards, should own 1\n",
 		true:  "BAD  server       a at h:1: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node\n",
 	} {
-		var out bytes.Buffer
-		f := printing(&out)
+		f, out := printing()
 		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
 		if out.String() != want {
 			t.Errorf("got %q, want %q", out.String(), want)
@@ -109,8 +106,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 			namedProblems + 1, "BAD  schedules    2 more are stuck: find them with foliot cron ls\n",
 		},
 	} {
-		var out bytes.Buffer
-		f := printing(&out)
+		f, out := printing()
 		f.namespace = "shop"
 		var found schedulesFound
 		for _, s := range c.list {
@@ -124,8 +120,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 }
 
 func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
-	var out bytes.Buffer
-	f := printing(&out)
+	f, out := printing()
 	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", Overdue: 2, LimitedBy: "runner"}}}, false)
 	const want = "BAD  runner       2 due tasks of shop/mails, but no process runs them: start a process with a handler for the kind, or cancel the tasks\n"
 	if out.String() != want || f.bad != 1 {
@@ -134,8 +129,7 @@ func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
 }
 
 func TestDoctorNamesHeldQueues(t *testing.T) {
-	var out bytes.Buffer
-	f := printing(&out)
+	f, out := printing()
 	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", LimitedBy: "pause"}, {Namespace: "shop", Queue: "late", Overdue: 2, Oldest: time.Minute}}}, false)
 	for _, says := range []string{"ok   held         the tasks of shop/mails are not sent: pause", "BAD  overdue      2 tasks of shop/late, the oldest for 1m0s"} {
 		if !strings.Contains(out.String(), says) {
@@ -156,23 +150,21 @@ func TestDoctorWarnsBeforeTheCertificateExpires(t *testing.T) {
 		{6 * day, 2 * day, "ok   certificate  it expires 2030-01-04T03:00:00.000Z, in 2 days\n"}, // a program renews it
 		{day, time.Hour, "BAD  certificate  it expires 2030-01-02T04:00:00.000Z, in 1h0m0s: renew it, or no client can connect after that\n"},
 	} {
-		var out bytes.Buffer
-		f := printing(&out)
+		f, out := printing()
 		f.certificate(&x509.Certificate{NotBefore: now.Add(c.left - c.valid), NotAfter: now.Add(c.left)}, now)
 		if out.String() != c.want {
 			t.Errorf("got %q, want %q", out.String(), c.want)
 		}
 	}
-	var out bytes.Buffer
-	if printing(&out).certificate(nil, now); out.Len() > 0 {
+	f, out := printing()
+	if f.certificate(nil, now); out.Len() > 0 {
 		t.Errorf("without TLS: %q", out.String())
 	}
 }
 
 // Three queues of two namespaces wait for it, and other tasks wait for a rate.
 func TestADestinationThatIsDownIsOneLine(t *testing.T) {
-	var out bytes.Buffer
-	f := printing(&out)
+	f, out := printing()
 	live := &client.Live{
 		Destinations: []client.LiveDestination{
 			{Namespace: "a", Destination: "down.test:443", Breaker: "open", Overdue: 5},
@@ -208,8 +200,7 @@ func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
 	api, err := client.New(srv.URL, client.Options{})
 	fatal.If(t, err)
 	defer api.Close()
-	var out bytes.Buffer
-	f := printing(&out)
+	f, out := printing()
 	f.namespace = "shop"
 	fatal.If(t, f.dead(t.Context(), api))
 	const rest = ": foliot ls --state dead --sort ended shows the reasons\n"

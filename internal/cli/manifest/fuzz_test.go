@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // Any file is refused with errors, or its objects are the same after they were
 // written and read again.
 func FuzzFilesAreReadAsTheyAreWritten(f *testing.F) {
 	golden, err := os.ReadFile("../testdata/settings.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	fatal.If(f, err)
 	for document := range strings.SplitSeq(string(golden), "---\n") {
 		f.Add(document)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -32,9 +33,7 @@ func TestLinesOfAnyLengthAreRead(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fatal.If(t, err)
 		got = append(got, fmt.Sprintf("%d %.6s %d %v", l.number, l.text, len(l.text), l.err != nil))
 	}
 	want := []string{"1 first 5 false", "4 fourth 6 false", "5  0 true", "6 sixth 5 false", fmt.Sprintf("7 yyyyyy %d false", maxLine-1), "8 last 4 false"}

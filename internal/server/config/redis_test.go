@@ -83,14 +83,3 @@ func TestTheDispatcherGetsTheFlags(t *testing.T) {
 		}
 	}
 }
-
-func TestARemovedSettingNamesItsRemedy(t *testing.T) {
-	for _, name := range []string{"no-ui", "UI", "trace-sample"} {
-		if Removed(name) == "" {
-			t.Errorf("%s is not known", name)
-		}
-	}
-	if got := Removed("listen"); got != "" {
-		t.Error(got)
-	}
-}

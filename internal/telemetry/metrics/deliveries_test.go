@@ -35,9 +35,7 @@ func TestEachWayAnAttemptEndsIsCountedOnceUnderItsWord(t *testing.T) {
 			if name == c.want {
 				want = 1
 			}
-			if got := value(t, m, "foliot_attempts_total", "queue", "default", "outcome", name); got != want {
-				t.Errorf("verdict %d: %s is %v, want %v", c.verdict, name, got, want)
-			}
+			wantValue(t, m, want, "foliot_attempts_total", "queue", "default", "outcome", name)
 		}
 	}
 }
@@ -69,9 +67,7 @@ func TestATaskThatDiesIsCountedByItsReason(t *testing.T) {
 	}
 	m.Attempt("default", "default", task.Outcome{Verdict: task.Failure}, left(task.Cancelled, task.ReasonCancelled))
 	for reason, want := range map[string]float64{"gone": 1, task.ReasonAge: 1, "no_retry": 0, other: 1} {
-		if got := value(t, m, "foliot_dead_total", "queue", "default", "reason", reason); got != want {
-			t.Errorf("reason %s: %v, want %v", reason, got, want)
-		}
+		wantValue(t, m, want, "foliot_dead_total", "queue", "default", "reason", reason)
 	}
 }
 
@@ -119,9 +115,7 @@ func TestMoreQueuesThanTheLimitAreCountedTogether(t *testing.T) {
 	if got := len(gather(t, m)["foliot_lateness_seconds"].GetMetric()); got != 5+1 {
 		t.Errorf("%d series, want five and the one of all others", got)
 	}
-	if got := value(t, m, "foliot_attempts_total", "queue", other, "outcome", "delivered"); got != 16 {
-		t.Errorf("%v counted together, want the 16 for which there was no room", got)
-	}
+	wantValue(t, m, 16, "foliot_attempts_total", "queue", other, "outcome", "delivered")
 }
 
 func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
@@ -131,14 +125,10 @@ func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
 		m.Attempt("default", "late", task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 	}
 	send()
-	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != -1 {
-		t.Errorf("before: %v", got)
-	}
+	wantValue(t, m, -1, "foliot_attempts_total", "queue", "late", "outcome", "delivered")
 	s = settings.NewSettings(queueNamed("default", "late"))
 	send()
-	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != 1 {
-		t.Errorf("after: %v, want 1", got)
-	}
+	wantValue(t, m, 1, "foliot_attempts_total", "queue", "late", "outcome", "delivered")
 }
 
 func TestCountingAnAttemptAllocatesNothing(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -95,9 +96,7 @@ func full(t *testing.T) *Metrics {
 func gather(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
 	list, err := m.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	families := map[string]*dto.MetricFamily{}
 	for _, f := range list {
 		families[f.GetName()] = f
@@ -138,3 +137,10 @@ func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 }
 
 var errBroken = errors.New("it broke")
+
+func wantValue(t *testing.T, m *Metrics, want float64, name string, labels ...string) {
+	t.Helper()
+	if got := value(t, m, name, labels...); got != want {
+		t.Errorf("%s %q is %v, want %v", name, labels, got, want)
+	}
+}

@@ -16,9 +16,7 @@ func TestARequestIsCountedUnderItsRoute(t *testing.T) {
 		method, status string
 		want           float64
 	}{{"GET", "200", 2}, {"GET", "404", 1}, {"DELETE", "200", 1}, {"DELETE", "404", -1}} {
-		if got := value(t, m, "foliot_api_requests_total", "route", "/v1/tasks/{name}", "method", c.method, "status", c.status); got != c.want {
-			t.Errorf("%s %s: %v, want %v", c.method, c.status, got, c.want)
-		}
+		wantValue(t, m, c.want, "foliot_api_requests_total", "route", "/v1/tasks/{name}", "method", c.method, "status", c.status)
 	}
 	took := find(t, m, "foliot_api_request_duration_seconds", "method", "GET").GetHistogram()
 	if took.GetSampleCount() != 3 || math.Abs(took.GetSampleSum()-0.009) > 1e-9 {

@@ -42,13 +42,9 @@ func TestTasksAreThoseOfTheStoreUnderTheLabelsOfTheirQueues(t *testing.T) {
 		{other, "scheduled", 9},
 		{other, "dead", 2},
 	} {
-		if got := value(t, m, "foliot_tasks", "namespace", "default", "queue", c.queue, "state", c.state); got != c.want {
-			t.Errorf("%s %s: %v, want %v", c.queue, c.state, got, c.want)
-		}
+		wantValue(t, m, c.want, "foliot_tasks", "namespace", "default", "queue", c.queue, "state", c.state)
 	}
-	if got := value(t, m, "foliot_task_body_bytes", "queue", other); got != 11 {
-		t.Errorf("%v bytes, want 11", got)
-	}
+	wantValue(t, m, 11, "foliot_task_body_bytes", "queue", other)
 }
 
 func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
@@ -69,21 +65,15 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 		Dispatch: func() Dispatch { return Dispatch{Fired: 7, Skipped: Skipped{1, 2, 3, 5, 4}} },
 	})
 	for namespace, want := range map[string]float64{"default": 3, "shop": 4, other: 2} {
-		if got := value(t, m, "foliot_schedules", "namespace", namespace); got != want {
-			t.Errorf("%s has %v schedules, want %v", namespace, got, want)
-		}
+		wantValue(t, m, want, "foliot_schedules", "namespace", namespace)
 	}
 	if families := gather(t, m); families["foliot_tasks"] != nil || families["foliot_task_body_bytes"] != nil {
 		t.Errorf("schedules are counted as tasks: %v", families["foliot_tasks"])
 	}
 	for why, want := range map[string]float64{"misfire": 1, "catchup_window": 2, "catchup_limit": 3, "quota": 5, "overlap": 4} {
-		if got := value(t, m, "foliot_schedule_skipped_total", "why", why); got != want {
-			t.Errorf("%s: %v, want %v", why, got, want)
-		}
+		wantValue(t, m, want, "foliot_schedule_skipped_total", "why", why)
 	}
-	if got := value(t, m, "foliot_schedule_occurrences_total"); got != 7 {
-		t.Errorf("%v occurrences", got)
-	}
+	wantValue(t, m, 7, "foliot_schedule_occurrences_total")
 }
 
 func TestAnInstantThatDoesNotFireIsOverdueAndNoQueueIs(t *testing.T) {
@@ -91,9 +81,7 @@ func TestAnInstantThatDoesNotFireIsOverdueAndNoQueueIs(t *testing.T) {
 		l, due := task.ScheduleLane("default"), task.FloorMillis(time.Now()).Add(-time.Minute)
 		m := New(Config{})
 		m.Ask(Sources{Index: &index{heads: []task.LaneHead{{Lane: l, Due: due}}, entries: map[task.Lane]task.Entry{l: {Name: "@nightly", Lane: l, Due: due}}}})
-		if got := value(t, m, "foliot_schedule_overdue_seconds"); got != 60 {
-			t.Errorf("%v, want 60", got)
-		}
+		wantValue(t, m, 60, "foliot_schedule_overdue_seconds")
 		if list := gather(t, m)["foliot_oldest_overdue_seconds"].GetMetric(); len(list) != 1 || list[0].GetGauge().GetValue() != 0 { // that of the default queue
 			t.Errorf("a queue is overdue: %v", list)
 		}
@@ -126,9 +114,7 @@ func TestOverdueIsTheOldestTaskThatIsReallyThere(t *testing.T) {
 		}}})
 		m.Attempt("default", "quiet", task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 		for queue, want := range map[string]float64{"mails": 60, "quiet": 0, "paused": -1} {
-			if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", queue); got != want {
-				t.Errorf("%s: %v, want %v", queue, got, want)
-			}
+			wantValue(t, m, want, "foliot_oldest_overdue_seconds", "queue", queue)
 		}
 	})
 }
@@ -144,9 +130,7 @@ func TestOverdueCountsByTheGivenClock(t *testing.T) {
 				entries: map[task.Lane]task.Entry{lane("mails", 0): {Lane: lane("mails", 0), Due: due}},
 			},
 		})
-		if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", "mails"); got != 60 {
-			t.Errorf("%v, want 60", got)
-		}
+		wantValue(t, m, 60, "foliot_oldest_overdue_seconds", "queue", "mails")
 	})
 }
 
@@ -174,9 +158,7 @@ func TestAQueueOfManyLanesHidesNoOther(t *testing.T) {
 		heads = append(heads, task.LaneHead{Lane: lane("quiet", 0), Due: due})
 		m := New(Config{Settings: configured(queueNamed("default", "noisy"), queueNamed("default", "quiet"))})
 		m.Ask(Sources{Index: &index{heads: heads, entries: map[task.Lane]task.Entry{lane("quiet", 0): {Lane: lane("quiet", 0), Due: due}}}})
-		if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", "quiet"); got != 60 {
-			t.Errorf("%v, want 60", got)
-		}
+		wantValue(t, m, 60, "foliot_oldest_overdue_seconds", "queue", "quiet")
 	})
 }
 

@@ -16,8 +16,6 @@ func TestRemovedAndReclaimedTasksAreCounted(t *testing.T) {
 		"foliot_swept_total": 3, "foliot_reclaims_total": 2,
 		"foliot_scrub_repairs_total": 4, "foliot_scrubs_total": 1,
 	} {
-		if got := value(t, m, name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		wantValue(t, m, want, name)
 	}
 }

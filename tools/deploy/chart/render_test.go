@@ -213,18 +213,14 @@ func decode[T any](doc []byte, to **T) error {
 func mustRender(t *testing.T, values string) rendered {
 	t.Helper()
 	r, err := render(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	return r
 }
 
 func TestTheLinterFindsNothing(t *testing.T) {
 	for name, values := range sets {
 		parsed := map[string]any{}
-		if err := yaml.Unmarshal([]byte(values), &parsed); err != nil {
-			t.Fatal(err)
-		}
+		container.Must(t, yaml.Unmarshal([]byte(values), &parsed))
 		result := lint.RunAll(chartDir, parsed, "default")
 		for _, m := range result.Messages {
 			if !strings.Contains(m.Error(), "icon is recommended") { // there is none
@@ -351,9 +347,7 @@ func checkSecurity(t *testing.T, pod core.PodSpec) {
 func settingsOf(t *testing.T, r rendered) map[string]any {
 	t.Helper()
 	settings := map[string]any{}
-	if err := yaml.UnmarshalStrict([]byte(r.configs[0].Data["foliot.yaml"]), &settings); err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, yaml.UnmarshalStrict([]byte(r.configs[0].Data["foliot.yaml"]), &settings))
 	return settings
 }
 
@@ -508,9 +502,7 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 		t.Errorf("the certificate of Prometheus is %+v", client)
 	}
 	text, err := os.ReadFile(alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	var want monitoring.PrometheusRuleSpec
 	if err := yaml.UnmarshalStrict(text, &want); err != nil || len(want.Groups) == 0 || len(want.Groups[0].Rules) < 20 {
 		t.Fatal(err, "too few alerts")
@@ -523,9 +515,7 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 		t.Errorf("behind an ingress, the alerts link to %v", last)
 	}
 	board, err := os.ReadFile(dashboard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	i := slices.IndexFunc(r.configs, func(c *core.ConfigMap) bool { return c.Labels["grafana_dashboard"] == "1" })
 	if i < 0 || strings.TrimSpace(r.configs[i].Data["foliot.json"]) != strings.TrimSpace(string(board)) {
 		t.Error("the dashboard is not that of docs/grafana")
@@ -536,9 +526,7 @@ func TestPrometheusFindsTheServersAndTheAlerts(t *testing.T) {
 // values in docs/install.md. The second is an addition to the first.
 func TestTheValuesOfTheDocumentationInstallTheServer(t *testing.T) {
 	text, err := os.ReadFile(root + "/docs/install.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n## Kubernetes\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)\n   ```yaml\n(.*?)\n   ```").FindAllStringSubmatch(section, -1)

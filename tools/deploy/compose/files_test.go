@@ -12,6 +12,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/foliot/foliot/tools/deploy/container"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -31,9 +32,7 @@ var projects = [][]string{
 func load(t *testing.T, dir string, files ...string) *types.Project {
 	t.Helper()
 	project, err := tryLoad(t, dir, []string{"FOLIOT_IMAGE=foliot:1.2.3", "FOLIOT_HOST=timers.example", "FOLIOT_EGRESS_ALLOW=127.8.0.0/16"}, files...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	return project
 }
 
@@ -44,9 +43,7 @@ func tryLoad(t *testing.T, dir string, env []string, files ...string) (*types.Pr
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	options, err := cli.NewProjectOptions(paths, cli.WithWorkingDirectory(dir), cli.WithEnv(env), cli.WithResolvedPaths(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	return options.LoadProject(t.Context())
 }
 
@@ -155,9 +152,7 @@ func grace(t *testing.T, s types.ServiceConfig) time.Duration {
 		text = "20s" // the default
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	return d
 }
 
@@ -187,9 +182,7 @@ func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {
 		}
 	}
 	docs, err := filepath.Abs(filepath.Join(root, "docs", "grafana"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	for target, source := range map[string]string{"/etc/prometheus/alerts.yaml": filepath.Join(docs, "alerts.yaml"), "/etc/dashboards/foliot.json": filepath.Join(docs, "foliot.json")} {
 		if mounted[target] != source {
 			t.Errorf("%s is %s, want %s", target, mounted[target], source)
@@ -203,9 +196,7 @@ func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {
 		t.Errorf("the rules of Prometheus are %v", config.RuleFiles)
 	}
 	text, err := os.ReadFile(mounted["/etc/prometheus/prometheus.yaml"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	for _, path := range regexp.MustCompile(`/run/secrets/[a-z.]+`).FindAllString(string(text), -1) {
 		if !slices.ContainsFunc(p.Services["prometheus"].Secrets, func(s types.ServiceSecretConfig) bool { return "/run/secrets/"+s.Source == path }) {
 			t.Errorf("Prometheus has no secret %s", path)
@@ -241,13 +232,9 @@ func TestMonitoringUsesTheFilesOfTheDocumentation(t *testing.T) {
 func checkDashboard(t *testing.T, path, kind string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	var dashboard any
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, json.Unmarshal(text, &dashboard))
 	chooses, uses := 0, 0
 	var walk func(any)
 	walk = func(v any) {
@@ -282,9 +269,7 @@ func checkDashboard(t *testing.T, path, kind string) {
 func parse(t *testing.T, path string, to any) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	container.Must(t, err)
 	defer f.Close()
 	d := yaml.NewDecoder(f)
 	d.KnownFields(filepath.Base(path) != "prometheus.yaml")
