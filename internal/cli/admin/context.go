@@ -22,7 +22,6 @@ type Context struct {
 	Ls  contextLsCmd  `cmd:"" aliases:"list" help:"List the contexts."`
 }
 
-// Help describes contexts below the usage line of foliot context.
 func (Context) Help() string {
 	return `A context is a name for a server, with a namespace and the paths of a token file and of certificates. Commands call the server of
 the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags, such as
@@ -38,7 +37,6 @@ type contextAddCmd struct {
 	Replace bool   `help:"Replace an existing context."`
 }
 
-// Help shows examples below the usage line.
 func (contextAddCmd) Help() string {
 	return `Stores --server, --namespace, --token-file, --ca-cert, --client-cert and --client-key under a name. It does not store variables and
 tokens.
@@ -56,7 +54,6 @@ type contextReply struct {
 	contexts.Context
 }
 
-// Run stores the context.
 func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 	typed := func(flag, value string) string {
 		if !given.Typed[flag] { // a variable sets it
@@ -128,7 +125,6 @@ type contextUseCmd struct {
 	Name string `arg:"" help:"The name of the context; default: none."`
 }
 
-// Help shows examples below the usage line.
 func (contextUseCmd) Help() string {
 	return `Examples:
 
@@ -136,7 +132,6 @@ func (contextUseCmd) Help() string {
     foliot context use default`
 }
 
-// Run chooses the current context.
 func (c *contextUseCmd) Run(con *console.Console) error {
 	var chosen contexts.Context
 	err := contexts.Update(func(file *contexts.File) error {
@@ -163,7 +158,6 @@ func (c *contextUseCmd) Run(con *console.Console) error {
 
 type contextLsCmd struct{}
 
-// Help shows examples below the usage line.
 func (contextLsCmd) Help() string {
 	return `A terminal shows a table. Other outputs get one line per context: name, current or -, server, namespace and token file, separated by
 tabs. The name default stands for no context.
@@ -174,7 +168,6 @@ Examples:
     foliot context ls -o json | jq -r .server`
 }
 
-// Run prints the list.
 func (contextLsCmd) Run(con *console.Console) error {
 	file, err := contexts.Read()
 	if err != nil {

@@ -36,7 +36,6 @@ type queueSetCmd struct {
 	KeepBodies   *bool          `negatable:"" help:"Keep the bodies of finished tasks as long as their records, so that foliot retry can send them again."`
 }
 
-// Help shows examples below the usage line.
 func (queueSetCmd) Help() string {
 	return `Changes the given settings and keeps the others. The value unlimited removes a limit. The values 0, 0s and "" remove any
 other setting. Limits apply at once, retention to tasks that end from now on, and defaults to tasks that are created from now on. A task that
@@ -54,20 +53,17 @@ Examples:
 // client has changed the queue since.
 func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
-	condition := client.IfNoneMatch()
-	switch {
-	case errors.Is(err, client.ErrNotFound):
-		q = &client.Queue{}
-	case err != nil:
+	if errors.Is(err, client.ErrNotFound) {
+		q, err = &client.Queue{}, nil
+	}
+	if err != nil {
 		return err
-	case q.Version > 0:
-		condition = client.IfMatch(q.ETag())
 	}
 	settings := q.QueueSettings
 	if err := c.merge(&settings); err != nil {
 		return err
 	}
-	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
+	q, err = api.Queues.Put(ctx, c.Queue, settings, unchanged(q.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put queue %s: another client has just changed it; check it with `foliot queue get`, and retry", c.Queue)
 	}

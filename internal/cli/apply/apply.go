@@ -33,7 +33,6 @@ type scope struct {
 	all       bool
 }
 
-// Help shows the rules and examples below the usage line.
 func (Command) Help() string {
 	return `Makes the namespaces, queues and schedules of the server equal to the objects in the files. Prints each difference, and then
 makes the changes. A second run changes nothing. A field that is absent in a file gets its default: a change by hand is undone.

@@ -29,26 +29,23 @@ type change struct {
 	to        manifest.Object  // that is written; unused if Action is deleted
 	condition client.Condition // holds while the server has the version that was read
 	tasks     int64            // that a deleted queue has
+
+	// why is the reason that the object stays as it is, "" if it changes: it belongs
+	// to another owner, or --prune would delete it and the server would not, or not
+	// without something else.
+	why string
 }
 
 // plan is the list of all changes, in the order in which they are made.
 type plan struct {
 	changes   []change
-	blocked   []blockedChange
+	blocked   []change // that are not made
 	unchanged int
 
 	// left counts the objects that --prune leaves because the files do not name
 	// their namespaces, which are leftIn.
 	left   int
 	leftIn []string
-}
-
-// blockedChange is an object that stays as it is: it belongs to another owner, or
-// --prune would delete it and the server would not, or not without something else.
-type blockedChange struct {
-	manifest.Key
-	Action action
-	Why    string
 }
 
 // planner compares the objects of the files with those of the server.
@@ -77,8 +74,8 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 		if err != nil {
 			return nil, err
 		}
-		if found != nil && found.owner != "" && found.owner != p.owner && !p.adopt {
-			result.blocked = append(result.blocked, blockedChange{o.Key, changed, fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", found.owner)})
+		if found != nil && *found.Owner() != "" && *found.Owner() != p.owner && !p.adopt {
+			result.blocked = append(result.blocked, change{Key: o.Key, Action: changed, why: fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", *found.Owner())})
 			p.queues[o.Key] = found.QueueSettings
 			continue
 		}
@@ -145,11 +142,11 @@ func (p *planner) compare(ctx context.Context, o *manifest.Object, found *stored
 	if ch.Fields, err = manifest.Diff(from, ch.to); err != nil {
 		return nil, err
 	}
-	own := found == nil || p.adopt && found.owner != p.owner
+	own := found == nil || p.adopt && *found.Owner() != p.owner
 	if own && !isDefault(o.Key) { // which is never deleted
-		setOwner(&ch.to, p.owner)
+		*ch.to.Owner() = p.owner
 		if found != nil {
-			ch.Fields = append(ch.Fields, ownerChange(found.owner, p.owner))
+			ch.Fields = append(ch.Fields, manifest.Difference{Field: "managed_by", From: quoted(*found.Owner()), To: quoted(p.owner)})
 		}
 	}
 	if found != nil && len(ch.Fields) == 0 {
@@ -175,7 +172,7 @@ func (p *planner) defaultsOf(ctx context.Context, o *manifest.Object) (client.Qu
 	if err != nil {
 		return client.QueueSettings{}, err
 	}
-	if found != nil && !(p.pruning && found.owner == p.owner) { // it is deleted at the end
+	if found != nil && !(p.pruning && *found.Owner() == p.owner) { // it is deleted at the end
 		p.queues[key] = found.QueueSettings
 	} else {
 		p.queues[key] = client.QueueSettings{}
@@ -187,25 +184,10 @@ func isDefault(key manifest.Key) bool {
 	return key.Kind == manifest.Namespace && key.Name == task.DefaultNamespace
 }
 
-// setOwner sets the owner of an object.
-func setOwner(o *manifest.Object, owner string) {
-	switch o.Kind {
-	case manifest.Namespace:
-		o.NamespaceSettings.ManagedBy = owner
-	case manifest.Queue:
-		o.QueueSettings.ManagedBy = owner
-	case manifest.Schedule:
-		o.ScheduleSpec.ManagedBy = owner
+// quoted returns a name as JSON, nil for "". Names need no escapes.
+func quoted(name string) json.RawMessage {
+	if name == "" {
+		return nil
 	}
+	return json.RawMessage(fmt.Sprintf("%q", name))
 }
-
-func ownerChange(from, to string) manifest.Difference {
-	d := manifest.Difference{Field: "managed_by", To: quoted(to)}
-	if from != "" {
-		d.From = quoted(from)
-	}
-	return d
-}
-
-// quoted returns a name as JSON. Names need no escapes.
-func quoted(name string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", name)) }

@@ -36,7 +36,7 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 		left := 0
 		for _, s := range inside {
 			switch {
-			case s.owner != p.owner || p.objects[s.Key] != nil:
+			case *s.Owner() != p.owner || p.objects[s.Key] != nil:
 				kept = append(kept, s)
 			case named:
 				gone = append(gone, s)
@@ -50,18 +50,18 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 	}
 	slices.SortFunc(gone, func(a, b stored) int { return b.Compare(a.Key) })
 	for _, s := range gone {
-		if s.Kind == manifest.Namespace { // a namespace of a list has no entity tag
+		if s.Kind != manifest.Schedule { // a namespace or a queue of a list has no entity tag
 			found, err := p.server.get(ctx, s.Key)
 			if err != nil {
 				return err
 			}
-			if found == nil {
+			if found == nil || *found.Owner() != p.owner { // another client was faster
 				continue
 			}
 			s = *found
 		}
 		if why := p.blocks(s, kept); why != "" {
-			result.blocked = append(result.blocked, blockedChange{s.Key, deleted, why})
+			result.blocked = append(result.blocked, change{Key: s.Key, Action: deleted, why: why})
 			continue
 		}
 		d := change{Key: s.Key, Action: deleted, condition: s.condition}
@@ -109,17 +109,7 @@ func (p *planner) inside(ctx context.Context, namespace string) (all []stored, e
 		switch {
 		case err != nil:
 			return nil, err
-		case q.Version == 0:
-			continue
-		case q.ManagedBy == p.owner: // a queue of a list has no entity tag
-			found, err := p.server.get(ctx, manifest.Key{Kind: manifest.Queue, Namespace: namespace, Name: q.Name})
-			if err != nil {
-				return nil, err
-			}
-			if found != nil {
-				all = append(all, *found)
-			}
-		default:
+		case q.Version > 0: // others have only tasks
 			all = append(all, *ofQueue(namespace, q))
 		}
 	}

@@ -25,10 +25,8 @@ func newServer(conn *connect.Flags) *server {
 // stored is an object of the server in the version that was read.
 type stored struct {
 	manifest.Object
-	owner     string
 	condition client.Condition // holds while the object has this version
 	counts    client.Counts
-	schedules int64 // of a namespace
 }
 
 // in returns a client for a namespace. Namespaces themselves are in "".
@@ -76,19 +74,24 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 }
 
 func ofNamespace(n *client.Namespace) *stored {
-	s := &stored{Object: manifest.OfNamespace(n), owner: n.ManagedBy, condition: client.IfMatch(n.ETag()), counts: n.Counts, schedules: n.Schedules}
-	if n.Version == 0 {
-		s.condition = client.IfNoneMatch()
-	}
-	return s
+	return &stored{manifest.OfNamespace(n), unchanged(n.ETag()), n.Counts}
 }
 
 func ofQueue(namespace string, q *client.Queue) *stored {
-	return &stored{Object: manifest.OfQueue(namespace, q), owner: q.ManagedBy, condition: client.IfMatch(q.ETag()), counts: q.Counts}
+	return &stored{manifest.OfQueue(namespace, q), unchanged(q.ETag()), q.Counts}
 }
 
 func ofSchedule(namespace string, s *client.Schedule) *stored {
-	return &stored{Object: manifest.OfSchedule(namespace, s), owner: s.ManagedBy, condition: client.IfMatch(s.ETag())}
+	return &stored{Object: manifest.OfSchedule(namespace, s), condition: client.IfMatch(s.ETag())}
+}
+
+// unchanged returns the condition that an object is as it was read. etag is "" if
+// it had no settings, or comes from a list.
+func unchanged(etag string) client.Condition {
+	if etag == "" {
+		return client.IfNoneMatch()
+	}
+	return client.IfMatch(etag)
 }
 
 // unlessMissing returns err, or nil if err means that the object does not
@@ -107,27 +110,24 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	if err != nil {
 		return err
 	}
-	switch o.Kind {
-	case manifest.Namespace:
-		var n *client.Namespace
-		n, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
-			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
-		})
-		if err == nil {
-			s.behind = n.Unconfirmed
+	return transfer.WithinRate(ctx, func() error {
+		switch o.Kind {
+		case manifest.Namespace:
+			n, err := api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
+			if err == nil {
+				s.behind = n.Unconfirmed
+			}
+			return err
+		case manifest.Queue:
+			q, err := api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
+			if err == nil {
+				s.behind = q.Unconfirmed
+			}
+			return err
 		}
-	case manifest.Queue:
-		var q *client.Queue
-		q, err = transfer.WithinRate(ctx, func() (*client.Queue, error) {
-			return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
-		})
-		if err == nil {
-			s.behind = q.Unconfirmed
-		}
-	case manifest.Schedule:
-		_, err = transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
-	}
-	return err
+		_, err := api.Schedules.Put(ctx, o.Name, o.ScheduleSpec, condition)
+		return err
+	})
 }
 
 // remove deletes an object if the condition holds. The server deletes a
@@ -137,13 +137,15 @@ func (s *server) remove(ctx context.Context, key manifest.Key, condition client.
 	if err != nil {
 		return err
 	}
-	switch key.Kind {
-	case manifest.Namespace:
-		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) { return api.Namespaces.Delete(ctx, key.Name, condition) })
-	case manifest.Queue:
-		_, err = transfer.WithinRate(ctx, func() (*client.Queue, error) { return api.Queues.Delete(ctx, key.Name, condition) })
-	case manifest.Schedule:
-		_, err = transfer.WithinRate(ctx, func() (*client.Schedule, error) { return api.Schedules.Delete(ctx, key.Name, condition) })
-	}
-	return err
+	return transfer.WithinRate(ctx, func() error {
+		switch key.Kind {
+		case manifest.Namespace:
+			_, err = api.Namespaces.Delete(ctx, key.Name, condition)
+		case manifest.Queue:
+			_, err = api.Queues.Delete(ctx, key.Name, condition)
+		default:
+			_, err = api.Schedules.Delete(ctx, key.Name, condition)
+		}
+		return err
+	})
 }

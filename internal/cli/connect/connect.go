@@ -29,7 +29,7 @@ type Flags struct {
 
 	Notes     io.Writer       `kong:"-"` // standard error
 	Typed     map[string]bool `kong:"-"` // the flags that are on the command line; the other values come from variables
-	target    *Target         // what the last client calls; nil until one is created
+	target    *target         // what the last client calls; nil until one is created
 	transport *http.Transport // of all clients; nil until one is created
 	identity  *certificateRequest
 	noted     http.RoundTripper // the transport with warnings on Notes
@@ -63,24 +63,11 @@ func (f *Flags) In(namespace string) (*client.Client, error) {
 	return f.clientOf(t, namespace)
 }
 
-// Anonymous returns a client without a token.
-func (f *Flags) Anonymous() (*client.Client, error) {
-	t, err := f.Target()
-	if err != nil {
-		return nil, err
-	}
-	return f.clientWith(t, "", "")
-}
-
-func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
+func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 	token, err := f.token(t)
 	if err != nil {
 		return nil, err
 	}
-	return f.clientWith(t, namespace, token)
-}
-
-func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, error) {
 	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
 		return nil, err
 	}
@@ -103,7 +90,7 @@ func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, 
 }
 
 // open creates the transport of all clients.
-func (f *Flags) open(t *Target) (err error) {
+func (f *Flags) open(t *target) (err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
 	if transport.TLSClientConfig, err = trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value); err != nil {
@@ -139,7 +126,7 @@ func (f *Flags) Close() {
 }
 
 // token returns the access token, or "" if none is given.
-func (f *Flags) token(t *Target) (string, error) {
+func (f *Flags) token(t *target) (string, error) {
 	file, place := t.TokenFile.Value, t.place(t.TokenFile, "--token-file")
 	switch {
 	case file == "":

@@ -13,16 +13,16 @@ import (
 // server.
 const DefaultServer = "http://127.0.0.1:8750"
 
-// Target is the server that a command calls: the flags and variables, and for
+// target is the server that a command calls: the flags and variables, and for
 // values that are missing there the context.
-type Target struct {
+type target struct {
 	Context string // contexts.None: none, or it is for another server
 
-	Server, Namespace, TokenFile, CACert, ClientCert, ClientKey Setting
+	Server, Namespace, TokenFile, CACert, ClientCert, ClientKey setting
 }
 
-// Setting is a value of a Target.
-type Setting struct {
+// setting is a value of a target.
+type setting struct {
 	Value       string
 	FromContext bool
 }
@@ -30,12 +30,12 @@ type Setting struct {
 // Target returns the server that the flags name. The token, namespace and
 // certificates of a context are used only for the server of this context.
 // Otherwise --server could pass the token on.
-func (f *Flags) Target() (*Target, error) {
+func (f *Flags) Target() (*target, error) {
 	file, err := contexts.Read()
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Context: cmp.Or(f.Context, file.Current, contexts.None)}
+	t := &target{Context: cmp.Or(f.Context, file.Current, contexts.None)}
 	chosen, known := file.Contexts[t.Context]
 	switch {
 	case known || t.Context == contexts.None:
@@ -52,15 +52,15 @@ func (f *Flags) Target() (*Target, error) {
 	if f.Server != "" && f.Server != chosen.Server { // another server: the context says nothing about it
 		chosen, t.Context = contexts.Context{}, contexts.None
 	}
-	t.Server = setting(f.Server, chosen.Server, DefaultServer)
-	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
-	t.CACert = setting(f.CACert, chosen.CACert, "")
-	t.ClientCert = setting(f.ClientCert, chosen.ClientCert, "")
-	t.ClientKey = setting(f.ClientKey, chosen.ClientKey, "")
+	t.Server = choose(f.Server, chosen.Server, DefaultServer)
+	t.Namespace = choose(f.Namespace, chosen.Namespace, "")
+	t.CACert = choose(f.CACert, chosen.CACert, "")
+	t.ClientCert = choose(f.ClientCert, chosen.ClientCert, "")
+	t.ClientKey = choose(f.ClientKey, chosen.ClientKey, "")
 	if f.Token != "" {
 		chosen.TokenFile = ""
 	}
-	t.TokenFile = setting(f.TokenFile, chosen.TokenFile, "")
+	t.TokenFile = choose(f.TokenFile, chosen.TokenFile, "")
 	return t, nil
 }
 
@@ -89,12 +89,12 @@ func (f *Flags) refuseOverrides(name string, c contexts.Context) error {
 	return nil
 }
 
-func setting(given, fromContext, byDefault string) Setting {
-	return Setting{cmp.Or(given, fromContext, byDefault), given == "" && fromContext != ""}
+func choose(given, fromContext, byDefault string) setting {
+	return setting{cmp.Or(given, fromContext, byDefault), given == "" && fromContext != ""}
 }
 
 // place names a setting in an error: the flag, or the context.
-func (t *Target) place(s Setting, flag string) string {
+func (t *target) place(s setting, flag string) string {
 	if s.FromContext {
 		return "context " + t.Context + ": " + flag
 	}
@@ -112,4 +112,4 @@ func CheckServer(place, server string) error {
 }
 
 // Page returns the URL of the web page of the server.
-func (t *Target) Page() string { return strings.TrimSuffix(t.Server.Value, "/") + "/ui/" }
+func (t *target) Page() string { return strings.TrimSuffix(t.Server.Value, "/") + "/ui/" }

@@ -46,7 +46,6 @@ type importCmd struct {
 	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
-// Help shows examples below the usage line.
 func (importCmd) Help() string {
 	return `Creates a schedule from each line of a crontab that calls a URL. A line has five fields or a name such as @daily, and then a
 command: a URL, which is called with POST, or curl or wget with options for the request. The request is the one that curl or
@@ -99,7 +98,6 @@ type planned struct {
 	transfer.ScheduleLine
 }
 
-// Run imports.
 func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.Prefix != "" {
 		if err := flags.CheckName("--prefix", "prefix", c.Prefix); err != nil {
@@ -142,14 +140,8 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 
 // spec returns a schedule with only the fields that the flags set.
 func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
-	if _, err := cron.LoadZone(cmp.Or(c.Timezone, recurrence.DefaultZone)); err != nil {
-		return s, usage.Errorf("--timezone", "%s", err)
-	}
-	if _, ok := recurrence.ParseMisfire(c.Misfire); !ok && c.Misfire != "" {
-		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", c.Misfire)
-	}
-	if _, ok := recurrence.ParseOverlap(c.Overlap); !ok && c.Overlap != "" {
-		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", c.Overlap)
+	if _, err := zoneNamed(c.Timezone)(); err != nil {
+		return s, err
 	}
 	if err := flags.Merge(&s, c); err != nil {
 		return s, err
@@ -175,17 +167,9 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 
 // read returns the text of the crontab.
 func (c *importCmd) read(stdin io.Reader) (string, error) {
-	in, _, err := transfer.OpenInput(c.File, stdin)
+	text, err := usage.ReadFile(c.File, stdin, maxCrontab, ", so it is probably not a crontab")
 	if err != nil {
 		return "", err
-	}
-	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, maxCrontab+1))
-	switch {
-	case err != nil:
-		return "", usage.AboutFile(c.File, err)
-	case len(text) > maxCrontab:
-		return "", usage.Errorf(usage.FileName(c.File), "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
 	}
 	if text, err = usage.Text(text); err != nil {
 		return "", usage.AboutFile(c.File, err)

@@ -34,7 +34,6 @@ type setCmd struct {
 	flags.Task
 }
 
-// Help shows examples below the usage line.
 func (setCmd) Help() string {
 	return `Changes the given fields of a schedule and keeps the others. An empty value resets a field to its default. --header and --label
 change headers and labels with the same name, and keep the others. The schedule keeps its number of runs. Instants that have
@@ -54,9 +53,6 @@ Examples:
 // Run reads the schedule, changes it and writes it, unless another client has
 // changed it since.
 func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	given := c.given(parsed)
 	if len(given) == 0 {
 		return usage.Errorf("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
@@ -101,12 +97,9 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 	spec.Paused = c.Paused // nil keeps the state
 	flags := c.ruleFlags
 	if flags.Start != "" || flags.End != "" { // a date means midnight in the schedule's zone
-		flags.Timezone = cmp.Or(flags.Timezone, spec.TimeZone)
+		flags.TimeZone = cmp.Or(flags.TimeZone, spec.TimeZone)
 	}
-	changes := client.ScheduleSpec{Paused: c.Paused}
-	if err := setCron(&changes, "--cron", c.Cron); err != nil {
-		return spec, err
-	}
+	changes := client.ScheduleSpec{Paused: c.Paused, Cron: c.Cron}
 	if err := flags.fill(&changes, now); err != nil {
 		return spec, err
 	}

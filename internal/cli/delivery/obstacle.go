@@ -37,7 +37,7 @@ func FindObstacle(ctx context.Context, api *client.Client, name string, due time
 	case errors.Is(err, client.ErrNotFound):
 		return ended("the task does not exist on the server any more")
 	case err != nil:
-		return waits("%s", exit.OneLine(exit.WithOp(err, "read "+name), nil))
+		return waits("%s", exit.Words{}.OneLine(exit.WithOp(err, "read "+name)))
 	}
 	o := obstacleOf(t)
 	if o.Why == "" && time.Since(due) >= unstartedFor {

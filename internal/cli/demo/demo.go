@@ -41,7 +41,6 @@ type Tools struct {
 	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis, or refuses its URL
 }
 
-// Help shows examples below the usage line.
 func (Demo) Help() string {
 	return `Shows Foliot at work, in half a minute. It starts a server of its own on a free port, and creates named timers that
 call this command. It cancels a tenth of them, moves a tenth, and lets one fail until it is dead. A schedule runs each second.
@@ -71,12 +70,11 @@ const (
 	perSecond = 1000                   // timers that a small machine can create, change and call
 	step      = 50 * time.Millisecond  // between batches
 	redraw    = 250 * time.Millisecond // between two states of the bar
-	patience  = 30 * time.Second       // after the last due time
+	patience  = 30 * time.Second       // for the doomed timer, and to remove the keys
 	awayTime  = 20 * time.Second       // the longest time for which a server or its store may be away
 	doomed    = "demo-doomed"
 )
 
-// Run runs the demo.
 func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err error) {
 	switch {
 	case c.Timers < 100 || c.Timers > 100_000:
@@ -227,18 +225,17 @@ func (d *demo) play(whole context.Context) (*delivery.Result, error) {
 	if err := d.extras(whole); err != nil {
 		return nil, err
 	}
-	d.bar = console.NewProgress(d.con, "called", int64(d.Timers)).EverySecond()
+	d.bar = console.NewProgress(d.con, "called", int64(d.Timers))
 	ctx, stop := context.WithCancel(whole)
 	defer stop()
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return d.create(ctx) })
 	work.Go(func() error { return d.changeAll(ctx) })
 	var gone error
-	for end := d.ledger.At(0).Due.Add(d.Over + later + patience); gone == nil; gone = d.gone(ctx) {
+	for end := d.ledger.At(0).Due.Add(d.Over + later + startTime); gone == nil; gone = d.gone(ctx) {
 		line, ended := d.ledger.Line()
 		d.bar.Show(line, ended)
-		now := time.Now()
-		if ended == d.Timers || now.After(end) && !d.awaited(ctx) || now.After(end.Add(startTime)) || !console.Pause(ctx, redraw) {
+		if ended == d.Timers || time.Now().After(end) || !console.Pause(ctx, redraw) {
 			console.Pause(ctx, lead) // for callbacks that should not come
 			break
 		}
@@ -275,25 +272,6 @@ func (d *demo) gone(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// awaited asks the server why timers have not come. It reports whether one of them
-// can still come.
-func (d *demo) awaited(ctx context.Context) (can bool) {
-	for i, left := 0, 20; i < d.Timers && left > 0; i++ { // all of them would take too long
-		t := d.ledger.At(i)
-		if !t.Created || t.Cancelled || t.Arrived() {
-			continue
-		}
-		left--
-		found, err := d.api.Tasks.Get(ctx, t.Name)
-		why := fmt.Sprint(err)
-		if err == nil {
-			why, can = "it is "+delivery.StateOf(found), can || !found.State.Ended()
-		}
-		d.ledger.Confirm(i, func(t *delivery.Timer) { t.Why = ": " + why })
-	}
-	return can
 }
 
 // extras makes a timer that dies, and a schedule.

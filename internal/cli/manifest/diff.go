@@ -53,21 +53,10 @@ func orFalse(value, other json.RawMessage) json.RawMessage {
 	return value
 }
 
-// settings returns the settings of the object's kind as JSON of the API.
-func (o *Object) settings() ([]byte, error) {
-	switch o.Kind {
-	case Namespace:
-		return o.NamespaceSettings.MarshalJSON()
-	case Queue:
-		return o.QueueSettings.MarshalJSON()
-	}
-	return o.ScheduleSpec.MarshalJSON()
-}
-
 // values returns the fields that are set, by their paths. A value is JSON in a
 // form that is equal for equal values.
 func (o *Object) values() (map[string]json.RawMessage, error) {
-	data, err := o.settings()
+	data, err := o.form().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}

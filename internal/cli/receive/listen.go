@@ -35,7 +35,6 @@ type Listen struct {
 	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with a secret in @FILE, and answer others with 401. Repeat it for more."`
 }
 
-// Help shows examples below the usage line.
 func (Listen) Help() string {
 	return `Receives callbacks and prints a line for each: time, method, path, name of the task, number of the attempt, lateness by the clock of
 this machine, and body.

@@ -28,7 +28,7 @@ func (c *Export) exportSettings(ctx context.Context, con *console.Console, api *
 	if err := x.read(ctx, api, namespace); err != nil {
 		return err
 	}
-	if err := c.write(con, x.write); err != nil {
+	if err := writeTo(con, "export", c.File, x.write); err != nil {
 		return err
 	}
 	con.Notef("exported %s", wording.Count(len(x.objects), "object"))
