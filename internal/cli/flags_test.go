@@ -37,7 +37,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"", "--queue mail ls => unknown flag --queue | create => --in | --server nowhere ls"},
 		{"", "token generate --server http://127.0.0.1:9 => --server: this command calls no server"},
 		{"", "doctor data none --namespace shop => --namespace: this command calls no server | get => <name> | get a b => b | get a/b => NAME"},
-		{"", "cancel => NAME | cancel a --queue mail => NAME | cancel --all --queue mail => --all | cancel / => NAME | retry => NAME | touch => <name>"},
+		{"", "cancel => NAME | cancel a --queue mail => NAME | cancel --all --queue mail => --all | cancel a/b => NAME | retry => NAME | touch => <name>"},
 		{"", "touch => <name> | move a --now --in 1s => --now | move --all --now | move a => --in, --at | move a --in x | cron add => <name> | import => <file> | export --state gone | config --grace=-1s"},
 		{"", "completion tcsh => <shell>"},
 		{"ls", `--quue mail => unknown flag --quue, did you mean "--queue"? | --limit -1 | --state finished | --label x | --queue a/b | --due-before noon`},

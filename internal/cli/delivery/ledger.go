@@ -19,7 +19,7 @@ type Timer struct {
 	Asked     bool      // a change was asked for
 	Moved     bool
 	Cancelled bool
-	refused   bool   // a change was refused before it was due
+	refused   bool // a change was refused before it was due
 	arrivals  []time.Time
 }
 

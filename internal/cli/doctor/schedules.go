@@ -15,7 +15,7 @@ const examinedSchedules = 10_000
 // schedulesFound summarizes the schedules of a namespace.
 type schedulesFound struct {
 	examined int
-	more     bool             // some were not examined
+	more     bool // some were not examined
 	stuck    int
 	problem  *client.Schedule // the first that is stuck; nil if none is
 	overdue  int

@@ -5,7 +5,6 @@ import (
 
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // When set the due time of a task. Exactly one must be given.

@@ -40,8 +40,8 @@ func decodeObject(file string, root *yaml.Node, namespace string) (Object, []err
 }
 
 // decoder converts YAML to the JSON of the API, and collects the errors of all
-// lines. It refuses what parsers of YAML read differently. The API judges the
-// names and the values of the fields.
+// lines. It refuses values that parsers of YAML read differently. Names and values
+// of fields are checked later, by the code of the API.
 type decoder struct {
 	file  string
 	lines map[string]int

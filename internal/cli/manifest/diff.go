@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Difference is a field whose value changes. nil means that the field is not
+// Difference is a field that gets another value. nil means that the field is not
 // set.
 type Difference struct {
 	Field string          `json:"field"`
@@ -64,7 +64,7 @@ func (o *Object) values() (map[string]json.RawMessage, error) {
 	return values, flatten(values, "", data)
 }
 
-// free lists the fields whose values are any JSON: they are compared as a
+// free lists the fields that have any JSON as their value: they are compared as a
 // whole.
 var free = []string{"task.http.body", "task.work.args"}
 
