@@ -16,7 +16,6 @@ type Timer struct {
 	Name      string
 	Due       time.Time // that was asked for in the last confirmed change
 	Created   bool      // the server confirmed it
-	Asked     bool      // a change was asked for
 	Moved     bool
 	Cancelled bool
 	refused   bool // a change was refused before it was due
