@@ -108,7 +108,7 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	rows.Add("queue", q.Name)
 	rows.Add("state", queueState(q))
 	rows.Add("limits", queueLimits(q.QueueSettings))
-	rows.Add("retry", queueRetry(q.Retry))
+	addFields[wire.Retry](&rows, q.Retry)
 	addFields[wire.QueueInput](&rows, q.QueueSettings, "rate", "burst", "concurrency", "per_destination", "retry")
 	addFields[wire.Counts](&rows, q.Counts)
 	if !q.CreatedAt.IsZero() {
@@ -134,40 +134,6 @@ func addFields[W any](rows *console.Rows, v any, skip ...string) {
 		}
 		rows.Add(strings.ReplaceAll(f.JSON, "_", " "), text)
 	}
-}
-
-// queueRetry returns the retry settings of a queue in words, or "" if it has
-// none.
-func queueRetry(r client.Retry) string {
-	words := ""
-	for _, part := range []struct{ word, value string }{
-		{"max_attempts", attemptsWord(r.MaxAttempts)},
-		{"min_backoff", wording.Duration(r.MinBackoff)},
-		{"max_backoff", wording.Duration(r.MaxBackoff)},
-		{"max_age", limitWord(r.MaxAge)},
-	} {
-		if part.value != "" {
-			words += " " + part.word + " " + part.value
-		}
-	}
-	return strings.TrimPrefix(words, " ")
-}
-
-func attemptsWord(n client.Limit) string {
-	switch n {
-	case client.Unlimited:
-		return "no limit"
-	case 0:
-		return ""
-	}
-	return n.String()
-}
-
-func limitWord(d client.Duration) string {
-	if d == client.Forever {
-		return "no limit"
-	}
-	return wording.Duration(time.Duration(d))
 }
 
 type queuePauseCmd struct {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -84,29 +85,23 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 }
 
 func attemptsOf(s string) (client.Limit, error) {
-	switch s {
-	case flags.Unlimited:
+	if s == flags.Unlimited {
 		return client.Unlimited, nil
-	case "":
-		return 0, nil
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(cmp.Or(s, "0"))
 	if err != nil || n < 0 {
-		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
+		err = usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
 	}
-	return client.Limit(n), nil
+	return client.Limit(n), err
 }
 
 func ageOf(s string) (client.Duration, error) {
-	switch s {
-	case flags.Unlimited:
+	if s == flags.Unlimited {
 		return client.Forever, nil
-	case "":
-		return 0, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := time.ParseDuration(cmp.Or(s, "0s"))
 	if err != nil || d < 0 {
-		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
+		err = usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
 	}
-	return client.Duration(d), nil
+	return client.Duration(d), err
 }

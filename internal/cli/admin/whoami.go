@@ -38,9 +38,9 @@ func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client,
 		return err
 	}
 	var rows console.Rows
-	rows.Add("url", target.Server.Value)
-	if target.Context != contexts.None {
-		rows.Add("context", target.Context)
+	rows.Add("url", target.Server)
+	if target.Name != contexts.None {
+		rows.Add("context", target.Name)
 	}
 	rows.Add("namespace", me.Namespace)
 	rows.Add("scope", string(me.Scope))

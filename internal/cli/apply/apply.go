@@ -167,7 +167,7 @@ func (c *Command) confirm(ctx context.Context, con *console.Console, conn *conne
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("delete %s of %s?", wording.Count(deletions, "object"), target.Server.Value)
+	question := fmt.Sprintf("delete %s of %s?", wording.Count(deletions, "object"), target.Server)
 	if inUse != nil {
 		question += fmt.Sprintf(" This includes the settings of %s. The tasks stay, with the defaults of the server.", strings.Join(inUse, ", and of "))
 	}

@@ -50,7 +50,7 @@ func (f *Flags) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.clientOf(t, t.Namespace.Value)
+	return f.clientOf(t, t.Namespace)
 }
 
 // In is Client for another namespace. The clients of one Flags share their
@@ -68,7 +68,7 @@ func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
+	if err := CheckServer(t.place("--server", f.Server), t.Server); err != nil {
 		return nil, err
 	}
 	if f.transport == nil {
@@ -76,7 +76,7 @@ func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 			return nil, err
 		}
 	}
-	api, err := client.New(t.Server.Value, client.Options{
+	api, err := client.New(t.Server, client.Options{
 		Token: token, Namespace: namespace,
 		HTTPClient: &http.Client{Transport: f.noted},
 		Retry:      cliRetries,
@@ -93,11 +93,11 @@ func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 func (f *Flags) open(t *target) (err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value); err != nil {
+	if transport.TLSClientConfig, err = trust(t.place("--ca-cert", f.CACert), t.CACert); err != nil {
 		return err
 	}
 	identity := &certificateRequest{next: transport}
-	identity.pair, err = clientCertificate(t.place(t.ClientCert, "--client-cert"), t.ClientCert.Value, t.place(t.ClientKey, "--client-key"), t.ClientKey.Value)
+	identity.pair, err = clientCertificate(t.place("--client-cert", f.ClientCert), t.ClientCert, t.place("--client-key", f.ClientKey), t.ClientKey)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 	if err != nil {
 		return "", false, err
 	}
-	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
+	return caller.Namespace, caller.Operator && f.target.Namespace == "", nil
 }
 
 // Close ends the idle connections of the client.
@@ -127,7 +127,7 @@ func (f *Flags) Close() {
 
 // token returns the access token, or "" if none is given.
 func (f *Flags) token(t *target) (string, error) {
-	file, place := t.TokenFile.Value, t.place(t.TokenFile, "--token-file")
+	file, place := t.TokenFile, t.place("--token-file", f.TokenFile)
 	switch {
 	case file == "":
 		return f.Token, nil
