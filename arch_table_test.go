@@ -519,7 +519,8 @@ var layers = []layer{
 			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/wording", "internal/fileaccess",
 			"internal/server/httpserver", "internal/task", "internal/usage", "internal/webhook", "internal/wire",
 		},
-		why: "a receiver is a server of callbacks, and a client of Foliot",
+		tech: []string{"golang.org/x/sync"},
+		why:  "a receiver is a server of callbacks, and a client of Foliot",
 	},
 	{
 		path: "internal/cli/demo",

@@ -3,14 +3,11 @@ package admin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
-	"github.com/foliot/foliot/internal/cli/doctor"
-	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -133,8 +130,6 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 		n, err = api.Admin.Drain(ctx, c.Node)
 	}
 	switch {
-	case errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNamespace):
-		return exit.With(exit.NotFound, err)
 	case err != nil:
 		return err
 	case con.JSON:
@@ -143,17 +138,10 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 		con.Linef("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
 		con.Linef("%s is drained: its %d shards go to the others", n.Name, n.Owned)
-	case c.Force && noneDelivers(ctx, api):
-		con.Linef("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
+	case c.Force:
+		con.Linef("%s is drained; if no other server takes its shards, nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
 		con.Linef("%s is drained", n.Name)
 	}
 	return nil
-}
-
-// noneDelivers reports whether no server should own shards. It reports false if
-// the request fails.
-func noneDelivers(ctx context.Context, api *client.Client) bool {
-	c, err := api.Admin.Cluster(ctx)
-	return err == nil && !doctor.Delivered(c.Nodes)
 }

@@ -115,11 +115,11 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 	}
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
 	list, errs := c.plan(table, given, now)
+	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, ignored)}
 	if c.DryRun || !con.JSON {
-		printNotes(con, table.Warnings, errs)
+		printNotes(con, slices.Concat(reply.Errors, reply.Warnings))
 	}
 	c.note(con, table, list, errs)
-	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
 		err = usage.Errorf(usage.FileName(c.File), "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
@@ -234,20 +234,23 @@ func (c *importCmd) note(con *console.Console, table crontab.Table, list []plann
 }
 
 // printNotes prints the errors and warnings in the order of their lines.
-func printNotes(con *console.Console, warnings, errs []crontab.Note) {
-	all := slices.Clone(errs)
-	for _, w := range warnings {
-		all = append(all, crontab.Note{Line: w.Line, Text: "warning: " + w.Text})
-	}
-	slices.SortStableFunc(all, func(a, b crontab.Note) int { return a.Line - b.Line })
+func printNotes(con *console.Console, all []transfer.BadLine) {
+	slices.SortStableFunc(all, func(a, b transfer.BadLine) int { return a.Line - b.Line })
 	for i, n := range all {
 		if i == transfer.MaxReported {
 			con.Notef("%d more errors and warnings are not shown", len(all)-i)
 			return
 		}
-		con.Notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
+		warning := ""
+		if n.Code == ignored {
+			warning = "warning: "
+		}
+		con.Notef("line %d: %s%s", n.Line, warning, wording.Printable(n.Detail))
 	}
 }
+
+// ignored is the code of a part that is ignored, or means something else.
+const ignored = "ignored"
 
 func badLines(notes []crontab.Note, code string) []transfer.BadLine {
 	list := make([]transfer.BadLine, len(notes))

@@ -119,11 +119,6 @@ func Waits(t *client.Task) string {
 	return w.Reason + ": " + w.Detail
 }
 
-// NotDelivered returns the error of a command whose task was not delivered.
-func NotDelivered(name string, o Obstacle) error {
-	return exit.With(exit.Undelivered, errors.New(o.About(name)))
-}
-
 // About returns o as a sentence about the task of that name.
 func (o Obstacle) About(name string) string {
 	if o.Ended {

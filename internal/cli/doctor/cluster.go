@@ -108,7 +108,7 @@ func (r *Report) shards(nodes []client.Node, shards []*client.Shard) {
 		return
 	}
 	advice := "a server should take them within seconds; otherwise the logs of foliot serve show the reason"
-	if !Delivered(nodes) {
+	if !slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 }) {
 		advice = "all servers are drained: run foliot cluster drain NODE --undo, or start another server"
 	}
 	r.add("shards", false, "%d of %d have no owner, so their tasks are not delivered: %s", unowned, len(shards), advice)
@@ -128,9 +128,4 @@ func durabilityWords(level string) string {
 		return "default: confirmed changes are in Redis; its persistence decides if they survive a crash of Redis: see docs/redis.md"
 	}
 	return level
-}
-
-// Delivered reports whether at least one server should own shards.
-func Delivered(nodes []client.Node) bool {
-	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 })
 }
