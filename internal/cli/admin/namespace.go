@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
@@ -81,7 +80,7 @@ Examples:
 
 func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Get(ctx, c.Name)
-	if missing(err) {
+	if errors.Is(err, client.ErrNotFound) {
 		n, err = &client.Namespace{}, nil
 	}
 	if err != nil {
@@ -126,19 +125,11 @@ Examples:
 
 func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Delete(ctx, c.Name)
-	if missing(err) {
+	if errors.Is(err, client.ErrNotFound) {
 		return exit.With(exit.NotFound, err)
 	}
 	if err != nil {
 		return err
 	}
 	return errors.Join(con.Resultf(n, "removed %s", c.Name), exit.Applied(n.Unconfirmed))
-}
-
-// missing reports whether err means that the namespace does not exist. The
-// server has different codes for a missing namespace and a missing task,
-// because one request may name both.
-func missing(err error) bool {
-	var refused *client.Error
-	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }

@@ -92,7 +92,7 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 		return err
 	}
 	p := planner{
-		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
+		all: within.all, owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
 		objects: map[manifest.Key]*manifest.Object{}, queues: map[manifest.Key]client.QueueSettings{},
 	}
 	plan, err := p.plan(ctx, objects)

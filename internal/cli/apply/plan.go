@@ -50,6 +50,7 @@ type plan struct {
 
 // planner compares the objects of the files with those of the server.
 type planner struct {
+	all     bool // the caller may act in all namespaces
 	owner   string
 	adopt   bool
 	pruning bool // objects of the owner that are not in the files are deleted
@@ -97,32 +98,16 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 }
 
 // checkNamespace returns an error if a new object is in a namespace that does not
-// exist.
+// exist. The one namespace of a caller who is no operator exists.
 func (p *planner) checkNamespace(ctx context.Context, o *manifest.Object, found *stored) error {
 	namespace := manifest.Key{Kind: manifest.Namespace, Name: o.Namespace}
-	if found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {
+	if !p.all || found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {
 		return nil
 	}
-	if exists, err := p.exists(ctx, namespace); err != nil || exists {
+	if existing, err := p.server.get(ctx, namespace); err != nil || existing != nil {
 		return err
 	}
 	return o.Errorf("namespace", "there is no namespace %s: add it to the files, or create it with `foliot namespace set %[1]s`", o.Namespace)
-}
-
-// exists reports whether a namespace exists. It asks with a request in that
-// namespace, because only an operator may read its settings.
-func (p *planner) exists(ctx context.Context, namespace manifest.Key) (bool, error) {
-	api, err := p.server.in(namespace.Name)
-	if err != nil {
-		return false, err
-	}
-	for _, err := range api.Queues.List(ctx) {
-		if errors.Is(err, client.ErrNamespace) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	return true, nil
 }
 
 // compare returns the change that makes the object of the server equal to that

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
@@ -97,8 +96,7 @@ func unchanged(etag string) client.Condition {
 // unlessMissing returns err, or nil if err means that the object does not
 // exist. In a namespace that does not exist, nothing exists.
 func unlessMissing(err error) error {
-	var refused *client.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+	if errors.Is(err, client.ErrNotFound) {
 		return nil
 	}
 	return err
