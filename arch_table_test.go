@@ -469,7 +469,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"internal/bytesize", "client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
+			"internal/bytesize", "client", "internal/cli/apply", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks",
 			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/sync"},
@@ -488,7 +488,7 @@ var layers = []layer{
 		path: "internal/cli/apply",
 		may: []string{
 			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
-			"internal/cli/transfer", "internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
+			"internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "a command is a client of the server, and compares its objects with those of files",

@@ -3,11 +3,12 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/manifest"
-	"github.com/foliot/foliot/internal/cli/transfer"
 )
 
 // server reads and writes objects in any namespace.
@@ -26,6 +27,7 @@ type stored struct {
 	manifest.Object
 	condition client.Condition // holds while the object has this version
 	counts    client.Counts
+	version   uint64 // of the settings; 0: there are none, or it is a schedule
 }
 
 // in returns a client for a namespace. Namespaces themselves are in "".
@@ -72,12 +74,57 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 	return ofSchedule(key.Namespace, found), nil
 }
 
+// namespaces returns the namespaces of a scope. The only one of a caller who is no
+// operator has no settings.
+func (s *server) namespaces(ctx context.Context, within scope) (all []stored, err error) {
+	if !within.all {
+		return []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: within.namespace}}}}, nil
+	}
+	api, err := s.in("")
+	if err != nil {
+		return nil, err
+	}
+	for n, err := range api.Namespaces.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *ofNamespace(n))
+	}
+	return all, nil
+}
+
+// inside returns the queues with settings and the schedules of a namespace.
+func (s *server) inside(ctx context.Context, namespace string, bodies bool) (all []stored, err error) {
+	api, err := s.in(namespace)
+	if err != nil {
+		return nil, err
+	}
+	for q, err := range api.Queues.List(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case q.Version > 0: // others have only tasks
+			all = append(all, *ofQueue(namespace, q))
+		}
+	}
+	for one, err := range api.Schedules.List(ctx, client.ScheduleQuery{Bodies: bodies}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case bodies && one.Hidden:
+			return nil, fmt.Errorf("the namespace %s hides the bodies and headers of its schedules from this token: use a token of scope write", namespace)
+		}
+		all = append(all, *ofSchedule(namespace, one))
+	}
+	return all, nil
+}
+
 func ofNamespace(n *client.Namespace) *stored {
-	return &stored{manifest.OfNamespace(n), unchanged(n.ETag()), n.Counts}
+	return &stored{manifest.OfNamespace(n), unchanged(n.ETag()), n.Counts, n.Version}
 }
 
 func ofQueue(namespace string, q *client.Queue) *stored {
-	return &stored{manifest.OfQueue(namespace, q), unchanged(q.ETag()), q.Counts}
+	return &stored{manifest.OfQueue(namespace, q), unchanged(q.ETag()), q.Counts, q.Version}
 }
 
 func ofSchedule(namespace string, s *client.Schedule) *stored {
@@ -108,7 +155,7 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	if err != nil {
 		return err
 	}
-	return transfer.WithinRate(ctx, func() error {
+	return console.WithinRate(ctx, func() error {
 		switch o.Kind {
 		case manifest.Namespace:
 			n, err := api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
@@ -135,7 +182,7 @@ func (s *server) remove(ctx context.Context, key manifest.Key, condition client.
 	if err != nil {
 		return err
 	}
-	return transfer.WithinRate(ctx, func() error {
+	return console.WithinRate(ctx, func() error {
 		switch key.Kind {
 		case manifest.Namespace:
 			_, err = api.Namespaces.Delete(ctx, key.Name, condition)

@@ -15,12 +15,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/apply"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/tasks"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // Export is the command foliot export.
@@ -59,8 +61,18 @@ Examples:
 }
 
 func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client, conn *connect.Flags) error {
-	if c.Settings {
-		return c.exportSettings(ctx, con, api, conn)
+	switch {
+	case c.Settings && c.Given():
+		return usage.Errorf("--settings", "cannot be combined with a filter, because the file must have all objects")
+	case c.Settings:
+		n, write, err := apply.Export(ctx, conn, api)
+		if err == nil {
+			err = writeTo(con, "export", c.File, write)
+		}
+		if err == nil {
+			con.Notef("exported %s", wording.Count(n, "object"))
+		}
+		return err
 	}
 	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == "" && c.EndedAfter == ""
 	if len(c.State) == 0 {

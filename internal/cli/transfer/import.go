@@ -244,15 +244,11 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	if err != nil || len(later.numbers) == 0 {
 		return err
 	}
-	if !console.Pause(ctx, rateDelay) {
+	if !console.Pause(ctx, console.RateDelay) {
 		return context.Cause(ctx)
 	}
 	return im.send(ctx, later)
 }
-
-// rateDelay is the pause before the lines above the namespace's rate are sent
-// again.
-const rateDelay = time.Second
 
 // count counts the results of a batch. It returns the lines above the rate, to
 // be sent later. It returns an error if the server fails or a quota is reached,

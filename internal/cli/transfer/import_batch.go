@@ -32,9 +32,9 @@ func (b *importBatch) add(number int, text []byte) (reason string) {
 	if text[0] != '{' {
 		return "the line is not a JSON object"
 	}
-	var object json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil {
-		return "the line is not a JSON object: " + err.Error()
+	if !json.Valid(text) {
+		var object json.RawMessage
+		return "the line is not a JSON object: " + json.Unmarshal(text, &object).Error()
 	}
 	b.numbers = append(b.numbers, number)
 	b.texts = append(b.texts, text)

@@ -96,23 +96,8 @@ func readSchedule(text []byte) (l ScheduleLine, err error) {
 // PutSchedule creates or changes a schedule. If the namespace's rate is
 // exceeded, it retries until there is room or ctx ends.
 func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (s *client.Schedule, err error) {
-	err = WithinRate(ctx, func() error { s, err = api.Schedules.Put(ctx, l.Name, l.Spec, conds...); return err })
+	err = console.WithinRate(ctx, func() error { s, err = api.Schedules.Put(ctx, l.Name, l.Spec, conds...); return err })
 	return s, err
-}
-
-// WithinRate calls call until a rate of the namespace is not exceeded, or ctx
-// ends.
-func WithinRate(ctx context.Context, call func() error) error {
-	for {
-		err := call()
-		var refused *client.Error
-		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
-			return err
-		}
-		if !console.Pause(ctx, rateDelay) {
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // createSchedule creates the schedule of a batch, unless the name is taken.
