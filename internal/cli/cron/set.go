@@ -54,8 +54,11 @@ Examples:
 // changed it since.
 func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
 	given := c.given(parsed)
-	if len(given) == 0 {
+	switch {
+	case len(given) == 0:
 		return usage.Errorf("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
+	case c.Cron != "" && c.Every != "":
+		return usage.Errorf("--cron, --every", "pass only one of them")
 	}
 	old, err := api.Schedules.Get(ctx, c.Name)
 	if err != nil {
@@ -110,6 +113,7 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 	if changes.Task, err = task.Spec(address, stdin); err != nil {
 		return spec, err
 	}
+	changes.Task.HTTP.URL, changes.Task.Work.Kind = c.URL, c.Kind
 	for _, flag := range given {
 		if set := fieldsWithRules[flag]; set != nil {
 			set(&spec, &changes)
@@ -117,22 +121,7 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 			plainField(&spec, flag).Set(plainField(&changes, flag))
 		}
 	}
-	return spec, c.checkRule(given)
-}
-
-// checkRule refuses values that leave a schedule without a rule, a URL or a
-// kind.
-func (c *setCmd) checkRule(given []string) error {
-	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL, "kind": c.Kind}
-	for _, flag := range given {
-		if value, must := values[flag]; must && value == "" {
-			return usage.Errorf("--"+flag, "the value is empty, and a schedule needs one")
-		}
-	}
-	if c.Cron != "" && c.Every != "" {
-		return usage.Errorf("--cron, --every", "pass only one of them")
-	}
-	return nil
+	return spec, nil
 }
 
 // CanReset reports whether an empty value of this flag of foliot cron set
