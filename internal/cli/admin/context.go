@@ -86,9 +86,14 @@ func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 		}
 	}
 	for _, path := range []*string{&added.TokenFile, &added.CACert, &added.ClientCert, &added.ClientKey} {
-		if err := absolute(path); err != nil {
+		if *path == "" {
+			continue
+		}
+		full, err := filepath.Abs(*path) // the working directory of later commands is another one
+		if err != nil {
 			return err
 		}
+		*path = full
 	}
 	if err := connect.CheckFiles(added.TokenFile, added.CACert, added.ClientCert, added.ClientKey); err != nil {
 		return err
@@ -108,17 +113,6 @@ func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 		con.Notef("foliot context use %s makes it the current context", usage.ShellWord(c.Name))
 	}
 	return con.Resultf(contextReply{c.Name, current, added}, "added %s", c.Name)
-}
-
-// absolute replaces a path by its absolute form. The working directory of later
-// commands is another one.
-func absolute(path *string) error {
-	if *path == "" {
-		return nil
-	}
-	full, err := filepath.Abs(*path)
-	*path = full
-	return err
 }
 
 type contextUseCmd struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
@@ -90,7 +91,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	if err := flags.Merge(&settings, c); err != nil {
 		return err
 	}
-	n, err = api.Namespaces.Put(ctx, c.Name, settings, unchanged(n.ETag()))
+	n, err = api.Namespaces.Put(ctx, c.Name, settings, connect.Unchanged(n.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)
 	}
@@ -99,15 +100,6 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	}
 	out := con.Table(namespaceHeading)
 	return errors.Join(out.Item(n, namespaceRow(n)...), out.End(), exit.Applied(n.Unconfirmed))
-}
-
-// unchanged returns the condition that a setting is as it was read. etag is "" if
-// there was none.
-func unchanged(etag string) client.Condition {
-	if etag == "" {
-		return client.IfNoneMatch()
-	}
-	return client.IfMatch(etag)
 }
 
 type namespaceRmCmd struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
@@ -64,7 +65,7 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client
 	if err := c.merge(&settings); err != nil {
 		return err
 	}
-	q, err = api.Queues.Put(ctx, c.Queue, settings, unchanged(q.ETag()))
+	q, err = api.Queues.Put(ctx, c.Queue, settings, connect.Unchanged(q.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put queue %s: another client has just changed it; check it with `foliot queue get`, and retry", c.Queue)
 	}

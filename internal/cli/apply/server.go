@@ -120,24 +120,15 @@ func (s *server) inside(ctx context.Context, namespace string, bodies bool) (all
 }
 
 func ofNamespace(n *client.Namespace) *stored {
-	return &stored{manifest.OfNamespace(n), unchanged(n.ETag()), n.Counts, n.Version}
+	return &stored{manifest.OfNamespace(n), connect.Unchanged(n.ETag()), n.Counts, n.Version}
 }
 
 func ofQueue(namespace string, q *client.Queue) *stored {
-	return &stored{manifest.OfQueue(namespace, q), unchanged(q.ETag()), q.Counts, q.Version}
+	return &stored{manifest.OfQueue(namespace, q), connect.Unchanged(q.ETag()), q.Counts, q.Version}
 }
 
 func ofSchedule(namespace string, s *client.Schedule) *stored {
 	return &stored{Object: manifest.OfSchedule(namespace, s), condition: client.IfMatch(s.ETag())}
-}
-
-// unchanged returns the condition that an object is as it was read. etag is "" if
-// it had no settings, or comes from a list.
-func unchanged(etag string) client.Condition {
-	if etag == "" {
-		return client.IfNoneMatch()
-	}
-	return client.IfMatch(etag)
 }
 
 // unlessMissing returns err, or nil if err means that the object does not

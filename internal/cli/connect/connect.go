@@ -97,7 +97,7 @@ func (f *Flags) open(t *target) (err error) {
 		return err
 	}
 	identity := &certificateRequest{next: transport}
-	identity.pair, err = clientCertificate(t.place("--client-cert", f.ClientCert), t.ClientCert, t.place("--client-key", f.ClientKey), t.ClientKey)
+	identity.pair, err = ClientCertificate(t.place("--client-cert", f.ClientCert), t.ClientCert, t.place("--client-key", f.ClientKey), t.ClientKey)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func CheckFiles(tokenFile, caCert, clientCert, clientKey string) error {
 	if _, err := trust("--ca-cert", caCert); err != nil {
 		return err
 	}
-	_, err := ClientCertificate(clientCert, clientKey)
+	_, err := ClientCertificate("--client-cert", clientCert, "--client-key", clientKey)
 	return err
 }
 
@@ -177,4 +177,13 @@ func trust(place, file string) (*tls.Config, error) {
 		return nil, usage.Errorf(place, "%v", err)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// Unchanged returns the condition that a setting is as it was read. etag is "" if
+// there was none.
+func Unchanged(etag string) client.Condition {
+	if etag == "" {
+		return client.IfNoneMatch()
+	}
+	return client.IfMatch(etag)
 }
