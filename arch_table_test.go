@@ -437,7 +437,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/flags",
-		may:  []string{"client", "internal/cron", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/task/recurrence", "internal/usage", "internal/wire", "internal/wire/fields"},
+		may:  []string{"client", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/usage", "internal/wire", "internal/wire/fields"},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "values are parsed here and used elsewhere",
 	},
@@ -469,26 +469,26 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"internal/bytesize", "client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest", "internal/cli/tasks",
+			"internal/bytesize", "client", "internal/cli/apply", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks",
 			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
-		tech: []string{"github.com/alecthomas/kong"},
+		tech: []string{"github.com/alecthomas/kong", "golang.org/x/sync"},
 		why:  "records are carried over the client; only restore writes a store",
 	},
 	{
 		path: "internal/cli/manifest",
 		may: []string{
-			"client", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
-			"internal/wire", "internal/wire/fields",
+			"client", "internal/api", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
+			"internal/wire",
 		},
 		tech: []string{"go.yaml.in/yaml/v3"},
-		why:  "files are read and checked without a server: the commands compare the objects with those of one",
+		why:  "files are checked without a server, but by its code: the commands compare the objects with those of a server",
 	},
 	{
 		path: "internal/cli/apply",
 		may: []string{
 			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
-			"internal/cli/transfer", "internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
+			"internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "a command is a client of the server, and compares its objects with those of files",
@@ -497,8 +497,8 @@ var layers = []layer{
 		path: "internal/cli/cron",
 		may: []string{
 			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags",
-			"internal/cli/manifest", "internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact", "internal/task",
-			"internal/task/recurrence", "internal/usage",
+			"internal/cli/manifest", "internal/cli/tasks", "internal/cli/transfer", "internal/cli/wording", "internal/cron", "internal/crontab", "internal/redact",
+			"internal/task", "internal/task/recurrence", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "a command is a client of the server: it computes instants itself only for an expression or a crontab",
@@ -519,7 +519,8 @@ var layers = []layer{
 			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/wording", "internal/fileaccess",
 			"internal/server/httpserver", "internal/task", "internal/usage", "internal/webhook", "internal/wire",
 		},
-		why: "a receiver is a server of callbacks, and a client of Foliot",
+		tech: []string{"golang.org/x/sync"},
+		why:  "a receiver is a server of callbacks, and a client of Foliot",
 	},
 	{
 		path: "internal/cli/demo",

@@ -109,9 +109,8 @@ func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*T
 	query := params{}
 	query.add("force", o.Force)
 	query.add("children", o.Children)
-	t := new(Token)
-	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, query: query, repeatable: true}, t)
-	return orNil(t, err)
+	t, _, err := named[Token](ctx, ts.conn, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, query: query, repeatable: true})
+	return t, err
 }
 
 // Secrets manages the secrets that sign the requests of the client's namespace;
@@ -168,9 +167,8 @@ func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
 // Delete deletes a signing secret, which then signs nothing. Errors:
 // ErrNotFound.
 func (ss Secrets) Delete(ctx context.Context, id string) (*Secret, error) {
-	s := new(Secret)
-	_, err := ss.conn.named(ctx, "delete secret", "/secrets/", id, &call{method: http.MethodDelete}, s)
-	return orNil(s, err)
+	s, _, err := named[Secret](ctx, ss.conn, "delete secret", "/secrets/", id, &call{method: http.MethodDelete})
+	return s, err
 }
 
 func orNil[T any](v *T, err error) (*T, error) {

@@ -56,17 +56,19 @@ type answer struct {
 	header http.Header
 }
 
-// named calls do for the object with that name, after it has completed the
-// call's op and put the name before its path.
-func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, into any) (http.Header, error) {
-	c.op = verb + " " + name
-	path, err := below(c.op, path, name)
-	if err != nil {
-		return nil, err
+// named sends a call about the object with that name, and returns the reply. It
+// completes the call's op, and puts the name before its path. It refuses names
+// that a server would read as a part of the path.
+func named[T any](ctx context.Context, cn *conn, verb, path, name string, c *call) (reply *T, got answer, err error) {
+	reply = new(T)
+	c.op, c.path, c.into = verb+" "+name, path+url.PathEscape(name)+c.path, reply
+	if name == "" || name == "." || name == ".." {
+		return nil, got, refused(c.op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")
 	}
-	c.path, c.into = path+c.path, into
-	got, err := cn.do(ctx, c)
-	return got.header, err
+	if got, err = cn.do(ctx, c); err != nil {
+		return nil, got, err
+	}
+	return reply, got, nil
 }
 
 // do sends c, repeats it if that is allowed, and decodes the reply.

@@ -101,9 +101,8 @@ func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 }
 
 func (a Admin) drain(ctx context.Context, verb, method, node string, query params) (*Node, error) {
-	n := new(Node)
-	_, err := a.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)
-	return orNil(n, err)
+	n, _, err := named[Node](ctx, a.conn, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true})
+	return n, err
 }
 
 func (c Cluster) MarshalJSON() ([]byte, error) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -54,22 +55,8 @@ type Page struct {
 // Page returns the page at a cursor: the Next of another page, or "" for the
 // first page. The tasks are in no particular order, unless q has one.
 func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error) {
-	values := q.values()
-	size := q.PageSize
-	if size <= 0 {
-		size = 1000
-		if q.Bodies {
-			size = 100
-		}
-	}
-	values.add("limit", size)
-	if q.Bodies {
-		values.add("include", "body")
-	}
+	values := q.params()
 	values.add("cursor", cursor)
-	if q.LatestEnded {
-		values.add("order", "ended")
-	}
 	p := page[Task]{field: "tasks"}
 	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &p}
 	if _, err := ts.conn.do(ctx, c); err != nil {
@@ -83,23 +70,24 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 // that is created or changed during the list may be missing, or be returned as
 // it was before.
 func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
-	return func(yield func(*Task, error) bool) {
-		for cursor := ""; ; {
-			page, err := ts.Page(ctx, q, cursor)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, t := range page.Tasks {
-				if !yield(t, nil) {
-					return
-				}
-			}
-			if cursor = page.Next; cursor == "" {
-				return
-			}
-		}
+	return pages[Task](ctx, ts.conn, "list tasks", "/tasks", "tasks", q.params())
+}
+
+// params returns the query, without a cursor.
+func (q Query) params() params {
+	values := q.values()
+	size := q.PageSize
+	if size <= 0 && q.Bodies {
+		size = 100
 	}
+	values.add("limit", cmp.Or(max(size, 0), 1000))
+	if q.Bodies {
+		values.add("include", "body")
+	}
+	if q.LatestEnded {
+		values.add("order", "ended")
+	}
+	return values
 }
 
 // BulkResult counts the tasks that a change by filter changed.

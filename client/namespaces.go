@@ -71,11 +71,9 @@ func (ns Namespaces) Delete(ctx context.Context, name string, conds ...Condition
 }
 
 func (ns Namespaces) one(ctx context.Context, verb, name string, c *call) (*Namespace, error) {
-	n := new(Namespace)
-	header, err := ns.conn.named(ctx, verb, "/namespaces/", name, c, n)
-	if err != nil {
-		return nil, err
+	n, got, err := named[Namespace](ctx, ns.conn, verb, "/namespaces/", name, c)
+	if err == nil {
+		n.etag = got.header.Get("ETag")
 	}
-	n.etag = header.Get("ETag")
-	return n, nil
+	return n, err
 }

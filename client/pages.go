@@ -37,7 +37,9 @@ func (p *page[T]) UnmarshalJSON(data []byte) error {
 func pages[T any](ctx context.Context, cn *conn, op, path, field string, query params) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		query := maps.Clone(query)
-		query.add("limit", 1000)
+		if query["limit"] == nil {
+			query.add("limit", 1000)
+		}
 		for {
 			p := page[T]{field: field}
 			if _, err := cn.do(ctx, &call{op: op, method: http.MethodGet, path: path, query: query, repeatable: true, into: &p}); err != nil {

@@ -143,11 +143,9 @@ func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, 
 
 // one sends a call about one queue, with its path after the queue's.
 func (qs Queues) one(ctx context.Context, verb, name string, c *call) (*Queue, error) {
-	q := new(Queue)
-	header, err := qs.conn.named(ctx, verb, "/queues/", name, c, q)
-	if err != nil {
-		return nil, err
+	q, got, err := named[Queue](ctx, qs.conn, verb, "/queues/", name, c)
+	if err == nil {
+		q.etag = got.header.Get("ETag")
 	}
-	q.etag = header.Get("ETag")
-	return q, nil
+	return q, err
 }

@@ -82,10 +82,10 @@ func (ss Schedules) Trigger(ctx context.Context, name string, conds ...Condition
 // Create: all calls with one key create one task. Later calls return it, even
 // if the conditions no longer hold.
 func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...Condition) (*Task, error) {
-	t, header := new(Task), headerOf(conds)
+	header := headerOf(conds)
 	header.Set("Idempotency-Key", key)
-	_, err := ss.conn.named(ctx, "trigger schedule", "/schedules/", name, &call{method: http.MethodPost, path: "/trigger", header: header, repeatable: key != ""}, t)
-	return orNil(t, err)
+	t, _, err := named[Task](ctx, ss.conn, "trigger schedule", "/schedules/", name, &call{method: http.MethodPost, path: "/trigger", header: header, repeatable: key != ""})
+	return t, err
 }
 
 // Backfill creates a task for each instant from one time until another, both
@@ -95,14 +95,13 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 // ErrRateLimited, and an Error with code too_many_instants if there are more
 // than 1000.
 func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
-	var reply BackfillResult
-	_, err := ss.conn.named(ctx, "backfill schedule", "/schedules/", name, &call{
+	reply, _, err := named[BackfillResult](ctx, ss.conn, "backfill schedule", "/schedules/", name, &call{
 		method: http.MethodPost, path: "/backfill", header: headerOf(conds), send: wire.BackfillInput{From: instant(from), Until: instant(until)}, extra: backfillTimeout, repeatable: true,
-	}, &reply)
+	})
 	if err != nil {
 		return BackfillResult{}, err
 	}
-	return reply, nil
+	return *reply, nil
 }
 
 // backfillTimeout is the time allowed for a backfill of many large tasks.
@@ -116,11 +115,14 @@ func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, li
 	values := params{}
 	values.add("limit", limit)
 	values.add("from", from)
-	var list struct {
+	type instants struct {
 		Instants []Instant `json:"instants"`
 	}
-	_, err := ss.conn.named(ctx, "preview schedule", "/schedules/", name, &call{method: http.MethodGet, path: "/preview", query: values, repeatable: true}, &list)
-	return list.Instants, err
+	list, _, err := named[instants](ctx, ss.conn, "preview schedule", "/schedules/", name, &call{method: http.MethodGet, path: "/preview", query: values, repeatable: true})
+	if err != nil {
+		return nil, err
+	}
+	return list.Instants, nil
 }
 
 // RuleQuery selects the parts of a RulePreview, by default the next 10
@@ -176,7 +178,6 @@ func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery
 
 // one sends a call about one schedule, with its path after the schedule's.
 func (ss Schedules) one(ctx context.Context, verb, name string, c *call) (*Schedule, error) {
-	s := new(Schedule)
-	_, err := ss.conn.named(ctx, verb, "/schedules/", name, c, s)
-	return orNil(s, err)
+	s, _, err := named[Schedule](ctx, ss.conn, verb, "/schedules/", name, c)
+	return s, err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
-	"net/url"
 )
 
 // Tasks manages the tasks of the client's namespace.
@@ -53,18 +52,13 @@ func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, err
 // remembers the keys of the last few Puts of a name, as long as it keeps the
 // task's record. With the same key and another spec it returns ErrKeyReused.
 func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condition) (*Task, error) {
-	op := "put " + cmp.Or(s.Name, "a task")
-	path, err := taskPath(op, s.Name)
-	if err != nil {
-		return nil, err
-	}
 	body, err := s.MarshalJSON()
 	if err != nil {
-		return nil, badBody(op, err)
+		return nil, badBody("put "+cmp.Or(s.Name, "a task"), err)
 	}
 	header := headerOf(conds)
 	header.Set("Idempotency-Key", key)
-	return ts.one(ctx, &call{op: op, method: http.MethodPut, path: path, body: body, header: header, repeatable: key != ""})
+	return ts.named(ctx, "put", s.Name, &call{method: http.MethodPut, body: body, header: header, repeatable: key != ""})
 }
 
 // Get returns a task, with its body. Errors: ErrNotFound.
@@ -75,16 +69,11 @@ func (ts Tasks) Get(ctx context.Context, name string) (*Task, error) { return ts
 // ErrPrecondition, ErrConflict, and an Error with the invalid field of the
 // patch.
 func (ts Tasks) Patch(ctx context.Context, name string, p Patch, conds ...Condition) (*Task, error) {
-	op := "patch " + name
-	path, err := taskPath(op, name)
-	if err != nil {
-		return nil, err
-	}
 	body, err := p.encode()
 	if err != nil {
-		return nil, badBody(op, err)
+		return nil, badBody("patch "+name, err)
 	}
-	return ts.one(ctx, &call{op: op, method: http.MethodPatch, path: path, body: body, header: headerOf(conds)})
+	return ts.named(ctx, "patch", name, &call{method: http.MethodPatch, body: body, header: headerOf(conds)})
 }
 
 // Touch moves the due time of a task that was created with a delay, so it
@@ -109,12 +98,7 @@ func (ts Tasks) Retry(ctx context.Context, name string, conds ...Condition) (*Ta
 }
 
 func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, conds []Condition) (*Task, error) {
-	op := verb + " " + name
-	path, err := taskPath(op, name)
-	if err != nil {
-		return nil, err
-	}
-	return ts.one(ctx, &call{op: op, method: http.MethodPost, path: path + "/" + verb, header: headerOf(conds), repeatable: repeatable})
+	return ts.named(ctx, verb, name, &call{method: http.MethodPost, path: "/" + verb, header: headerOf(conds), repeatable: repeatable})
 }
 
 // Cancel cancels a task. If underWay, which is t.UnderWay, is false, no attempt
@@ -123,17 +107,14 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 // that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound,
 // ErrPrecondition, and ErrConflict if the task is delivered or expired.
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, underWay bool, err error) {
-	op := "cancel " + name
-	path, err := taskPath(op, name)
-	if err != nil {
-		return nil, false, err
-	}
-	t = new(Task)
-	got, err := ts.conn.do(ctx, &call{op: op, method: http.MethodDelete, path: path, header: headerOf(conds), repeatable: len(conds) == 0, into: t})
-	if err != nil {
-		return nil, false, err
-	}
-	return t, got.status == http.StatusAccepted, nil
+	t, got, err := named[Task](ctx, ts.conn, "cancel", "/tasks/", name, &call{method: http.MethodDelete, header: headerOf(conds), repeatable: len(conds) == 0})
+	return t, got.status == http.StatusAccepted, err
+}
+
+// named sends a call about one task, with its path after the task's.
+func (ts Tasks) named(ctx context.Context, verb, name string, c *call) (*Task, error) {
+	t, _, err := named[Task](ctx, ts.conn, verb, "/tasks/", name, c)
+	return t, err
 }
 
 // one sends a call whose reply is a task.
@@ -165,16 +146,4 @@ func headerOf(conds []Condition) http.Header {
 		h.Add(c.header, c.value)
 	}
 	return h
-}
-
-// taskPath returns the path of a task.
-func taskPath(op, name string) (string, error) { return below(op, "/tasks/", name) }
-
-// below returns the path of the object with that name, and refuses names that a
-// server would read as a part of the path.
-func below(op, path, name string) (string, error) {
-	if name == "" || name == "." || name == ".." {
-		return "", refused(op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")
-	}
-	return path + url.PathEscape(name), nil
 }

@@ -23,14 +23,9 @@ const (
 // wait, which is at most 5m, it returns the task as it is, and at once if wait
 // is zero. Errors: ErrNotFound.
 func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Task, error) {
-	op := "get " + name
-	path, err := taskPath(op, name)
-	if err != nil {
-		return nil, err
-	}
 	query := params{}
 	query.add("wait", wait)
-	return ts.one(ctx, &call{op: op, method: http.MethodGet, path: path, query: query, extra: max(wait, 0), repeatable: true})
+	return ts.named(ctx, "get", name, &call{method: http.MethodGet, query: query, extra: max(wait, 0), repeatable: true})
 }
 
 // Wait returns a task, with its body, when it is finished or dead: see

@@ -22,7 +22,6 @@ type configCmd struct {
 	config.Flags
 }
 
-// Help shows examples below the usage line.
 func (configCmd) Help() string {
 	return `Prints the configuration that foliot serve would use with the same flags, variables and file. The output is a configuration file,
 with the origin of each value. Values and files that foliot serve would refuse are errors here too, so use this command, as
@@ -35,16 +34,14 @@ Examples:
     (umask 077; foliot config --example > foliot.yaml)`
 }
 
-// Run prints the configuration.
 func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config.Values) error {
 	if c.Example {
 		fmt.Fprint(con.Out, exampleConfig(config.FileFlags(parsed.Selected())))
 		return nil
 	}
-	from := config.OriginsOf(parsed, file)
-	cfg, err := c.Resolve()
+	cfg, from, err := c.ResolveFrom(parsed, file)
 	if err != nil {
-		return from.Locate(err)
+		return err
 	}
 	if _, err := server.Check(cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return from.Locate(err)

@@ -6,5 +6,8 @@
 // console, exit, flags, connect, contexts, delivery and wording. The commands of the
 // server itself, the doctor's flags and the man page are here.
 //
+// A command is a struct: its fields are the flags and arguments, Help returns the
+// text below its usage line, and Run runs it.
+//
 // The tests here run the whole program.
 package cli

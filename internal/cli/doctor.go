@@ -20,14 +20,12 @@ type doctorCmd struct {
 
 type doctorServerCmd struct{}
 
-// Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
 	return `Examines a running server through its API. It reports problems of the server: readiness, certificate, clock, and lateness if there
 were at least 100 attempts in the last minute. It also reports overdue tasks with the reason, failing destinations and dead tasks.
 An operator's token also shows the free space of a directory, and new TLS files that the server cannot use.
-Of the first 10,000 schedules of the namespace, it reports those that are stuck, overdue or have skipped instants in the last 24
-hours. With an operator's token and without --namespace, the dead tasks are those of all namespaces, and the schedules those of
-the namespace default.
+Of the first 10,000 schedules of the namespace, it reports those that are stuck or overdue. With an operator's token and without
+--namespace, the dead tasks are those of all namespaces, and the schedules those of the namespace default.
 
 If servers share a Redis, it also checks that each shard has an owner and each server its own name, and lets the server examine
 the Redis with its own settings, as foliot doctor redis does. Lateness and overdue tasks are those of the one server that
@@ -41,7 +39,6 @@ Examples:
     foliot doctor --server https://foliot.internal --token-file operator.token`
 }
 
-// Run examines the server.
 func (doctorServerCmd) Run(ctx context.Context, con *console.Console, api *client.Client, calls *connect.Flags) error {
 	return doctor.Server(ctx, api, calls, newReport(con))
 }
@@ -50,7 +47,6 @@ type doctorDataCmd struct {
 	Dir string `arg:"" help:"The data directory."`
 }
 
-// Help shows examples below the usage line.
 func (doctorDataCmd) Help() string {
 	return `Reads all data in a data directory that no server has open, and compares records, index entries and counts. It changes nothing. It
 takes as long as reading the directory, and exits with 1 if it finds a problem.
@@ -60,7 +56,6 @@ Examples:
     foliot doctor data ./foliot-data`
 }
 
-// Run examines the directory.
 func (c *doctorDataCmd) Run(ctx context.Context, con *console.Console) error {
 	dir, err := config.LocalDir("DIR", c.Dir)
 	if err != nil {

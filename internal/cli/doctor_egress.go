@@ -9,14 +9,12 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 type doctorEgressCmd struct {
 	URL string `arg:"" help:"The URL that a task would call."`
 }
 
-// Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
 	return `Checks whether tasks may call a URL, and shows why. It asks the running server (--server, and an operator's token if the server has
 tokens). The server resolves the host as for an attempt, and checks each address against its own settings. It does not connect
@@ -31,15 +29,10 @@ Examples:
     foliot doctor egress http://169.254.169.254/latest/meta-data -o json | jq .addresses`
 }
 
-// Run prints the verdict on the URL.
 func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	verdict, err := api.Admin.Egress(ctx, c.URL)
+	e, err := api.Admin.Egress(ctx, c.URL)
 	if err != nil {
 		return err
-	}
-	e := wire.Egress{URL: c.URL, Scheme: verdict.Scheme, Host: verdict.Host, Port: verdict.Port, Open: verdict.Open, Problem: verdict.Problem, Addresses: []wire.EgressAddress{}}
-	for _, a := range verdict.Addresses {
-		e.Addresses = append(e.Addresses, wire.EgressAddress(a))
 	}
 	if err := printEgress(con, e); err != nil {
 		return err
@@ -49,30 +42,22 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, api *cl
 		return exit.With(exit.Failure, errors.New(e.Problem))
 	case !e.Open:
 		remedy := ""
-		if slices.ContainsFunc(e.Addresses, func(a wire.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
+		if slices.ContainsFunc(e.Addresses, func(a client.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
 			remedy = "; foliot serve --egress-allow opens addresses"
 		}
-		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at their due time, with the reason %s%s", e.URL, "egress_denied", remedy))
+		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at their due time, with the reason egress_denied%s", c.URL, remedy))
 	}
 	return nil
 }
 
-func printEgress(con *console.Console, e wire.Egress) error {
+func printEgress(con *console.Console, e *client.Egress) error {
 	if con.JSON {
 		return con.Object(e)
 	}
 	if len(e.Addresses) == 0 {
 		return nil
 	}
-	out := con.Table([]string{"ADDRESS", "VERDICT", "WHY"})
-	for _, a := range e.Addresses {
-		verdict := "denied"
-		if a.Open {
-			verdict = "open"
-		}
-		if err := out.Add(a.Address, verdict, a.Reason); err != nil {
-			return err
-		}
-	}
-	return out.End()
+	return console.Items(con, []string{"ADDRESS", "VERDICT", "WHY"}, e.Addresses, func(a client.EgressAddress) []string {
+		return []string{a.Address, map[bool]string{true: "open", false: "denied"}[a.Open], a.Reason}
+	})
 }

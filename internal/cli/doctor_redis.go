@@ -16,7 +16,6 @@ type doctorRedisCmd struct {
 	config.Flags
 }
 
-// Help shows examples below the usage line.
 func (doctorRedisCmd) Help() string {
 	return `Examines all masters of a Redis or Valkey, of a Sentinel or of a Cluster, and reports problems for tasks: settings that foliot serve
 would refuse, memory, replicas and their lag, differences between the clocks, and the durability of tasks. It changes nothing. It
@@ -29,7 +28,6 @@ Examples:
     foliot doctor redis --config /etc/foliot.yaml`
 }
 
-// Run examines the Redis.
 func (c *doctorRedisCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	u, store, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {

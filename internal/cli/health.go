@@ -28,7 +28,6 @@ type healthCmd struct {
 	config.Flags
 }
 
-// Help shows examples below the usage line.
 func (healthCmd) Help() string {
 	return `Asks the server on this machine that has the same flags, variables and file. It exits with 0 if the server is healthy. It needs
 no token. It is the health check of the container image, which has no other programs.
@@ -41,18 +40,17 @@ Examples:
     foliot health --listen 127.0.0.1:9000`
 }
 
-// Run asks the server.
 func (c *healthCmd) Run(ctx context.Context, con *console.Console, calls *connect.Flags, parsed *kong.Context, file *config.Values) error {
 	if calls.Typed["server"] {
 		return usage.Errorf("--server", "this command checks only the server on this machine that --listen or --config describes; `foliot doctor --server URL` examines another server")
 	}
-	pair, err := connect.ClientCertificate(calls.ClientCert, calls.ClientKey)
+	pair, err := connect.ClientCertificate("--client-cert", calls.ClientCert, "--client-key", calls.ClientKey)
 	if err != nil {
 		return err
 	}
-	cfg, err := c.Resolve()
+	cfg, _, err := c.ResolveFrom(parsed, file)
 	if err != nil {
-		return config.OriginsOf(parsed, file).Locate(err)
+		return err
 	}
 	listen, err := net.ResolveTCPAddr("tcp", cfg.Addr)
 	if err != nil {

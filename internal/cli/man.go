@@ -16,7 +16,6 @@ import (
 
 type manCmd struct{}
 
-// Help shows examples below the usage line.
 func (manCmd) Help() string {
 	return `Prints the manual page of all commands, for man(1): the help of each.
 
@@ -26,7 +25,6 @@ Examples:
     foliot man | man -l -`
 }
 
-// Run prints the page.
 func (manCmd) Run(con *console.Console, parsed *kong.Context) error {
 	page, err := manPage(parsed.Kong, buildinfo.Version(), buildinfo.Date())
 	if err == nil {

@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parsed, err := parser.Parse(joinNegative(helpAsFlag(modern(args, stderr))))
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
-		con.PrintUsageError(rewordParseError(err), "see `"+commandOf(err)+" --help`")
+		con.PrintError(exit.Unparsed(rewordParseError(err), "see `"+commandOf(err)+" --help`"))
 		return exit.Usage
 	}
 	for _, p := range parsed.Path {

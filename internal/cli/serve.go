@@ -20,7 +20,6 @@ import (
 
 type serveCmd struct{ config.Flags }
 
-// Help shows examples below the usage line.
 func (serveCmd) Help() string {
 	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, waits up to --grace for the running ones, and exits with 0.
 An attempt that does not end in time is repeated after the next start. A second signal stops the server at once.
@@ -43,15 +42,13 @@ Examples:
     FOLIOT_STORE=redis+sentinel://foliot:PASSWORD@10.0.0.1,10.0.0.2,10.0.0.3/MASTER foliot serve --node a --durability strict`
 }
 
-// Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Ignore(syscall.SIGHUP) // which stops all other commands
 	signal.Notify(hangup, syscall.SIGHUP)
-	from := config.OriginsOf(parsed, file)
-	cfg, err := c.Resolve()
+	cfg, from, err := c.ResolveFrom(parsed, file)
 	if err != nil {
-		return from.Locate(err)
+		return err
 	}
 	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {
 		con.Notef("%s", note)

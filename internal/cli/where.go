@@ -21,7 +21,7 @@ func whereOf(ctx context.Context, calls *connect.Flags) func() console.Where {
 		if err != nil {
 			return where
 		}
-		if where.Namespace = target.Namespace.Value; where.Namespace != "" {
+		if where.Namespace = target.Namespace; where.Namespace != "" {
 			return where
 		}
 		api, err := calls.Client()

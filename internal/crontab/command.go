@@ -11,24 +11,24 @@ import (
 )
 
 // parseCommand returns the request of a command, and warnings about the command.
-func parseCommand(command string) (Request, []string, error) {
+func parseCommand(command string) (request, []string, error) {
 	word, rest := cutField(command)
 	if !calls(word) {
-		return Request{}, nil, noProgram(word, rest)
+		return request{}, nil, noProgram(word, rest)
 	}
 	if newline.MatchString(command) {
-		return Request{}, nil, errors.New(`in a crontab, % is a newline, and the text after the first % is the input of a program: write \% for a %, and pass a body with -d`)
+		return request{}, nil, errors.New(`in a crontab, % is a newline, and the text after the first % is the input of a program: write \% for a %, and pass a body with -d`)
 	}
 	command = strings.ReplaceAll(command, `\%`, `%`)
 	if isURL(word) { // it is not split as in a shell
 		if rest, _ = cutField(rest); rest != "" { // the next words may contain a secret
-			return Request{}, nil, fmt.Errorf("%s follows the URL, and nothing may: to set headers and a body, use curl: curl -d BODY %s", quote(rest), word)
+			return request{}, nil, fmt.Errorf("%s follows the URL, and nothing may: to set headers and a body, use curl: curl -d BODY %s", quote(rest), word)
 		}
-		return Request{URL: command}, nil, checkURL(command)
+		return request{URL: command}, nil, checkURL(command)
 	}
 	words, files, err := split(command)
 	if err != nil {
-		return Request{}, nil, err
+		return request{}, nil, err
 	}
 	b := builder{program: path.Base(words[0])}
 	for _, f := range files {

@@ -45,12 +45,12 @@ type Entry struct {
 	When string // an expression of package cron
 	Zone string // of CRON_TZ=, and perhaps unknown; "" if the crontab sets none, or When needs none
 
-	Request Request
+	Request request
 }
 
-// Request is the request of a line, where the caller chooses the values that are not
+// request is the request of a line, where the caller chooses the values that are not
 // set.
-type Request struct {
+type request struct {
 	Method  string // "" if the command is only a URL
 	URL     string // begins with http:// or https:// and a host
 	Headers map[string]string

@@ -37,15 +37,15 @@ func TestACrontabIsRead(t *testing.T) {
 	}, "\n"), Config{})
 	want := Table{
 		Entries: []Entry{
-			{Line: 6, Name: "nightly", When: "0 21 * * MON-FRI", Zone: "Europe/Berlin", Request: Request{
+			{Line: 6, Name: "nightly", When: "0 21 * * MON-FRI", Zone: "Europe/Berlin", Request: request{
 				Method: "POST", URL: "https://shop.example/report", Body: `{"full": true}`,
 				Headers: map[string]string{"X-Shop": "7", "Content-Type": "application/x-www-form-urlencoded"},
 			}},
-			{Line: 7, Name: "shop.example-clean", When: "@daily", Zone: "Europe/Berlin", Request: Request{URL: "https://shop.example/clean?all=1&now=yes"}},
-			{Line: 9, Name: "127.0.0.1-9-tick", When: "*/5 * * * *", Request: Request{
+			{Line: 7, Name: "shop.example-clean", When: "@daily", Zone: "Europe/Berlin", Request: request{URL: "https://shop.example/clean?all=1&now=yes"}},
+			{Line: 9, Name: "127.0.0.1-9-tick", When: "*/5 * * * *", Request: request{
 				Method: "GET", URL: "http://127.0.0.1:9/tick", Headers: map[string]string{}, Timeout: 20 * time.Second,
 			}},
-			{Line: 10, Name: "shop.example-clean-2", When: "@every 90s", Request: Request{URL: "https://shop.example/clean"}},
+			{Line: 10, Name: "shop.example-clean-2", When: "@every 90s", Request: request{URL: "https://shop.example/clean"}},
 		},
 		Warnings: []Note{{2, mailNote}},
 	}

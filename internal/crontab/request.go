@@ -15,7 +15,7 @@ import (
 // builder collects the request of a curl or wget command.
 type builder struct {
 	program  string
-	request  Request
+	request  request
 	urls     []string
 	head     bool
 	parts    []string // of the body; nil if there is none

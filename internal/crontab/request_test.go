@@ -15,40 +15,40 @@ func TestALineBecomesItsRequest(t *testing.T) {
 	type h = map[string]string
 	for _, row := range []struct {
 		command  string
-		want     Request
+		want     request
 		warnings string // words of the warnings
 	}{
-		{"curl http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
-		{"HTTPS://a.example/", Request{URL: "HTTPS://a.example/"}, ""},
-		{`http://a.example/a\%20b`, Request{URL: "http://a.example/a%20b"}, ""},
-		{`/opt/curl -so/dev/null 'http://a.example/\%7B1\%7D'`, Request{Method: "GET", URL: "http://a.example/%7B1%7D", Headers: h{}}, ""},
-		{"curl http://a.example/~me/cron.php?key=x # why", Request{Method: "GET", URL: "http://a.example/~me/cron.php?key=x", Headers: h{}}, ""},
-		{"wget -q http://a.example/ &>/dev/null", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
-		{"curl -XPUT --url http://a.example/", Request{Method: "PUT", URL: "http://a.example/", Headers: h{}}, ""},
-		{"curl -I http://a.example/", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, ""},
-		{"curl -d a=1 --data-raw @b -X PATCH http://a.example/", Request{Method: "PATCH", URL: "http://a.example/", Body: "a=1&@b", Headers: h{"Content-Type": form}}, ""},
-		{"curl -X POST -d '' http://a.example/", Request{Method: "POST", URL: "http://a.example/", Headers: h{"Content-Type": form}}, ""},
+		{"curl http://a.example/", request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
+		{"HTTPS://a.example/", request{URL: "HTTPS://a.example/"}, ""},
+		{`http://a.example/a\%20b`, request{URL: "http://a.example/a%20b"}, ""},
+		{`/opt/curl -so/dev/null 'http://a.example/\%7B1\%7D'`, request{Method: "GET", URL: "http://a.example/%7B1%7D", Headers: h{}}, ""},
+		{"curl http://a.example/~me/cron.php?key=x # why", request{Method: "GET", URL: "http://a.example/~me/cron.php?key=x", Headers: h{}}, ""},
+		{"wget -q http://a.example/ &>/dev/null", request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -XPUT --url http://a.example/", request{Method: "PUT", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -I http://a.example/", request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -d a=1 --data-raw @b -X PATCH http://a.example/", request{Method: "PATCH", URL: "http://a.example/", Body: "a=1&@b", Headers: h{"Content-Type": form}}, ""},
+		{"curl -X POST -d '' http://a.example/", request{Method: "POST", URL: "http://a.example/", Headers: h{"Content-Type": form}}, ""},
 		{
 			`curl --json '{"a":1}' http://a.example/`,
-			Request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}},
+			request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}},
 			"",
 		},
 		{
 			"curl -H 'content-type:text/csv' --data-binary a,b -A me http://a.example/",
-			Request{Method: "POST", URL: "http://a.example/", Body: "a,b", Headers: h{"content-type": "text/csv", "User-Agent": "me"}},
+			request{Method: "POST", URL: "http://a.example/", Body: "a,b", Headers: h{"content-type": "text/csv", "User-Agent": "me"}},
 			"",
 		},
 		{
 			"curl -fsSLo reply.html -m 2.5 --retry 3 --retry-delay 5 --connect-timeout 3 -w '' http://a.example/ >> log",
-			Request{Method: "GET", URL: "http://a.example/", Headers: h{}, Timeout: 2500 * time.Millisecond},
+			request{Method: "GET", URL: "http://a.example/", Headers: h{}, Timeout: 2500 * time.Millisecond},
 			`"log" redirects reply.html`,
 		},
 		{
 			"wget -nv -qO- -t 1 -T 10 --header='X: y' --post-data=a=1 http://a.example/",
-			Request{Method: "POST", URL: "http://a.example/", Body: "a=1", Headers: h{"X": "y", "Content-Type": form}, Timeout: 10 * time.Second},
+			request{Method: "POST", URL: "http://a.example/", Body: "a=1", Headers: h{"X": "y", "Content-Type": form}, Timeout: 10 * time.Second},
 			"",
 		},
-		{"wget --spider http://a.example/ -o wget.log", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, "wget.log"},
+		{"wget --spider http://a.example/ -o wget.log", request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, "wget.log"},
 	} {
 		got, warnings, err := parseCommand(row.command)
 		if err != nil {

@@ -22,7 +22,6 @@ type Audit struct {
 	Limit  int    `short:"n" default:"100" placeholder:"N" help:"Show at most this many entries; 0 shows all (default: 100)."`
 }
 
-// Help shows examples below the usage line.
 func (Audit) Help() string {
 	return `Shows the audit log: what people did, the newest first. Who created a task and who changed it last is in foliot get. Entries never
 change. The newest 100,000 stay until their retention ends (foliot serve --audit-keep). This needs a token of scope admin.
@@ -34,23 +33,17 @@ Examples:
     foliot audit --action token.create -o json`
 }
 
-// Run prints the entries.
 func (c *Audit) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
 	}
-	query := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}
-	for _, bound := range []struct {
-		flag, value string
-		into        *time.Time
-	}{{"--since", c.Since, &query.From}, {"--until", c.Until, &query.Until}} {
-		if bound.value == "" {
-			continue
-		}
-		var err error
-		if *bound.into, err = flags.ParseBound(bound.flag, bound.value, time.Now()); err != nil {
-			return err
-		}
+	query, now := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}, time.Now()
+	var err error
+	if query.From, err = flags.ParseBound("--since", c.Since, now); err != nil {
+		return err
+	}
+	if query.Until, err = flags.ParseBound("--until", c.Until, now); err != nil {
+		return err
 	}
 	out := con.Table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
 	shown := 0

@@ -3,14 +3,11 @@ package admin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
-	"github.com/foliot/foliot/internal/cli/doctor"
-	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -24,7 +21,6 @@ type Cluster struct {
 
 type clusterNodesCmd struct{}
 
-// Help shows examples below the usage line.
 func (clusterNodesCmd) Help() string {
 	return `Lists the servers that share a Redis: name, state, number of shards that it owns (SHARDS) and should own (WANTED), version, uptime,
 time of the last heartbeat, and address of the API. A server without a heartbeat has ended, hangs or cannot reach Redis: the others
@@ -36,7 +32,6 @@ Examples:
     foliot cluster nodes -o json | jq -r 'select(.ready | not).name'`
 }
 
-// Run prints the list.
 func (clusterNodesCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	c, err := api.Admin.Cluster(ctx)
 	if err != nil {
@@ -75,7 +70,6 @@ func nodeState(n *client.Node) string {
 
 type clusterShardsCmd struct{}
 
-// Help shows examples below the usage line.
 func (clusterShardsCmd) Help() string {
 	return `The tasks of a shared store are divided into shards. At any time, one server delivers the tasks of a shard. The command shows for
 each shard: its number, owner, number of running tasks, next due time, end of its lease, and how often a server has taken it. A
@@ -88,7 +82,6 @@ Examples:
     foliot cluster shards -o json | jq 'select(.owner == null)'`
 }
 
-// Run prints the shards.
 func (clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	shards, err := api.Admin.Shards(ctx)
 	if err != nil {
@@ -105,7 +98,6 @@ type clusterDrainCmd struct {
 	Force bool   `help:"Drain even the last server that delivers. Then nothing is delivered until --undo, or until another server starts."`
 }
 
-// Help shows examples below the usage line.
 func (clusterDrainCmd) Help() string {
 	return `A drained server gives its shards to the others at once and starts no attempts. It finishes its running attempts and continues to
 serve the API. The drain ends with --undo, or when the server stops: after a restart the server takes shards again. If all other
@@ -124,7 +116,6 @@ Examples:
     foliot cluster drain node-2 --undo`
 }
 
-// Run starts or ends the drain.
 func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	var n *client.Node
 	var err error
@@ -139,8 +130,6 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 		n, err = api.Admin.Drain(ctx, c.Node)
 	}
 	switch {
-	case errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNamespace):
-		return exit.With(exit.NotFound, err)
 	case err != nil:
 		return err
 	case con.JSON:
@@ -149,17 +138,10 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *cl
 		con.Linef("%s is not drained any more; it will own %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
 		con.Linef("%s is drained: its %d shards go to the others", n.Name, n.Owned)
-	case c.Force && noneDelivers(ctx, api):
-		con.Linef("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
+	case c.Force:
+		con.Linef("%s is drained; if no other server takes its shards, nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
 		con.Linef("%s is drained", n.Name)
 	}
 	return nil
-}
-
-// noneDelivers reports whether no server should own shards. It reports false if
-// the request fails.
-func noneDelivers(ctx context.Context, api *client.Client) bool {
-	c, err := api.Admin.Cluster(ctx)
-	return err == nil && !doctor.Delivered(c.Nodes)
 }

@@ -22,7 +22,6 @@ type Context struct {
 	Ls  contextLsCmd  `cmd:"" aliases:"list" help:"List the contexts."`
 }
 
-// Help describes contexts below the usage line of foliot context.
 func (Context) Help() string {
 	return `A context is a name for a server, with a namespace and the paths of a token file and of certificates. Commands call the server of
 the current context. --context or FOLIOT_CONTEXT chooses another one for a call, and the name default means none. Flags, such as
@@ -38,7 +37,6 @@ type contextAddCmd struct {
 	Replace bool   `help:"Replace an existing context."`
 }
 
-// Help shows examples below the usage line.
 func (contextAddCmd) Help() string {
 	return `Stores --server, --namespace, --token-file, --ca-cert, --client-cert and --client-key under a name. It does not store variables and
 tokens.
@@ -56,7 +54,6 @@ type contextReply struct {
 	contexts.Context
 }
 
-// Run stores the context.
 func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 	typed := func(flag, value string) string {
 		if !given.Typed[flag] { // a variable sets it
@@ -89,9 +86,14 @@ func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 		}
 	}
 	for _, path := range []*string{&added.TokenFile, &added.CACert, &added.ClientCert, &added.ClientKey} {
-		if err := absolute(path); err != nil {
+		if *path == "" {
+			continue
+		}
+		full, err := filepath.Abs(*path) // the working directory of later commands is another one
+		if err != nil {
 			return err
 		}
+		*path = full
 	}
 	if err := connect.CheckFiles(added.TokenFile, added.CACert, added.ClientCert, added.ClientKey); err != nil {
 		return err
@@ -113,22 +115,10 @@ func (c *contextAddCmd) Run(con *console.Console, given *connect.Flags) error {
 	return con.Resultf(contextReply{c.Name, current, added}, "added %s", c.Name)
 }
 
-// absolute replaces a path by its absolute form. The working directory of later
-// commands is another one.
-func absolute(path *string) error {
-	if *path == "" {
-		return nil
-	}
-	full, err := filepath.Abs(*path)
-	*path = full
-	return err
-}
-
 type contextUseCmd struct {
 	Name string `arg:"" help:"The name of the context; default: none."`
 }
 
-// Help shows examples below the usage line.
 func (contextUseCmd) Help() string {
 	return `Examples:
 
@@ -136,7 +126,6 @@ func (contextUseCmd) Help() string {
     foliot context use default`
 }
 
-// Run chooses the current context.
 func (c *contextUseCmd) Run(con *console.Console) error {
 	var chosen contexts.Context
 	err := contexts.Update(func(file *contexts.File) error {
@@ -163,7 +152,6 @@ func (c *contextUseCmd) Run(con *console.Console) error {
 
 type contextLsCmd struct{}
 
-// Help shows examples below the usage line.
 func (contextLsCmd) Help() string {
 	return `A terminal shows a table. Other outputs get one line per context: name, current or -, server, namespace and token file, separated by
 tabs. The name default stands for no context.
@@ -174,7 +162,6 @@ Examples:
     foliot context ls -o json | jq -r .server`
 }
 
-// Run prints the list.
 func (contextLsCmd) Run(con *console.Console) error {
 	file, err := contexts.Read()
 	if err != nil {

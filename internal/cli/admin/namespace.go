@@ -3,9 +3,9 @@ package admin
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
@@ -20,13 +20,11 @@ type Namespace struct {
 
 type namespaceLsCmd struct{}
 
-// Help explains the columns below the usage line.
 func (namespaceLsCmd) Help() string {
 	return `Lists namespaces. PENDING counts scheduled and running tasks, and schedules; its MAX is --max-pending. BYTES is the size of
 all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may be created per second.`
 }
 
-// Run prints the list.
 func (namespaceLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return console.List(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
 }
@@ -67,7 +65,6 @@ type namespaceSetCmd struct {
 	HidePayloads *bool              `negatable:"" help:"Hide the bodies and headers of requests, and the replies of receivers, from tokens of scope read."`
 }
 
-// Help shows examples below the usage line.
 func (namespaceSetCmd) Help() string {
 	return `Creates a namespace, or changes the given settings and keeps the others. The value unlimited removes a limit or restores its
 default. This needs an operator's token of scope admin.
@@ -82,23 +79,19 @@ Examples:
     foliot namespace set acme --no-suspended --max-pending unlimited`
 }
 
-// Run creates or changes the namespace.
 func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Get(ctx, c.Name)
-	condition := client.IfNoneMatch()
-	switch {
-	case missing(err):
-		n = &client.Namespace{}
-	case err != nil:
+	if errors.Is(err, client.ErrNotFound) {
+		n, err = &client.Namespace{}, nil
+	}
+	if err != nil {
 		return err
-	case n.Version > 0:
-		condition = client.IfMatch(n.ETag())
 	}
 	settings := n.NamespaceSettings
 	if err := flags.Merge(&settings, c); err != nil {
 		return err
 	}
-	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
+	n, err = api.Namespaces.Put(ctx, c.Name, settings, connect.Unchanged(n.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)
 	}
@@ -113,7 +106,6 @@ type namespaceRmCmd struct {
 	Name string `arg:"" name:"namespace" help:"The name of the namespace."`
 }
 
-// Help shows examples below the usage line.
 func (namespaceRmCmd) Help() string {
 	return `Removes a namespace with its queue settings and its secrets. Its tokens must be revoked before, and it must contain no tasks.
 Finished tasks count too: they are removed when their retention ends. The namespace default cannot be removed.
@@ -123,22 +115,13 @@ Examples:
     foliot namespace rm acme`
 }
 
-// Run removes the namespace.
 func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	n, err := api.Namespaces.Delete(ctx, c.Name)
-	if missing(err) {
+	if errors.Is(err, client.ErrNotFound) {
 		return exit.With(exit.NotFound, err)
 	}
 	if err != nil {
 		return err
 	}
 	return errors.Join(con.Resultf(n, "removed %s", c.Name), exit.Applied(n.Unconfirmed))
-}
-
-// missing reports whether err means that the namespace does not exist. The
-// server has different codes for a missing namespace and a missing task,
-// because one request may name both.
-func missing(err error) bool {
-	var refused *client.Error
-	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
@@ -33,7 +32,6 @@ type Queue struct {
 
 type queueLsCmd struct{}
 
-// Help shows examples below the usage line.
 func (queueLsCmd) Help() string {
 	return `Lists the queues that have settings or tasks: name, state, number of scheduled, running and dead tasks, and limits.
 
@@ -43,7 +41,6 @@ Examples:
     foliot queue ls -o json | jq 'select(.counts.dead > 0)'`
 }
 
-// Run prints the list.
 func (queueLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	err := console.List(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
 		return []string{q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings)}
@@ -94,7 +91,6 @@ type queueGetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 }
 
-// Run prints the queue.
 func (c *queueGetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
 	if err != nil {
@@ -112,7 +108,7 @@ func printQueue(con *console.Console, q *client.Queue) error {
 	rows.Add("queue", q.Name)
 	rows.Add("state", queueState(q))
 	rows.Add("limits", queueLimits(q.QueueSettings))
-	rows.Add("retry", queueRetry(q.Retry))
+	addFields[wire.Retry](&rows, q.Retry)
 	addFields[wire.QueueInput](&rows, q.QueueSettings, "rate", "burst", "concurrency", "per_destination", "retry")
 	addFields[wire.Counts](&rows, q.Counts)
 	if !q.CreatedAt.IsZero() {
@@ -140,46 +136,11 @@ func addFields[W any](rows *console.Rows, v any, skip ...string) {
 	}
 }
 
-// queueRetry returns the retry settings of a queue in words, or "" if it has
-// none.
-func queueRetry(r client.Retry) string {
-	words := ""
-	for _, part := range []struct{ word, value string }{
-		{"max_attempts", attemptsWord(r.MaxAttempts)},
-		{"min_backoff", wording.Duration(r.MinBackoff)},
-		{"max_backoff", wording.Duration(r.MaxBackoff)},
-		{"max_age", limitWord(r.MaxAge)},
-	} {
-		if part.value != "" {
-			words += " " + part.word + " " + part.value
-		}
-	}
-	return strings.TrimPrefix(words, " ")
-}
-
-func attemptsWord(n client.Limit) string {
-	switch n {
-	case client.Unlimited:
-		return "no limit"
-	case 0:
-		return ""
-	}
-	return n.String()
-}
-
-func limitWord(d client.Duration) string {
-	if d == client.Forever {
-		return "no limit"
-	}
-	return wording.Duration(time.Duration(d))
-}
-
 type queuePauseCmd struct {
 	Queue string        `arg:"" help:"The queue's name."`
 	For   time.Duration `placeholder:"DURATION" help:"Resume the queue after this time."`
 }
 
-// Help shows examples below the usage line.
 func (queuePauseCmd) Help() string {
 	return `A paused queue starts no attempts, except of tasks that are run by hand. Running attempts go on. The tasks of the queue are
 kept and become due, and tasks with expire_after expire. A pause survives a restart.
@@ -190,19 +151,16 @@ Examples:
     foliot queue pause mail --for 10m`
 }
 
-// Run pauses the queue.
 func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	var q *client.Queue
-	var err error
-	switch {
-	case c.For < 0:
-		return usage.Errorf("--for", "%v is negative", c.For)
-	case c.For > 0:
-		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
-	default:
-		q, err = api.Queues.Pause(ctx, c.Queue)
-	}
+	q, err := c.pause(ctx, api.Queues)
 	return printChanged(con, q, err, "%s is %s", c.Queue)
+}
+
+func (c *queuePauseCmd) pause(ctx context.Context, queues client.Queues) (*client.Queue, error) {
+	if c.For == 0 {
+		return queues.Pause(ctx, c.Queue)
+	}
+	return queues.PauseFor(ctx, c.Queue, c.For)
 }
 
 // printChanged prints a changed queue as JSON, or as a sentence with its name and
@@ -218,7 +176,6 @@ type queueResumeCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 }
 
-// Run resumes the queue.
 func (c *queueResumeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Resume(ctx, c.Queue)
 	return printChanged(con, q, err, "%s is %s", c.Queue)
@@ -229,7 +186,6 @@ type queuePurgeCmd struct {
 	Yes   bool   `short:"y" help:"Do not ask for confirmation."`
 }
 
-// Help shows examples below the usage line.
 func (queuePurgeCmd) Help() string {
 	return `Cancels all unfinished tasks that the queue has now. The server does this in the background, and goes on after a restart.
 Until it is done, the queue starts no attempt. A running attempt is the last one of its task. The command takes two seconds.
@@ -244,7 +200,6 @@ Examples:
     foliot queue purge mail --yes && foliot queue get mail`
 }
 
-// Run purges the queue.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := c.purge(ctx, con, api)
 	return printChanged(con, q, err, "purged %[1]s: the server cancels the tasks that it had", c.Queue)
@@ -272,7 +227,6 @@ type queueRmCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 }
 
-// Run removes the settings.
 func (c *queueRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Delete(ctx, c.Queue)
 	return printChanged(con, q, err, "removed the settings of %s; it is %s", c.Queue)

@@ -1,12 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
@@ -36,7 +38,6 @@ type queueSetCmd struct {
 	KeepBodies   *bool          `negatable:"" help:"Keep the bodies of finished tasks as long as their records, so that foliot retry can send them again."`
 }
 
-// Help shows examples below the usage line.
 func (queueSetCmd) Help() string {
 	return `Changes the given settings and keeps the others. The value unlimited removes a limit. The values 0, 0s and "" remove any
 other setting. Limits apply at once, retention to tasks that end from now on, and defaults to tasks that are created from now on. A task that
@@ -54,20 +55,17 @@ Examples:
 // client has changed the queue since.
 func (c *queueSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	q, err := api.Queues.Get(ctx, c.Queue)
-	condition := client.IfNoneMatch()
-	switch {
-	case errors.Is(err, client.ErrNotFound):
-		q = &client.Queue{}
-	case err != nil:
+	if errors.Is(err, client.ErrNotFound) {
+		q, err = &client.Queue{}, nil
+	}
+	if err != nil {
 		return err
-	case q.Version > 0:
-		condition = client.IfMatch(q.ETag())
 	}
 	settings := q.QueueSettings
 	if err := c.merge(&settings); err != nil {
 		return err
 	}
-	q, err = api.Queues.Put(ctx, c.Queue, settings, condition)
+	q, err = api.Queues.Put(ctx, c.Queue, settings, connect.Unchanged(q.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put queue %s: another client has just changed it; check it with `foliot queue get`, and retry", c.Queue)
 	}
@@ -88,29 +86,23 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 }
 
 func attemptsOf(s string) (client.Limit, error) {
-	switch s {
-	case flags.Unlimited:
+	if s == flags.Unlimited {
 		return client.Unlimited, nil
-	case "":
-		return 0, nil
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(cmp.Or(s, "0"))
 	if err != nil || n < 0 {
-		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
+		err = usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, flags.Unlimited)
 	}
-	return client.Limit(n), nil
+	return client.Limit(n), err
 }
 
 func ageOf(s string) (client.Duration, error) {
-	switch s {
-	case flags.Unlimited:
+	if s == flags.Unlimited {
 		return client.Forever, nil
-	case "":
-		return 0, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := time.ParseDuration(cmp.Or(s, "0s"))
 	if err != nil || d < 0 {
-		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
+		err = usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
 	}
-	return client.Duration(d), nil
+	return client.Duration(d), err
 }

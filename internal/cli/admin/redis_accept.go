@@ -24,7 +24,6 @@ type redisAcceptCmd struct {
 	config.Flags
 }
 
-// Help shows examples below the usage line.
 func (redisAcceptCmd) Help() string {
 	return `A store in Redis has an identity. Each part of the store has a copy of it, and each server remembers it. If a part loses its copy,
 for example because a master of a Cluster came back empty or the settings were deleted, all servers refuse requests, send
@@ -44,7 +43,6 @@ Examples:
     FOLIOT_STORE=redis+cluster://foliot:PASSWORD@10.0.0.1,10.0.0.2 foliot redis accept-loss --yes`
 }
 
-// Run finds the lost parts, asks, and accepts the loss.
 func (c *redisAcceptCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	u, settings, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {

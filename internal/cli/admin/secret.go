@@ -8,9 +8,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/usage"
 )
 
 // Secret has the commands of foliot secret.
@@ -25,7 +23,6 @@ type secretCreateCmd struct {
 	Overlap time.Duration `placeholder:"DURATION" help:"How long the existing secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 
-// Help shows examples below the usage line.
 func (secretCreateCmd) Help() string {
 	return `Prints only the secret on standard output. Pass it to the receivers: it cannot be shown again. From now on it signs every
 callback of the namespace, or of the queue, as Standard Webhooks defines it. At most two secrets sign at the same time.
@@ -44,11 +41,7 @@ Examples:
     foliot listen --verify "$(foliot secret create)"`
 }
 
-// Run creates a secret.
 func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if c.Overlap < 0 {
-		return usage.Errorf("--overlap", "%v is negative", c.Overlap)
-	}
 	made, err := api.Secrets.Create(ctx, client.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
 	if err != nil {
 		return err
@@ -75,7 +68,6 @@ func signedBy(s *client.Secret) string {
 
 type secretLsCmd struct{}
 
-// Run prints the list.
 func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	list, err := api.Secrets.List(ctx)
 	if err != nil {
@@ -90,11 +82,7 @@ type secretRmCmd struct {
 	IDs []string `arg:"" name:"id" help:"The ids of the secrets, as foliot secret ls shows them."`
 }
 
-// Run removes secrets.
 func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := flags.CheckNames(c.IDs); err != nil {
-		return err
-	}
 	return con.ForEachName(ctx, c.IDs, func(id string) error {
 		s, err := api.Secrets.Delete(ctx, id)
 		if err != nil {

@@ -21,7 +21,6 @@ type Tail struct {
 	Last    int      `short:"n" default:"10" placeholder:"N" help:"First print the last attempts, at most this many, up to 1000 (default: 10)."`
 }
 
-// Help shows examples below the usage line.
 func (Tail) Help() string {
 	return `Prints the attempts of deliveries as they end, until Ctrl-C: the time, the task, the outcome, how late it started, the status of the
 reply, and the error. A terminal shows local times. Other outputs get times in UTC, and tabs between the fields, with - for a missing
@@ -47,7 +46,6 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// Run prints attempts until ctx ends.
 func (c *Tail) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return c.follow(ctx, con, api, tailEvery)
 }
@@ -57,7 +55,7 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 		return usage.Errorf("--last", "%d is not between 0 and %d", c.Last, maxAttempts)
 	}
 	f := &attemptFollower{seen: map[attemptKey]bool{}}
-	out := &attemptPrinter{con: con, table: con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})}
+	out := con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})
 	for first, failed := true, false; ; first = false {
 		list, err := api.Admin.Attempts(ctx, client.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
 		switch refused := new(client.Error); {
@@ -72,7 +70,7 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 			if first {
 				fresh = fresh[len(fresh)-min(c.Last, len(fresh)):]
 			}
-			if err := out.print(fresh); err != nil {
+			if err := printAttempts(con, out, fresh); err != nil {
 				return err
 			}
 		}
@@ -118,28 +116,23 @@ func (f *attemptFollower) next(list []client.EndedAttempt) (fresh []client.Ended
 	return fresh
 }
 
-// attemptPrinter prints attempts as rows, or as objects with -o json.
-type attemptPrinter struct {
-	con   *console.Console
-	table *console.Table
-}
-
-func (p *attemptPrinter) print(attempts []client.EndedAttempt) error {
+// printAttempts prints attempts as rows, or as objects with -o json.
+func printAttempts(con *console.Console, out *console.Table, attempts []client.EndedAttempt) error {
 	for _, a := range attempts {
 		at := wording.Instant(a.At)
-		if p.con.OutTerm {
+		if con.OutTerm {
 			at = a.At.Local().Format("15:04:05.000")
 		}
 		status := "-"
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
-		err := p.table.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, cmp.Or(attemptError(a), "-"))
+		err := out.Item(a, at, wording.Qualified(a.Namespace, a.Task), a.Outcome, wording.Millis(a.Late), wording.Millis(a.Waited), status, cmp.Or(attemptError(a), "-"))
 		if err != nil {
 			return err
 		}
 	}
-	return p.table.End()
+	return out.End()
 }
 
 // attemptError returns the error of an attempt, and whether the task died.

@@ -41,7 +41,6 @@ type tokenCreateCmd struct {
 // shells expand.
 const operatorWord = "operator"
 
-// Help shows examples below the usage line.
 func (tokenCreateCmd) Help() string {
 	return `Prints only the token on standard output. Keep it: the server stores only a hash and cannot show the token again.
 
@@ -59,7 +58,6 @@ Examples:
     FOLIOT_TOKEN_FILE=operator.token foliot token create --for acme --scope write`
 }
 
-// Run creates a token.
 func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Expires < 0 {
 		return usage.Errorf("--expires", "%v is negative", c.Expires)
@@ -173,7 +171,6 @@ func lifetime(expires time.Time) string {
 
 type tokenGenerateCmd struct{}
 
-// Help shows examples below the usage line.
 func (tokenGenerateCmd) Help() string {
 	return `Calls no server. Pass the token to a new server as a file: it becomes the first token of the server, an operator's token of
 scope admin. Containers get the file as a mounted secret.
@@ -184,7 +181,6 @@ Examples:
     foliot serve --listen 0.0.0.0:8750 --tls-cert cert.pem --tls-key key.pem --bootstrap-token-file operator.token`
 }
 
-// Run prints a token.
 func (tokenGenerateCmd) Run(con *console.Console) error {
 	token, _ := settings.MintToken()
 	reply := struct {
@@ -195,7 +191,6 @@ func (tokenGenerateCmd) Run(con *console.Console) error {
 
 type tokenLsCmd struct{}
 
-// Run prints the list.
 func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
@@ -217,7 +212,6 @@ type tokenRevokeCmd struct {
 	Yes      bool     `short:"y" help:"Do not ask for confirmation before the last operator's token of scope admin is revoked."`
 }
 
-// Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
 	return `When the command returns, every server of the store refuses the token. The token stays in the list as long as the audit log keeps entries, so
 that the ids in the log can be looked up. Tokens that were created with it, its children, stay valid, so that a token can be
@@ -236,11 +230,7 @@ Examples:
     foliot token revoke 3f29a1c05b7d8e64 --children`
 }
 
-// Run revokes the tokens.
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := flags.CheckNames(c.IDs); err != nil {
-		return err
-	}
 	return con.ForEachName(ctx, c.IDs, func(id string) error {
 		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
 		if errors.Is(err, client.ErrLastToken) {

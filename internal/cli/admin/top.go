@@ -21,7 +21,6 @@ type Top struct {
 	Once bool `help:"Print the data once and exit."`
 }
 
-// Help shows examples below the usage line.
 func (Top) Help() string {
 	return `Shows the activity of a server: how late attempts start, the overdue tasks with the reason, and the destinations that are slow or
 fail. It shows new data once a second: a terminal redraws until you press Ctrl-C. Other outputs get a block of text each time, or an

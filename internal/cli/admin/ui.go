@@ -16,7 +16,6 @@ type UI struct {
 	Print bool `help:"Print the URL, and open no browser."`
 }
 
-// Help says what the page asks for.
 func (UI) Help() string {
 	return "Opens the web page of a server in a browser. If the server has tokens, the page asks for one."
 }
@@ -26,7 +25,6 @@ type pageReply struct {
 	URL string `json:"url"`
 }
 
-// Run prints the URL of the page, and opens it in a browser.
 func (c UI) Run(ctx context.Context, con *console.Console, server *connect.Flags) error {
 	target, err := server.Target()
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 // Whoami is the command foliot whoami.
 type Whoami struct{}
 
-// Help shows examples below the usage line.
 func (Whoami) Help() string {
 	return `Shows the URL of the server, the context, the namespace and the scope of the token in use, and the server that replies. "clock
 ahead" is the distance of the server's clock from the clock of this machine. It is negative if the server's clock is behind.
@@ -25,7 +24,6 @@ Examples:
     foliot whoami -o json | jq -r .token.expires_at`
 }
 
-// Run prints the caller and the server.
 func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client, given *connect.Flags) error {
 	asked := time.Now()
 	me, err := api.Whoami(ctx)
@@ -40,9 +38,9 @@ func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client,
 		return err
 	}
 	var rows console.Rows
-	rows.Add("url", target.Server.Value)
-	if target.Context != contexts.None {
-		rows.Add("context", target.Context)
+	rows.Add("url", target.Server)
+	if target.Name != contexts.None {
+		rows.Add("context", target.Name)
 	}
 	rows.Add("namespace", me.Namespace)
 	rows.Add("scope", string(me.Scope))

@@ -33,7 +33,6 @@ type scope struct {
 	all       bool
 }
 
-// Help shows the rules and examples below the usage line.
 func (Command) Help() string {
 	return `Makes the namespaces, queues and schedules of the server equal to the objects in the files. Prints each difference, and then
 makes the changes. A second run changes nothing. A field that is absent in a file gets its default: a change by hand is undone.
@@ -93,7 +92,7 @@ func (c *Command) Run(ctx context.Context, con *console.Console, conn *connect.F
 		return err
 	}
 	p := planner{
-		owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
+		all: within.all, owner: c.Owner, adopt: c.Adopt, pruning: c.Prune, server: newServer(conn),
 		objects: map[manifest.Key]*manifest.Object{}, queues: map[manifest.Key]client.QueueSettings{},
 	}
 	plan, err := p.plan(ctx, objects)
@@ -168,7 +167,7 @@ func (c *Command) confirm(ctx context.Context, con *console.Console, conn *conne
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("delete %s of %s?", wording.Count(deletions, "object"), target.Server.Value)
+	question := fmt.Sprintf("delete %s of %s?", wording.Count(deletions, "object"), target.Server)
 	if inUse != nil {
 		question += fmt.Sprintf(" This includes the settings of %s. The tasks stay, with the defaults of the server.", strings.Join(inUse, ", and of "))
 	}

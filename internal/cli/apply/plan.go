@@ -29,12 +29,17 @@ type change struct {
 	to        manifest.Object  // that is written; unused if Action is deleted
 	condition client.Condition // holds while the server has the version that was read
 	tasks     int64            // that a deleted queue has
+
+	// why is the reason that the object stays as it is, "" if it changes: it belongs
+	// to another owner, or --prune would delete it and the server would not, or not
+	// without something else.
+	why string
 }
 
 // plan is the list of all changes, in the order in which they are made.
 type plan struct {
 	changes   []change
-	blocked   []blockedChange
+	blocked   []change // that are not made
 	unchanged int
 
 	// left counts the objects that --prune leaves because the files do not name
@@ -43,16 +48,9 @@ type plan struct {
 	leftIn []string
 }
 
-// blockedChange is an object that stays as it is: it belongs to another owner, or
-// --prune would delete it and the server would not, or not without something else.
-type blockedChange struct {
-	manifest.Key
-	Action action
-	Why    string
-}
-
 // planner compares the objects of the files with those of the server.
 type planner struct {
+	all     bool // the caller may act in all namespaces
 	owner   string
 	adopt   bool
 	pruning bool // objects of the owner that are not in the files are deleted
@@ -77,8 +75,8 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 		if err != nil {
 			return nil, err
 		}
-		if found != nil && found.owner != "" && found.owner != p.owner && !p.adopt {
-			result.blocked = append(result.blocked, blockedChange{o.Key, changed, fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", found.owner)})
+		if found != nil && *found.Owner() != "" && *found.Owner() != p.owner && !p.adopt {
+			result.blocked = append(result.blocked, change{Key: o.Key, Action: changed, why: fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", *found.Owner())})
 			p.queues[o.Key] = found.QueueSettings
 			continue
 		}
@@ -100,32 +98,16 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 }
 
 // checkNamespace returns an error if a new object is in a namespace that does not
-// exist.
+// exist. The one namespace of a caller who is no operator exists.
 func (p *planner) checkNamespace(ctx context.Context, o *manifest.Object, found *stored) error {
 	namespace := manifest.Key{Kind: manifest.Namespace, Name: o.Namespace}
-	if found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {
+	if !p.all || found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {
 		return nil
 	}
-	if exists, err := p.exists(ctx, namespace); err != nil || exists {
+	if existing, err := p.server.get(ctx, namespace); err != nil || existing != nil {
 		return err
 	}
 	return o.Errorf("namespace", "there is no namespace %s: add it to the files, or create it with `foliot namespace set %[1]s`", o.Namespace)
-}
-
-// exists reports whether a namespace exists. It asks with a request in that
-// namespace, because only an operator may read its settings.
-func (p *planner) exists(ctx context.Context, namespace manifest.Key) (bool, error) {
-	api, err := p.server.in(namespace.Name)
-	if err != nil {
-		return false, err
-	}
-	for _, err := range api.Queues.List(ctx) {
-		if errors.Is(err, client.ErrNamespace) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	return true, nil
 }
 
 // compare returns the change that makes the object of the server equal to that
@@ -145,11 +127,11 @@ func (p *planner) compare(ctx context.Context, o *manifest.Object, found *stored
 	if ch.Fields, err = manifest.Diff(from, ch.to); err != nil {
 		return nil, err
 	}
-	own := found == nil || p.adopt && found.owner != p.owner
+	own := found == nil || p.adopt && *found.Owner() != p.owner
 	if own && !isDefault(o.Key) { // which is never deleted
-		setOwner(&ch.to, p.owner)
+		*ch.to.Owner() = p.owner
 		if found != nil {
-			ch.Fields = append(ch.Fields, ownerChange(found.owner, p.owner))
+			ch.Fields = append(ch.Fields, manifest.Difference{Field: "managed_by", From: quoted(*found.Owner()), To: quoted(p.owner)})
 		}
 	}
 	if found != nil && len(ch.Fields) == 0 {
@@ -175,7 +157,7 @@ func (p *planner) defaultsOf(ctx context.Context, o *manifest.Object) (client.Qu
 	if err != nil {
 		return client.QueueSettings{}, err
 	}
-	if found != nil && !(p.pruning && found.owner == p.owner) { // it is deleted at the end
+	if found != nil && !(p.pruning && *found.Owner() == p.owner) { // it is deleted at the end
 		p.queues[key] = found.QueueSettings
 	} else {
 		p.queues[key] = client.QueueSettings{}
@@ -187,25 +169,10 @@ func isDefault(key manifest.Key) bool {
 	return key.Kind == manifest.Namespace && key.Name == task.DefaultNamespace
 }
 
-// setOwner sets the owner of an object.
-func setOwner(o *manifest.Object, owner string) {
-	switch o.Kind {
-	case manifest.Namespace:
-		o.NamespaceSettings.ManagedBy = owner
-	case manifest.Queue:
-		o.QueueSettings.ManagedBy = owner
-	case manifest.Schedule:
-		o.ScheduleSpec.ManagedBy = owner
+// quoted returns a name as JSON, nil for "". Names need no escapes.
+func quoted(name string) json.RawMessage {
+	if name == "" {
+		return nil
 	}
+	return json.RawMessage(fmt.Sprintf("%q", name))
 }
-
-func ownerChange(from, to string) manifest.Difference {
-	d := manifest.Difference{Field: "managed_by", To: quoted(to)}
-	if from != "" {
-		d.From = quoted(from)
-	}
-	return d
-}
-
-// quoted returns a name as JSON. Names need no escapes.
-func quoted(name string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", name)) }

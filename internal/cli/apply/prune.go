@@ -16,16 +16,13 @@ import (
 // the files do not name stay, unless everywhere is true: another set of files
 // may describe them.
 func (p *planner) prune(ctx context.Context, result *plan, within scope, everywhere bool) error {
-	spaces := []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: within.namespace}}}}
-	if within.all {
-		var err error
-		if spaces, err = p.namespaces(ctx); err != nil {
-			return err
-		}
+	spaces, err := p.server.namespaces(ctx, within)
+	if err != nil {
+		return err
 	}
 	var gone, kept []stored
 	for _, space := range spaces {
-		inside, err := p.inside(ctx, space.Name)
+		inside, err := p.server.inside(ctx, space.Name, false)
 		if err != nil {
 			return err
 		}
@@ -36,7 +33,7 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 		left := 0
 		for _, s := range inside {
 			switch {
-			case s.owner != p.owner || p.objects[s.Key] != nil:
+			case *s.Owner() != p.owner || p.objects[s.Key] != nil:
 				kept = append(kept, s)
 			case named:
 				gone = append(gone, s)
@@ -50,18 +47,18 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 	}
 	slices.SortFunc(gone, func(a, b stored) int { return b.Compare(a.Key) })
 	for _, s := range gone {
-		if s.Kind == manifest.Namespace { // a namespace of a list has no entity tag
+		if s.Kind != manifest.Schedule { // a namespace or a queue of a list has no entity tag
 			found, err := p.server.get(ctx, s.Key)
 			if err != nil {
 				return err
 			}
-			if found == nil {
+			if found == nil || *found.Owner() != p.owner { // another client was faster
 				continue
 			}
 			s = *found
 		}
 		if why := p.blocks(s, kept); why != "" {
-			result.blocked = append(result.blocked, blockedChange{s.Key, deleted, why})
+			result.blocked = append(result.blocked, change{Key: s.Key, Action: deleted, why: why})
 			continue
 		}
 		d := change{Key: s.Key, Action: deleted, condition: s.condition}
@@ -82,54 +79,6 @@ func (p *planner) names(namespace string) bool {
 		}
 	}
 	return false
-}
-
-// namespaces returns all namespaces.
-func (p *planner) namespaces(ctx context.Context) (all []stored, err error) {
-	api, err := p.server.in("")
-	if err != nil {
-		return nil, err
-	}
-	for n, err := range api.Namespaces.List(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, *ofNamespace(n))
-	}
-	return all, nil
-}
-
-// inside returns the queues with settings and the schedules of a namespace.
-func (p *planner) inside(ctx context.Context, namespace string) (all []stored, err error) {
-	api, err := p.server.in(namespace)
-	if err != nil {
-		return nil, err
-	}
-	for q, err := range api.Queues.List(ctx) {
-		switch {
-		case err != nil:
-			return nil, err
-		case q.Version == 0:
-			continue
-		case q.ManagedBy == p.owner: // a queue of a list has no entity tag
-			found, err := p.server.get(ctx, manifest.Key{Kind: manifest.Queue, Namespace: namespace, Name: q.Name})
-			if err != nil {
-				return nil, err
-			}
-			if found != nil {
-				all = append(all, *found)
-			}
-		default:
-			all = append(all, *ofQueue(namespace, q))
-		}
-	}
-	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, *ofSchedule(namespace, s))
-	}
-	return all, nil
 }
 
 // blocks returns the reason why an object cannot be deleted, or "". The server

@@ -30,37 +30,27 @@ type changeLine struct {
 // print prints the changes: one line for each object that is created or
 // deleted, and one for each field of a changed object.
 func (p *plan) print(con *console.Console) error {
-	for _, ch := range p.changes {
-		if con.JSON {
-			line := changeLine{Action: ch.Action, Kind: ch.Kind, Namespace: ch.Namespace, Name: ch.Name, Tasks: ch.tasks}
-			for _, d := range ch.Fields {
-				line.Fields = append(line.Fields, withoutSecret(d))
-			}
+	for _, ch := range slices.Concat(p.changes, p.blocked) {
+		for i, d := range ch.Fields {
+			ch.Fields[i] = withoutSecret(d)
+		}
+		switch {
+		case con.JSON:
+			line := changeLine{ch.Action, ch.Kind, ch.Namespace, ch.Name, ch.Fields, ch.tasks, ch.why}
 			if err := con.Object(line); err != nil {
 				return err
 			}
-			continue
-		}
-		switch ch.Action {
-		case created:
+		case ch.why != "":
+			con.Linef("! %s cannot be %sd: %s", ch.Key, ch.Action, ch.why)
+		case ch.Action == created:
 			con.Linef("+ %s", ch.Key)
-		case deleted:
+		case ch.Action == deleted:
 			con.Linef("- %s", ch.Key)
 		default:
 			for _, d := range ch.Fields {
-				d = withoutSecret(d)
 				con.Linef("~ %s %s %s -> %s", ch.Key, d.Field, shown(d.Field, d.From), shown(d.Field, d.To))
 			}
 		}
-	}
-	for _, b := range p.blocked {
-		if con.JSON {
-			if err := con.Object(changeLine{Action: b.Action, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Refused: b.Why}); err != nil {
-				return err
-			}
-			continue
-		}
-		con.Linef("! %s cannot be %sd: %s", b.Key, b.Action, b.Why)
 	}
 	return nil
 }
@@ -163,7 +153,7 @@ func (p *plan) run(ctx context.Context, con *console.Console, server *server) er
 	}
 	p.report(con, made)
 	if n := len(p.blocked); n > 0 {
-		return exit.With(exit.Conflict, fmt.Errorf("not %sd: %s: %s", p.blocked[0].Action, p.blocked[0].Key, p.blocked[0].Why))
+		return exit.With(exit.Conflict, fmt.Errorf("not %sd: %s: %s", p.blocked[0].Action, p.blocked[0].Key, p.blocked[0].why))
 	}
 	return exit.Applied(server.behind)
 }

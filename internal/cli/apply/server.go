@@ -3,12 +3,12 @@ package apply
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
+	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/manifest"
-	"github.com/foliot/foliot/internal/cli/transfer"
 )
 
 // server reads and writes objects in any namespace.
@@ -25,10 +25,9 @@ func newServer(conn *connect.Flags) *server {
 // stored is an object of the server in the version that was read.
 type stored struct {
 	manifest.Object
-	owner     string
 	condition client.Condition // holds while the object has this version
 	counts    client.Counts
-	schedules int64 // of a namespace
+	version   uint64 // of the settings; 0: there are none, or it is a schedule
 }
 
 // in returns a client for a namespace. Namespaces themselves are in "".
@@ -75,27 +74,67 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 	return ofSchedule(key.Namespace, found), nil
 }
 
-func ofNamespace(n *client.Namespace) *stored {
-	s := &stored{Object: manifest.OfNamespace(n), owner: n.ManagedBy, condition: client.IfMatch(n.ETag()), counts: n.Counts, schedules: n.Schedules}
-	if n.Version == 0 {
-		s.condition = client.IfNoneMatch()
+// namespaces returns the namespaces of a scope. The only one of a caller who is no
+// operator has no settings.
+func (s *server) namespaces(ctx context.Context, within scope) (all []stored, err error) {
+	if !within.all {
+		return []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: within.namespace}}}}, nil
 	}
-	return s
+	api, err := s.in("")
+	if err != nil {
+		return nil, err
+	}
+	for n, err := range api.Namespaces.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *ofNamespace(n))
+	}
+	return all, nil
+}
+
+// inside returns the queues with settings and the schedules of a namespace.
+func (s *server) inside(ctx context.Context, namespace string, bodies bool) (all []stored, err error) {
+	api, err := s.in(namespace)
+	if err != nil {
+		return nil, err
+	}
+	for q, err := range api.Queues.List(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case q.Version > 0: // others have only tasks
+			all = append(all, *ofQueue(namespace, q))
+		}
+	}
+	for one, err := range api.Schedules.List(ctx, client.ScheduleQuery{Bodies: bodies}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case bodies && one.Hidden:
+			return nil, fmt.Errorf("the namespace %s hides the bodies and headers of its schedules from this token: use a token of scope write", namespace)
+		}
+		all = append(all, *ofSchedule(namespace, one))
+	}
+	return all, nil
+}
+
+func ofNamespace(n *client.Namespace) *stored {
+	return &stored{manifest.OfNamespace(n), connect.Unchanged(n.ETag()), n.Counts, n.Version}
 }
 
 func ofQueue(namespace string, q *client.Queue) *stored {
-	return &stored{Object: manifest.OfQueue(namespace, q), owner: q.ManagedBy, condition: client.IfMatch(q.ETag()), counts: q.Counts}
+	return &stored{manifest.OfQueue(namespace, q), connect.Unchanged(q.ETag()), q.Counts, q.Version}
 }
 
 func ofSchedule(namespace string, s *client.Schedule) *stored {
-	return &stored{Object: manifest.OfSchedule(namespace, s), owner: s.ManagedBy, condition: client.IfMatch(s.ETag())}
+	return &stored{Object: manifest.OfSchedule(namespace, s), condition: client.IfMatch(s.ETag())}
 }
 
 // unlessMissing returns err, or nil if err means that the object does not
 // exist. In a namespace that does not exist, nothing exists.
 func unlessMissing(err error) error {
-	var refused *client.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+	if errors.Is(err, client.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -107,27 +146,24 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	if err != nil {
 		return err
 	}
-	switch o.Kind {
-	case manifest.Namespace:
-		var n *client.Namespace
-		n, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) {
-			return api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
-		})
-		if err == nil {
-			s.behind = n.Unconfirmed
+	return console.WithinRate(ctx, func() error {
+		switch o.Kind {
+		case manifest.Namespace:
+			n, err := api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
+			if err == nil {
+				s.behind = n.Unconfirmed
+			}
+			return err
+		case manifest.Queue:
+			q, err := api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
+			if err == nil {
+				s.behind = q.Unconfirmed
+			}
+			return err
 		}
-	case manifest.Queue:
-		var q *client.Queue
-		q, err = transfer.WithinRate(ctx, func() (*client.Queue, error) {
-			return api.Queues.Put(ctx, o.Name, o.QueueSettings, condition)
-		})
-		if err == nil {
-			s.behind = q.Unconfirmed
-		}
-	case manifest.Schedule:
-		_, err = transfer.PutSchedule(ctx, api, transfer.ScheduleLine{Name: o.Name, Spec: o.ScheduleSpec}, condition)
-	}
-	return err
+		_, err := api.Schedules.Put(ctx, o.Name, o.ScheduleSpec, condition)
+		return err
+	})
 }
 
 // remove deletes an object if the condition holds. The server deletes a
@@ -137,13 +173,15 @@ func (s *server) remove(ctx context.Context, key manifest.Key, condition client.
 	if err != nil {
 		return err
 	}
-	switch key.Kind {
-	case manifest.Namespace:
-		_, err = transfer.WithinRate(ctx, func() (*client.Namespace, error) { return api.Namespaces.Delete(ctx, key.Name, condition) })
-	case manifest.Queue:
-		_, err = transfer.WithinRate(ctx, func() (*client.Queue, error) { return api.Queues.Delete(ctx, key.Name, condition) })
-	case manifest.Schedule:
-		_, err = transfer.WithinRate(ctx, func() (*client.Schedule, error) { return api.Schedules.Delete(ctx, key.Name, condition) })
-	}
-	return err
+	return console.WithinRate(ctx, func() error {
+		switch key.Kind {
+		case manifest.Namespace:
+			_, err = api.Namespaces.Delete(ctx, key.Name, condition)
+		case manifest.Queue:
+			_, err = api.Queues.Delete(ctx, key.Name, condition)
+		default:
+			_, err = api.Schedules.Delete(ctx, key.Name, condition)
+		}
+		return err
+	})
 }

@@ -25,7 +25,6 @@ type Script struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help shows examples below the usage line.
 func (Script) Help() string {
 	return `Prints a script that completes commands, flags, their values and files in a shell. The script calls foliot for the completions, so it
 stays valid after an update of foliot.
@@ -38,7 +37,6 @@ Examples:
     foliot completion fish > ~/.config/fish/completions/foliot.fish`
 }
 
-// Run prints the script.
 func (s *Script) Run(con *console.Console) error {
 	script, err := scripts.ReadFile("scripts/foliot." + s.Shell)
 	if err == nil {
@@ -68,21 +66,21 @@ func (c *Command) Run(con *console.Console, parsed *kong.Context) error {
 	return nil
 }
 
-// Kind is where a shell finds the completions.
-type Kind string
+// kind is where a shell finds the completions.
+type kind string
 
 const (
-	ofWords       Kind = "words" // in the lines that follow
-	ofFiles       Kind = "files"
-	ofDirectories Kind = "directories"
+	ofWords       kind = "words" // in the lines that follow
+	ofFiles       kind = "files"
+	ofDirectories kind = "directories"
 )
 
-// Candidate is a possible completion.
-type Candidate struct{ Text, Meaning string }
+// candidate is a possible completion.
+type candidate struct{ Text, Meaning string }
 
 // Of returns the completions of the last word, which may be incomplete. No
 // words mean the same as one empty word.
-func Of(root *kong.Node, words []string) (Kind, []Candidate) {
+func Of(root *kong.Node, words []string) (kind, []candidate) {
 	last := ""
 	if n := len(words); n > 0 {
 		words, last = words[:n-1], words[n-1]
@@ -112,7 +110,7 @@ func Of(root *kong.Node, words []string) (Kind, []Candidate) {
 
 // valuesOf returns the possible values of a flag or an argument. Each candidate
 // begins with before, the part of the word in front of the value.
-func valuesOf(v *kong.Value, before, typed string) (Kind, []Candidate) {
+func valuesOf(v *kong.Value, before, typed string) (kind, []candidate) {
 	place := v.Name
 	if v.Flag != nil {
 		place = v.Flag.PlaceHolder
@@ -128,15 +126,15 @@ func valuesOf(v *kong.Value, before, typed string) (Kind, []Candidate) {
 	case strings.EqualFold(place, "DIR"):
 		return ofDirectories, nil
 	}
-	var list []Candidate
+	var list []candidate
 	for _, word := range words {
-		list = append(list, Candidate{before + word, ""})
+		list = append(list, candidate{before + word, ""})
 	}
 	return ofWords, matching(before+typed, list)
 }
 
-func matching(typed string, list []Candidate) []Candidate {
-	var fit []Candidate
+func matching(typed string, list []candidate) []candidate {
+	var fit []candidate
 	for _, c := range list {
 		if strings.HasPrefix(c.Text, typed) {
 			fit = append(fit, c)
@@ -210,22 +208,22 @@ func named(name string) func(*kong.Flag) bool {
 	return func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) }
 }
 
-func (l *commandLine) flags() []Candidate {
-	var list []Candidate
+func (l *commandLine) flags() []candidate {
+	var list []candidate
 	for _, f := range l.all() {
-		list = append(list, Candidate{"--" + f.Name, f.Help})
+		list = append(list, candidate{"--" + f.Name, f.Help})
 		if f.Tag.Negatable != "" {
-			list = append(list, Candidate{"--no-" + f.Name, "Not: " + f.Help})
+			list = append(list, candidate{"--no-" + f.Name, "Not: " + f.Help})
 		}
 	}
 	return list
 }
 
-func commands(node *kong.Node) []Candidate {
-	var list []Candidate
+func commands(node *kong.Node) []candidate {
+	var list []candidate
 	for _, c := range node.Children {
 		if !c.Hidden {
-			list = append(list, Candidate{c.Name, c.Help})
+			list = append(list, candidate{c.Name, c.Help})
 		}
 	}
 	return list

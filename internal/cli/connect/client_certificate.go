@@ -17,14 +17,9 @@ import (
 )
 
 // ClientCertificate reads the certificate with which a command identifies itself
-// to the server. It returns nil if both paths are empty.
-func ClientCertificate(certFile, keyFile string) (*tls.Certificate, error) {
-	return clientCertificate("--client-cert", certFile, "--client-key", keyFile)
-}
-
-// clientCertificate does the same. Its errors name the sources of the paths:
-// flags, or settings of a context.
-func clientCertificate(certPlace, certFile, keyPlace, keyFile string) (*tls.Certificate, error) {
+// to the server. It returns nil if both paths are empty. Its errors name the places
+// of the paths: flags, or settings of a context.
+func ClientCertificate(certPlace, certFile, keyPlace, keyFile string) (*tls.Certificate, error) {
 	switch {
 	case certFile == "" && keyFile == "":
 		return nil, nil

@@ -29,7 +29,7 @@ type Flags struct {
 
 	Notes     io.Writer       `kong:"-"` // standard error
 	Typed     map[string]bool `kong:"-"` // the flags that are on the command line; the other values come from variables
-	target    *Target         // what the last client calls; nil until one is created
+	target    *target         // what the last client calls; nil until one is created
 	transport *http.Transport // of all clients; nil until one is created
 	identity  *certificateRequest
 	noted     http.RoundTripper // the transport with warnings on Notes
@@ -50,7 +50,7 @@ func (f *Flags) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.clientOf(t, t.Namespace.Value)
+	return f.clientOf(t, t.Namespace)
 }
 
 // In is Client for another namespace. The clients of one Flags share their
@@ -63,25 +63,12 @@ func (f *Flags) In(namespace string) (*client.Client, error) {
 	return f.clientOf(t, namespace)
 }
 
-// Anonymous returns a client without a token.
-func (f *Flags) Anonymous() (*client.Client, error) {
-	t, err := f.Target()
-	if err != nil {
-		return nil, err
-	}
-	return f.clientWith(t, "", "")
-}
-
-func (f *Flags) clientOf(t *Target, namespace string) (*client.Client, error) {
+func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 	token, err := f.token(t)
 	if err != nil {
 		return nil, err
 	}
-	return f.clientWith(t, namespace, token)
-}
-
-func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, error) {
-	if err := CheckServer(t.place(t.Server, "--server"), t.Server.Value); err != nil {
+	if err := CheckServer(t.place("--server", f.Server), t.Server); err != nil {
 		return nil, err
 	}
 	if f.transport == nil {
@@ -89,7 +76,7 @@ func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, 
 			return nil, err
 		}
 	}
-	api, err := client.New(t.Server.Value, client.Options{
+	api, err := client.New(t.Server, client.Options{
 		Token: token, Namespace: namespace,
 		HTTPClient: &http.Client{Transport: f.noted},
 		Retry:      cliRetries,
@@ -103,14 +90,14 @@ func (f *Flags) clientWith(t *Target, namespace, token string) (*client.Client, 
 }
 
 // open creates the transport of all clients.
-func (f *Flags) open(t *Target) (err error) {
+func (f *Flags) open(t *target) (err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
-	if transport.TLSClientConfig, err = trust(t.place(t.CACert, "--ca-cert"), t.CACert.Value); err != nil {
+	if transport.TLSClientConfig, err = trust(t.place("--ca-cert", f.CACert), t.CACert); err != nil {
 		return err
 	}
 	identity := &certificateRequest{next: transport}
-	identity.pair, err = clientCertificate(t.place(t.ClientCert, "--client-cert"), t.ClientCert.Value, t.place(t.ClientKey, "--client-key"), t.ClientKey.Value)
+	identity.pair, err = ClientCertificate(t.place("--client-cert", f.ClientCert), t.ClientCert, t.place("--client-key", f.ClientKey), t.ClientKey)
 	if err != nil {
 		return err
 	}
@@ -128,7 +115,7 @@ func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string
 	if err != nil {
 		return "", false, err
 	}
-	return caller.Namespace, caller.Operator && f.target.Namespace.Value == "", nil
+	return caller.Namespace, caller.Operator && f.target.Namespace == "", nil
 }
 
 // Close ends the idle connections of the client.
@@ -139,8 +126,8 @@ func (f *Flags) Close() {
 }
 
 // token returns the access token, or "" if none is given.
-func (f *Flags) token(t *Target) (string, error) {
-	file, place := t.TokenFile.Value, t.place(t.TokenFile, "--token-file")
+func (f *Flags) token(t *target) (string, error) {
+	file, place := t.TokenFile, t.place("--token-file", f.TokenFile)
 	switch {
 	case file == "":
 		return f.Token, nil
@@ -174,7 +161,7 @@ func CheckFiles(tokenFile, caCert, clientCert, clientKey string) error {
 	if _, err := trust("--ca-cert", caCert); err != nil {
 		return err
 	}
-	_, err := ClientCertificate(clientCert, clientKey)
+	_, err := ClientCertificate("--client-cert", clientCert, "--client-key", clientKey)
 	return err
 }
 
@@ -190,4 +177,13 @@ func trust(place, file string) (*tls.Config, error) {
 		return nil, usage.Errorf(place, "%v", err)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// Unchanged returns the condition that a setting is as it was read. etag is "" if
+// there was none.
+func Unchanged(etag string) client.Condition {
+	if etag == "" {
+		return client.IfNoneMatch()
+	}
+	return client.IfMatch(etag)
 }

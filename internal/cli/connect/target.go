@@ -13,54 +13,47 @@ import (
 // server.
 const DefaultServer = "http://127.0.0.1:8750"
 
-// Target is the server that a command calls: the flags and variables, and for
+// target is the server that a command calls: the flags and variables, and for
 // values that are missing there the context.
-type Target struct {
-	Context string // contexts.None: none, or it is for another server
+type target struct {
+	contexts.Context
 
-	Server, Namespace, TokenFile, CACert, ClientCert, ClientKey Setting
-}
-
-// Setting is a value of a Target.
-type Setting struct {
-	Value       string
-	FromContext bool
+	Name string // of the context. contexts.None: none, or it is for another server
 }
 
 // Target returns the server that the flags name. The token, namespace and
 // certificates of a context are used only for the server of this context.
 // Otherwise --server could pass the token on.
-func (f *Flags) Target() (*Target, error) {
+func (f *Flags) Target() (*target, error) {
 	file, err := contexts.Read()
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Context: cmp.Or(f.Context, file.Current, contexts.None)}
-	chosen, known := file.Contexts[t.Context]
+	t := &target{Name: cmp.Or(f.Context, file.Current, contexts.None)}
+	chosen, known := file.Contexts[t.Name]
 	switch {
-	case known || t.Context == contexts.None:
+	case known || t.Name == contexts.None:
 	case f.Context == "":
-		return nil, usage.Errorf("contexts", "the current context %q does not exist: `foliot context use NAME` chooses another one", t.Context)
+		return nil, usage.Errorf("contexts", "the current context %q does not exist: `foliot context use NAME` chooses another one", t.Name)
 	default:
-		return nil, usage.Errorf("--context", "there is no context %q: `foliot context ls` lists the existing ones", t.Context)
+		return nil, usage.Errorf("--context", "there is no context %q: `foliot context ls` lists the existing ones", t.Name)
 	}
 	if known && f.Typed["context"] {
-		if err := f.refuseOverrides(t.Context, chosen); err != nil {
+		if err := f.refuseOverrides(t.Name, chosen); err != nil {
 			return nil, err
 		}
 	}
 	if f.Server != "" && f.Server != chosen.Server { // another server: the context says nothing about it
-		chosen, t.Context = contexts.Context{}, contexts.None
+		chosen, t.Name = contexts.Context{}, contexts.None
 	}
-	t.Server = setting(f.Server, chosen.Server, DefaultServer)
-	t.Namespace = setting(f.Namespace, chosen.Namespace, "")
-	t.CACert = setting(f.CACert, chosen.CACert, "")
-	t.ClientCert = setting(f.ClientCert, chosen.ClientCert, "")
-	t.ClientKey = setting(f.ClientKey, chosen.ClientKey, "")
-	if f.Token != "" {
-		chosen.TokenFile = ""
+	t.Server = cmp.Or(f.Server, chosen.Server, DefaultServer)
+	t.Namespace = cmp.Or(f.Namespace, chosen.Namespace)
+	t.CACert = cmp.Or(f.CACert, chosen.CACert)
+	t.ClientCert = cmp.Or(f.ClientCert, chosen.ClientCert)
+	t.ClientKey = cmp.Or(f.ClientKey, chosen.ClientKey)
+	if t.TokenFile = f.TokenFile; f.Token == "" {
+		t.TokenFile = cmp.Or(f.TokenFile, chosen.TokenFile)
 	}
-	t.TokenFile = setting(f.TokenFile, chosen.TokenFile, "")
 	return t, nil
 }
 
@@ -89,14 +82,11 @@ func (f *Flags) refuseOverrides(name string, c contexts.Context) error {
 	return nil
 }
 
-func setting(given, fromContext, byDefault string) Setting {
-	return Setting{cmp.Or(given, fromContext, byDefault), given == "" && fromContext != ""}
-}
-
-// place names a setting in an error: the flag, or the context.
-func (t *Target) place(s Setting, flag string) string {
-	if s.FromContext {
-		return "context " + t.Context + ": " + flag
+// place names a setting in an error: the flag, or the context if the flag is not
+// given.
+func (t *target) place(flag, given string) string {
+	if given == "" && t.Name != contexts.None {
+		return "context " + t.Name + ": " + flag
 	}
 	return flag
 }
@@ -112,4 +102,4 @@ func CheckServer(place, server string) error {
 }
 
 // Page returns the URL of the web page of the server.
-func (t *Target) Page() string { return strings.TrimSuffix(t.Server.Value, "/") + "/ui/" }
+func (t *target) Page() string { return strings.TrimSuffix(t.Server, "/") + "/ui/" }

@@ -67,15 +67,6 @@ func (c *Console) Namespace() string {
 	return c.Where().Namespace
 }
 
-// located returns err with the namespace of the command, if the text of err
-// needs the namespace.
-func (c *Console) located(err error) error {
-	if !exit.NeedsNamespace(err) {
-		return err
-	}
-	return exit.InNamespace(err, c.Namespace())
-}
-
 // New returns a console that finds out by itself which of its streams are
 // terminals.
 func New(in io.Reader, out, err io.Writer, asJSON bool) *Console {
@@ -126,28 +117,16 @@ func (c *Console) Notef(format string, args ...any) {
 // -o json.
 func (c *Console) PrintError(err error) {
 	if c.JSON {
-		c.printReport(exit.ReportOf(c.located(err), c.Command))
+		_ = WriteJSON(c.Err, c.words().Report(err), c.errTerm) // there is no other place for an error
 		return
 	}
 	c.Notef("foliot: %s", c.ErrorText(err))
 }
 
-// PrintUsageError is PrintError for a command line that cannot be parsed. The
-// hint is the remedy.
-func (c *Console) PrintUsageError(err error, hint string) {
-	if c.JSON {
-		c.printReport(exit.UsageReport(err, hint))
-		return
-	}
-	c.Notef("foliot: %s; %s", exit.OneLine(err, nil), hint)
-}
-
-func (c *Console) printReport(r exit.Report) {
-	_ = WriteJSON(c.Err, r, c.errTerm) // there is no other place for an error
-}
-
 // ErrorText returns err as the line that is printed.
-func (c *Console) ErrorText(err error) string { return exit.OneLine(c.located(err), c.Command) }
+func (c *Console) ErrorText(err error) string { return c.words().OneLine(err) }
+
+func (c *Console) words() exit.Words { return exit.Words{Command: c.Command, Namespace: c.Namespace} }
 
 // Object prints v as one line of JSON. Characters that are special in HTML are
 // not escaped, so that a body is printed as it was given.

@@ -2,7 +2,10 @@ package console
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/foliot/foliot/client"
 )
 
 // Pause returns true after d, or false as soon as ctx ends.
@@ -14,5 +17,22 @@ func Pause(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// RateDelay is the pause before a call above a rate of the namespace is sent again.
+const RateDelay = time.Second
+
+// WithinRate calls call until a rate of the namespace is not exceeded, or ctx ends.
+func WithinRate(ctx context.Context, call func() error) error {
+	for {
+		err := call()
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+			return err
+		}
+		if !Pause(ctx, RateDelay) {
+			return context.Cause(ctx)
+		}
 	}
 }

@@ -38,38 +38,30 @@ func NewProgress(con *Console, verb string, size int64) *Progress {
 	return p
 }
 
-// EverySecond makes p print a line at least each second.
-func (p *Progress) EverySecond() *Progress {
-	p.every = min(p.every, time.Second)
-	return p
-}
-
-// Add records that tasks more tasks and bytes more bytes of the file are done.
-func (p *Progress) Add(tasks int, bytes int64) {
+// Add records that n more tasks are done.
+func (p *Progress) Add(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tasks, p.bytes = p.tasks+tasks, p.bytes+bytes
-	p.showLocked(fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, wording.PerSecond(p.tasks, time.Since(p.began))))
+	p.tasks += n
+	p.showLocked(p.lineLocked())
 }
 
 // Write records that len(b) more bytes are done.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.atLocked(p.bytes + int64(len(b)))
+	p.bytes += int64(len(b))
+	p.showLocked(p.lineLocked())
 	return len(b), nil
 }
 
-// At records that bytes are done in total.
-func (p *Progress) At(bytes int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.atLocked(bytes)
-}
-
-func (p *Progress) atLocked(bytes int64) {
-	p.bytes = bytes
-	p.showLocked(p.verb + " " + bytesize.Text(bytes))
+// lineLocked returns the number of tasks, or that of the bytes if no tasks are
+// counted.
+func (p *Progress) lineLocked() string {
+	if p.tasks > 0 {
+		return fmt.Sprintf("%s %d tasks, %s", p.verb, p.tasks, wording.PerSecond(p.tasks, time.Since(p.began)))
+	}
+	return p.verb + " " + bytesize.Text(p.bytes)
 }
 
 // Show records that done of the size is done, and shows a line of the caller.

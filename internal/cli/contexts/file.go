@@ -38,8 +38,8 @@ type File struct {
 	Contexts map[string]Context `yaml:"contexts"`
 }
 
-// Path returns the path of the file.
-func Path() (string, error) {
+// filePath returns the path of the file.
+func filePath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", fmt.Errorf("find the directory of the contexts: %w", err)
@@ -51,7 +51,7 @@ func Path() (string, error) {
 // this user has no directory for one.
 func Read() (*File, error) {
 	f := &File{Contexts: map[string]Context{}}
-	path, err := Path()
+	path, err := filePath()
 	if err != nil {
 		return f, nil
 	}
@@ -80,7 +80,7 @@ func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Contexts)) }
 // Update reads the file, calls change, and writes the result. If change returns
 // an error, the file stays as it was. Of two changes at once, one may be lost.
 func Update(change func(*File) error) error {
-	path, err := Path()
+	path, err := filePath()
 	if err != nil {
 		return err
 	}
@@ -108,26 +108,9 @@ func (f *File) write(path string) error {
 	if err != nil {
 		return fmt.Errorf("encode the contexts: %w", err)
 	}
-	if err := replace(path, data); err != nil {
+	err = fileaccess.Replace(path, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
-	}
-	return nil
-}
-
-// replace writes a file in one step: a reader sees the old content or the new
-// one.
-func replace(path string, data []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func place(t *testing.T) (path string) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir()) // of macOS
-	path, err := Path()
+	path, err := filePath()
 	if err != nil {
 		t.Skip(err)
 	}

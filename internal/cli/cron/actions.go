@@ -10,7 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/delivery"
 	"github.com/foliot/foliot/internal/cli/exit"
-	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -19,7 +18,6 @@ type rmCmd struct {
 	Names []string `arg:"" name:"name" help:"The schedules' names."`
 }
 
-// Help shows examples below the usage line.
 func (rmCmd) Help() string {
 	return `Removes schedules. Their tasks stay: waiting tasks are still delivered. To cancel those, use foliot cancel --schedule NAME.
 
@@ -28,11 +26,7 @@ Examples:
     foliot cron rm nightly`
 }
 
-// Run removes the schedules.
 func (c *rmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := checkSchedules(c.Names...); err != nil {
-		return err
-	}
 	return con.ForEachName(ctx, c.Names, func(name string) error {
 		s, err := api.Schedules.Delete(ctx, name)
 		if err != nil {
@@ -47,7 +41,6 @@ type triggerCmd struct {
 	Wait bool   `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
 
-// Help shows examples below the usage line.
 func (triggerCmd) Help() string {
 	return `Creates one task of the schedule, due now. This works also while the schedule is paused, and ignores --overlap. The next instant and
 the number of runs of the schedule do not change.
@@ -58,11 +51,7 @@ Examples:
     foliot cron trigger nightly --wait`
 }
 
-// Run creates the task.
 func (c *triggerCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	t, err := api.Schedules.Trigger(ctx, c.Name)
 	if err != nil {
 		return err
@@ -82,7 +71,6 @@ type backfillCmd struct {
 	Until string `default:"0s" placeholder:"TIME" help:"The end of the time range, in the same forms (default: now)."`
 }
 
-// Help shows examples below the usage line.
 func (backfillCmd) Help() string {
 	return `Creates a task for each instant of the schedule's rule in a time range, at most 1000. Both ends of the range are included. All tasks
 are due now. In a queue of concurrency 1 they run in the order of their instants.
@@ -97,18 +85,14 @@ Examples:
     foliot cron backfill nightly --from 2026-11-01T20:00:00Z --until 2026-11-08T20:00:00Z`
 }
 
-// Run creates the tasks.
 func (c *backfillCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	now := time.Now().Truncate(time.Millisecond) // the precision that is printed
-	zone := flags.ZoneOf(ctx, api, c.Name)
-	from, err := flags.ParseDay("--from", c.From, now, zone)
+	zone := zoneOf(ctx, api, c.Name)
+	from, err := parseDay("--from", c.From, now, zone)
 	if err != nil {
 		return err
 	}
-	until, err := flags.ParseDay("--until", c.Until, now, zone)
+	until, err := parseDay("--until", c.Until, now, zone)
 	if err != nil {
 		return err
 	}

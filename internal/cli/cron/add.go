@@ -12,7 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -28,7 +27,6 @@ type addCmd struct {
 	Replace bool `help:"Replace a schedule with the same name. Fields without a flag get their defaults."`
 }
 
-// Help shows examples below the usage line.
 func (addCmd) Help() string {
 	return `Creates a schedule, and prints in words when it fires, and its next three instants in local time and in UTC. Each instant creates
 a task, named after the schedule and the instant (nightly@1732309200000). The flags for tasks are the same as in foliot add.
@@ -45,7 +43,6 @@ Examples:
     foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
 }
 
-// Run creates or replaces the schedule.
 func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	spec, err := c.input(con.In, time.Now())
 	if err != nil {
@@ -104,15 +101,10 @@ func firesWords(s *client.Schedule) string {
 
 // input returns the schedule that the command line describes.
 func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
-	if err := checkSchedules(c.Name); err != nil {
-		return s, err
-	}
 	if err := c.assignArguments(); err != nil {
 		return s, err
 	}
-	if err := setCron(&s, "CRON", c.Cron); err != nil {
-		return s, err
-	}
+	s.Cron = c.Cron
 	if err := c.fill(&s, now); err != nil {
 		return s, err
 	}
@@ -121,19 +113,6 @@ func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, e
 	}
 	s.Task, err = c.Spec(c.URL, stdin)
 	return s, err
-}
-
-// setCron sets the expression of a schedule. An error names place, the flag or
-// argument that the expression comes from.
-func setCron(s *client.ScheduleSpec, place, expression string) error {
-	s.Cron = expression
-	if expression == "" {
-		return nil
-	}
-	if _, err := cron.Parse(expression); err != nil {
-		return usage.Errorf(place, "%s", err)
-	}
-	return nil
 }
 
 // assignArguments finds out which arguments were given. With --every, the first

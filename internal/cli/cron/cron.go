@@ -25,22 +25,10 @@ type Commands struct {
 	Import   importCmd   `cmd:"" help:"Create schedules from a crontab."`
 }
 
-// checkSchedules refuses names that no schedule can have, before a request is
-// sent.
-func checkSchedules(names ...string) error {
-	for _, name := range names {
-		if err := flags.CheckName("NAME", "name", name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 type lsCmd struct {
 	Label []string `sep:"none" placeholder:"KEY=VALUE" help:"Only schedules that give their tasks this label. If repeated, all labels must match."`
 }
 
-// Help shows examples below the usage line.
 func (lsCmd) Help() string {
 	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule, and
 URL or kind. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
@@ -52,7 +40,6 @@ Examples:
     foliot cron ls --label tenant=acme -o json | jq 'select(.state == "paused")'`
 }
 
-// Run prints the list.
 func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	labels, err := flags.ParseLabels(c.Label)
 	if err != nil {

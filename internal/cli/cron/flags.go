@@ -5,15 +5,13 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/flags"
-	"github.com/foliot/foliot/internal/cron"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 )
 
 // clockFlags set the time zone of an expression.
 type clockFlags struct {
-	Timezone   string `placeholder:"ZONE" help:"The time zone of the expression, such as Europe/Berlin or America/New_York (default: UTC)."`
+	TimeZone   string `name:"timezone" placeholder:"ZONE" help:"The time zone of the expression, such as Europe/Berlin or America/New_York (default: UTC)."`
 	DSTGap     string `name:"dst-gap" placeholder:"next|skip" help:"If the change to summer time skips a fixed time of the day: next fires when the gap ends, skip does not fire (default: next)."`
 	DSTOverlap string `name:"dst-overlap" placeholder:"first|both" help:"If the change from summer time repeats a fixed time of the day: fire only the first time, or both times (default: first)."`
 }
@@ -40,55 +38,16 @@ type ruleFlags struct {
 
 // fill sets the fields of a schedule from the flags.
 func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
-	if f.Timezone != "" {
-		if _, err := cron.LoadZone(f.Timezone); err != nil {
-			return usage.Errorf("--timezone", "%s", err)
-		}
-	}
+	zone := zoneNamed(f.TimeZone)
 	if n := f.CatchupLimit; n != nil && *n == 0 {
 		return usage.Errorf("--catchup-limit", "0 is not between 1 and %d; to create no tasks for missed instants, pass --catchup-window 0s", recurrence.MaxCatchupLimit)
 	}
-	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
-	task.Set(&s.MaxRuns, f.MaxRuns)
-	task.Set(&s.CatchupLimit, f.CatchupLimit)
-	s.Misfire, s.Overlap = client.Misfire(f.Misfire), client.Overlap(f.Overlap)
-	var window time.Duration
-	for _, of := range []struct {
-		flag, value string
-		into        *time.Duration
-	}{
-		{"--every", f.Every, &s.Every},
-		{"--jitter", f.Jitter, &s.Jitter},
-		{"--catchup-window", f.CatchupWindow, &window},
-	} {
-		if of.value == "" {
-			continue
-		}
-		d, err := flags.ParseDuration(of.flag, of.value)
-		switch {
-		case err != nil:
-			return err
-		case d == 0 && of.into == &s.Every:
-			return usage.Errorf(of.flag, "%q is too short: pass at least 1s", of.value)
-		case of.into == &window:
-			s.CatchupWindow = &window
-		}
-		*of.into = d
+	err := flags.Merge(s, f)
+	if err == nil {
+		s.Start, err = parseDay("--start", f.Start, now, zone)
 	}
-	return f.bounds(s, now)
-}
-
-func (f *ruleFlags) bounds(s *client.ScheduleSpec, now time.Time) (err error) {
-	for _, b := range []struct {
-		flag, value string
-		into        *time.Time
-	}{{"--start", f.Start, &s.Start}, {"--end", f.End, &s.End}} {
-		if b.value == "" {
-			continue
-		}
-		if *b.into, err = flags.ParseDay(b.flag, b.value, now, flags.ZoneNamed(f.Timezone)); err != nil {
-			return err
-		}
+	if err == nil {
+		s.End, err = parseDay("--end", f.End, now, zone)
 	}
-	return nil
+	return err
 }

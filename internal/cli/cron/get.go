@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -18,7 +19,6 @@ type getCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
 }
 
-// Help shows examples below the usage line.
 func (getCmd) Help() string {
 	return `Shows a schedule: its settings, its next instant, the last instant that created a task, and the last instants that were skipped, with
 the reason.
@@ -34,11 +34,7 @@ Examples:
     foliot cron get nightly -o json | jq .last_skipped`
 }
 
-// Run prints the schedule.
 func (c *getCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	s, err := api.Schedules.Get(ctx, c.Name)
 	if err != nil {
 		return err
@@ -74,7 +70,7 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("paused since", wording.InstantOr(s.PausedAt, ""))
 	r.Add("runs", runsWords(s))
 	if k := s.LastSkipped; k != nil {
-		r.Add("skipped", wording.Skipped(k))
+		r.Add("skipped", skippedWords(k))
 	}
 	r.Add("start", wording.InstantOr(s.Start, ""))
 	r.Add("end", wording.InstantOr(s.End, ""))
@@ -119,4 +115,13 @@ func misfireWords(s *client.ScheduleSpec) string {
 		return fmt.Sprintf("%s, the latest %d of %v", s.Misfire, s.CatchupLimit, window)
 	}
 	return fmt.Sprintf("%s, within %v", s.Misfire, window)
+}
+
+// skippedWords describes skipped instants and the reason.
+func skippedWords(k *client.SkippedInstants) string {
+	why := strings.ReplaceAll(k.Why, "_", " ")
+	if k.From.Equal(k.Until) {
+		return fmt.Sprintf("%s (%s)", wording.Instant(k.From), why)
+	}
+	return fmt.Sprintf("%s to %s (%s)", wording.Instant(k.From), wording.Instant(k.Until), why)
 }

@@ -46,7 +46,6 @@ type importCmd struct {
 	Label       []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the tasks. Repeat it for more."`
 }
 
-// Help shows examples below the usage line.
 func (importCmd) Help() string {
 	return `Creates a schedule from each line of a crontab that calls a URL. A line has five fields or a name such as @daily, and then a
 command: a URL, which is called with POST, or curl or wget with options for the request. The request is the one that curl or
@@ -99,7 +98,6 @@ type planned struct {
 	transfer.ScheduleLine
 }
 
-// Run imports.
 func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.Prefix != "" {
 		if err := flags.CheckName("--prefix", "prefix", c.Prefix); err != nil {
@@ -117,11 +115,11 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 	}
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
 	list, errs := c.plan(table, given, now)
+	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, ignored)}
 	if c.DryRun || !con.JSON {
-		printNotes(con, table.Warnings, errs)
+		printNotes(con, slices.Concat(reply.Errors, reply.Warnings))
 	}
 	c.note(con, table, list, errs)
-	reply := importReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
 		err = usage.Errorf(usage.FileName(c.File), "lines with errors: %d. No schedule was created. Correct the lines, or pass --skip-errors to import only the others", len(errs))
@@ -142,14 +140,8 @@ func (c *importCmd) Run(ctx context.Context, con *console.Console, dial connect.
 
 // spec returns a schedule with only the fields that the flags set.
 func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
-	if _, err := cron.LoadZone(cmp.Or(c.Timezone, recurrence.DefaultZone)); err != nil {
-		return s, usage.Errorf("--timezone", "%s", err)
-	}
-	if _, ok := recurrence.ParseMisfire(c.Misfire); !ok && c.Misfire != "" {
-		return s, usage.Errorf("--misfire", "%q is not one of fire_once, skip, fire_all", c.Misfire)
-	}
-	if _, ok := recurrence.ParseOverlap(c.Overlap); !ok && c.Overlap != "" {
-		return s, usage.Errorf("--overlap", "%q is not one of allow, skip, buffer_one", c.Overlap)
+	if _, err := zoneNamed(c.Timezone)(); err != nil {
+		return s, err
 	}
 	if err := flags.Merge(&s, c); err != nil {
 		return s, err
@@ -175,17 +167,9 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 
 // read returns the text of the crontab.
 func (c *importCmd) read(stdin io.Reader) (string, error) {
-	in, _, err := transfer.OpenInput(c.File, stdin)
+	text, err := usage.ReadFile(c.File, stdin, maxCrontab, ", so it is probably not a crontab")
 	if err != nil {
 		return "", err
-	}
-	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, maxCrontab+1))
-	switch {
-	case err != nil:
-		return "", usage.AboutFile(c.File, err)
-	case len(text) > maxCrontab:
-		return "", usage.Errorf(usage.FileName(c.File), "the file is longer than %d bytes, so it is probably not a crontab", maxCrontab)
 	}
 	if text, err = usage.Text(text); err != nil {
 		return "", usage.AboutFile(c.File, err)
@@ -250,20 +234,23 @@ func (c *importCmd) note(con *console.Console, table crontab.Table, list []plann
 }
 
 // printNotes prints the errors and warnings in the order of their lines.
-func printNotes(con *console.Console, warnings, errs []crontab.Note) {
-	all := slices.Clone(errs)
-	for _, w := range warnings {
-		all = append(all, crontab.Note{Line: w.Line, Text: "warning: " + w.Text})
-	}
-	slices.SortStableFunc(all, func(a, b crontab.Note) int { return a.Line - b.Line })
+func printNotes(con *console.Console, all []transfer.BadLine) {
+	slices.SortStableFunc(all, func(a, b transfer.BadLine) int { return a.Line - b.Line })
 	for i, n := range all {
 		if i == transfer.MaxReported {
 			con.Notef("%d more errors and warnings are not shown", len(all)-i)
 			return
 		}
-		con.Notef("line %d: %s", n.Line, wording.Printable(redact.Text(n.Text)))
+		warning := ""
+		if n.Code == ignored {
+			warning = "warning: "
+		}
+		con.Notef("line %d: %s%s", n.Line, warning, wording.Printable(n.Detail))
 	}
 }
+
+// ignored is the code of a part that is ignored, or means something else.
+const ignored = "ignored"
 
 func badLines(notes []crontab.Note, code string) []transfer.BadLine {
 	list := make([]transfer.BadLine, len(notes))

@@ -10,7 +10,6 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
-	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
@@ -27,7 +26,6 @@ type previewCmd struct {
 	From  string `placeholder:"TIME" help:"Show instants from this time on: 2030-01-02T15:04:05Z, a date (midnight in the zone), or a duration from now (-24h) (default: now)."`
 }
 
-// Help shows examples below the usage line.
 func (previewCmd) Help() string {
 	return `Shows the instants of a schedule's rule, or of an expression: local time, UTC and day of the week. The instants are those of the
 rule between its start and end, even if they have fired, are skipped or the schedule is paused. An argument with spaces, or one
@@ -40,14 +38,13 @@ Examples:
     foliot cron preview '0 9 * * MON#1'`
 }
 
-// Run prints the instants.
 func (c *previewCmd) Run(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.Limit < 1 || c.Limit > maxPreview {
 		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, maxPreview)
 	}
 	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
 		now := time.Now()
-		from, err := c.from(now, flags.ZoneNamed(c.Timezone))
+		from, err := parseDay("--from", c.From, now, zoneNamed(c.TimeZone))
 		if err != nil {
 			return err
 		}
@@ -59,22 +56,11 @@ func (c *previewCmd) Run(ctx context.Context, con *console.Console, dial connect
 	return c.printOfSchedule(ctx, con, dial)
 }
 
-// from returns the first time of the list. The zero time means now.
-func (c *previewCmd) from(now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
-	if c.From == "" {
-		return time.Time{}, nil
-	}
-	return flags.ParseDay("--from", c.From, now, zone)
-}
-
 // maxPreview is the largest number of instants that a server returns at once.
 const maxPreview = 1000
 
 // printOfSchedule prints the instants of a schedule on the server.
 func (c *previewCmd) printOfSchedule(ctx context.Context, con *console.Console, dial connect.Dialer) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	if c.given() {
 		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they need an expression; a schedule has its own time zone")
 	}
@@ -82,7 +68,7 @@ func (c *previewCmd) printOfSchedule(ctx context.Context, con *console.Console, 
 	if err != nil {
 		return err
 	}
-	from, err := c.from(time.Now(), flags.ZoneOf(ctx, api, c.Name))
+	from, err := parseDay("--from", c.From, time.Now(), zoneOf(ctx, api, c.Name))
 	if err != nil {
 		return err
 	}
@@ -127,7 +113,7 @@ func (c *previewCmd) rule(from task.Millis) (r recurrence.Rule, words string, er
 	if err != nil {
 		return r, "", usage.Errorf("NAME-OR-CRON", "%s", err)
 	}
-	r.Zone = cmp.Or(c.Timezone, recurrence.DefaultZone)
+	r.Zone = cmp.Or(c.TimeZone, recurrence.DefaultZone)
 	if every, ok := expr.Every(); ok {
 		if c.given() {
 			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they cannot be combined with @every, which does not depend on a time zone")

@@ -3,11 +3,13 @@ package cron
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/delivery"
+	"github.com/foliot/foliot/internal/cli/tasks"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -23,25 +25,18 @@ const (
 // have not ended, and of those that ended last. It reports all as false if it
 // did not find the end of a list.
 func lastRuns(ctx context.Context, api *client.Client, schedule string) (runs []*client.Task, all bool, err error) {
-	all = true
-	for _, q := range []client.Query{
-		{Filter: client.Filter{Schedule: schedule, States: []client.State{client.Scheduled, client.Running}}, PageSize: 1000},
-		{Filter: client.Filter{Schedule: schedule}, LatestEnded: true, PageSize: shownRuns},
-	} {
-		cursor, found := "", 0
-		for range runPages {
-			page, err := api.Tasks.Page(ctx, q, cursor)
-			if err != nil {
-				return nil, false, err
-			}
-			runs, cursor = append(runs, page.Tasks...), page.Next
-			if found += len(page.Tasks); cursor == "" || q.LatestEnded && found >= shownRuns {
-				cursor = ""
-				break
-			}
-		}
-		all = all && cursor == ""
+	visit := func(t *client.Task) error { runs = append(runs, t); return nil }
+	pending := client.Query{Filter: client.Filter{Schedule: schedule, States: []client.State{client.Scheduled, client.Running}}}
+	_, all, err = tasks.Each(ctx, api, pending, math.MaxInt, runPages, visit)
+	if err != nil {
+		return nil, false, err
 	}
+	ended := client.Query{Filter: client.Filter{Schedule: schedule}, LatestEnded: true}
+	n, complete, err := tasks.Each(ctx, api, ended, shownRuns, runPages, visit)
+	if err != nil {
+		return nil, false, err
+	}
+	all = all && (complete || n == shownRuns)
 	slices.SortStableFunc(runs, func(a, b *client.Task) int { return runTime(a).Compare(runTime(b)) })
 	return runs[max(0, len(runs)-shownRuns):], all, nil
 }

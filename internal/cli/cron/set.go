@@ -34,7 +34,6 @@ type setCmd struct {
 	flags.Task
 }
 
-// Help shows examples below the usage line.
 func (setCmd) Help() string {
 	return `Changes the given fields of a schedule and keeps the others. An empty value resets a field to its default. --header and --label
 change headers and labels with the same name, and keep the others. The schedule keeps its number of runs. Instants that have
@@ -54,12 +53,12 @@ Examples:
 // Run reads the schedule, changes it and writes it, unless another client has
 // changed it since.
 func (c *setCmd) Run(ctx context.Context, con *console.Console, api *client.Client, parsed *kong.Context) error {
-	if err := checkSchedules(c.Name); err != nil {
-		return err
-	}
 	given := c.given(parsed)
-	if len(given) == 0 {
+	switch {
+	case len(given) == 0:
 		return usage.Errorf("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
+	case c.Cron != "" && c.Every != "":
+		return usage.Errorf("--cron, --every", "pass only one of them")
 	}
 	old, err := api.Schedules.Get(ctx, c.Name)
 	if err != nil {
@@ -101,12 +100,9 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 	spec.Paused = c.Paused // nil keeps the state
 	flags := c.ruleFlags
 	if flags.Start != "" || flags.End != "" { // a date means midnight in the schedule's zone
-		flags.Timezone = cmp.Or(flags.Timezone, spec.TimeZone)
+		flags.TimeZone = cmp.Or(flags.TimeZone, spec.TimeZone)
 	}
-	changes := client.ScheduleSpec{Paused: c.Paused}
-	if err := setCron(&changes, "--cron", c.Cron); err != nil {
-		return spec, err
-	}
+	changes := client.ScheduleSpec{Paused: c.Paused, Cron: c.Cron}
 	if err := flags.fill(&changes, now); err != nil {
 		return spec, err
 	}
@@ -117,6 +113,7 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 	if changes.Task, err = task.Spec(address, stdin); err != nil {
 		return spec, err
 	}
+	changes.Task.HTTP.URL, changes.Task.Work.Kind = c.URL, c.Kind
 	for _, flag := range given {
 		if set := fieldsWithRules[flag]; set != nil {
 			set(&spec, &changes)
@@ -124,22 +121,7 @@ func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, n
 			plainField(&spec, flag).Set(plainField(&changes, flag))
 		}
 	}
-	return spec, c.checkRule(given)
-}
-
-// checkRule refuses values that leave a schedule without a rule, a URL or a
-// kind.
-func (c *setCmd) checkRule(given []string) error {
-	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL, "kind": c.Kind}
-	for _, flag := range given {
-		if value, must := values[flag]; must && value == "" {
-			return usage.Errorf("--"+flag, "the value is empty, and a schedule needs one")
-		}
-	}
-	if c.Cron != "" && c.Every != "" {
-		return usage.Errorf("--cron, --every", "pass only one of them")
-	}
-	return nil
+	return spec, nil
 }
 
 // CanReset reports whether an empty value of this flag of foliot cron set

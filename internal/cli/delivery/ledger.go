@@ -16,11 +16,9 @@ type Timer struct {
 	Name      string
 	Due       time.Time // that was asked for in the last confirmed change
 	Created   bool      // the server confirmed it
-	Asked     bool      // a change was asked for
 	Moved     bool
 	Cancelled bool
-	Why       string // it has not arrived, with a colon before
-	refused   bool   // a change was refused before it was due
+	refused   bool // a change was refused before it was due
 	arrivals  []time.Time
 }
 
@@ -209,7 +207,7 @@ func (l *Ledger) Judge(now time.Time) *Result {
 		case !t.Arrived() && (t.Cancelled || !t.Due.Before(now)):
 		case !t.Arrived():
 			r.Lost++
-			r.Wrong = append(r.Wrong, t.Name+" is lost"+t.Why)
+			r.Wrong = append(r.Wrong, t.Name+" is lost")
 		case by < 0:
 			r.Early++
 			r.Wrong = append(r.Wrong, fmt.Sprintf("%s was %s early", t.Name, wording.Millis(-by)))

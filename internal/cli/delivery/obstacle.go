@@ -37,7 +37,7 @@ func FindObstacle(ctx context.Context, api *client.Client, name string, due time
 	case errors.Is(err, client.ErrNotFound):
 		return ended("the task does not exist on the server any more")
 	case err != nil:
-		return waits("%s", exit.OneLine(exit.WithOp(err, "read "+name), nil))
+		return waits("%s", exit.Words{}.OneLine(exit.WithOp(err, "read "+name)))
 	}
 	o := obstacleOf(t)
 	if o.Why == "" && time.Since(due) >= unstartedFor {
@@ -117,11 +117,6 @@ func Waits(t *client.Task) string {
 		w.Reason += " until " + wording.Instant(w.Until)
 	}
 	return w.Reason + ": " + w.Detail
-}
-
-// NotDelivered returns the error of a command whose task was not delivered.
-func NotDelivered(name string, o Obstacle) error {
-	return exit.With(exit.Undelivered, errors.New(o.About(name)))
 }
 
 // About returns o as a sentence about the task of that name.

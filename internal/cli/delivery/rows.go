@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func AddRequest(r *console.Rows, s *client.Spec) {
 	if s.Work.Kind == "" {
 		r.Add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
 	}
-	for _, name := range sortedKeys(s.HTTP.Headers) {
+	for _, name := range slices.Sorted(maps.Keys(s.HTTP.Headers)) {
 		r.Add("header", name+": "+s.HTTP.Headers[name])
 	}
 	r.Add("body", bodyWords(s.HTTP.Body))
@@ -26,7 +27,7 @@ func AddRequest(r *console.Rows, s *client.Spec) {
 	r.Add("args", bodyWords(s.Work.Args))
 	r.Add("queue", s.Queue)
 	r.Add("priority", string(s.Priority))
-	for _, key := range sortedKeys(s.Labels) {
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
 		r.Add("label", key+"="+s.Labels[key])
 	}
 }
@@ -64,15 +65,6 @@ func retryWords(r client.Retry) string {
 		words += ", for " + r.MaxAge.String()
 	}
 	return words
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // AddAuthors adds the rows of a record's creation and of its last change.

@@ -41,7 +41,6 @@ type Tools struct {
 	Remove func(ctx context.Context, store string) error // removes all keys of a store in Redis, or refuses its URL
 }
 
-// Help shows examples below the usage line.
 func (Demo) Help() string {
 	return `Shows Foliot at work, in half a minute. It starts a server of its own on a free port, and creates named timers that
 call this command. It cancels a tenth of them, moves a tenth, and lets one fail until it is dead. A schedule runs each second.
@@ -62,21 +61,18 @@ Examples:
 // The times of the demo.
 const (
 	lead      = time.Second            // before the first timer is due
-	createFor = 6 * time.Second        // a timer is created this long before it is due
 	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
 	later     = 2 * time.Second        // a timer is moved by this,
 	earlier   = lead / 2               // or by this
-	volley    = 200                    // timers that are created around the kill
 	workers   = 8                      // calls at the same time
 	perSecond = 1000                   // timers that a small machine can create, change and call
 	step      = 50 * time.Millisecond  // between batches
 	redraw    = 250 * time.Millisecond // between two states of the bar
-	patience  = 30 * time.Second       // after the last due time
+	patience  = 30 * time.Second       // for the doomed timer, and to remove the keys
 	awayTime  = 20 * time.Second       // the longest time for which a server or its store may be away
 	doomed    = "demo-doomed"
 )
 
-// Run runs the demo.
 func (c *Demo) Run(ctx context.Context, con *console.Console, tools Tools) (err error) {
 	switch {
 	case c.Timers < 100 || c.Timers > 100_000:
@@ -129,7 +125,7 @@ type demo struct {
 	dir      string // of the data
 	store    string // the URL of a Redis, with the prefix of this run
 	server   child
-	restarts sync.Mutex // only one at a time
+	restarts sync.Mutex // held during a restart
 	receiver *http.Server
 	calls    string // the URL of the receiver
 	api      *client.Client
@@ -227,18 +223,18 @@ func (d *demo) play(whole context.Context) (*delivery.Result, error) {
 	if err := d.extras(whole); err != nil {
 		return nil, err
 	}
-	d.bar = console.NewProgress(d.con, "called", int64(d.Timers)).EverySecond()
+	d.bar = console.NewProgress(d.con, "called", int64(d.Timers))
 	ctx, stop := context.WithCancel(whole)
 	defer stop()
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return d.create(ctx) })
 	work.Go(func() error { return d.changeAll(ctx) })
+	work.Go(func() error { return d.killAmidst(ctx) })
 	var gone error
-	for end := d.ledger.At(0).Due.Add(d.Over + later + patience); gone == nil; gone = d.gone(ctx) {
+	for end := d.ledger.At(0).Due.Add(d.Over + later + startTime); gone == nil; gone = d.gone(ctx) {
 		line, ended := d.ledger.Line()
 		d.bar.Show(line, ended)
-		now := time.Now()
-		if ended == d.Timers || now.After(end) && !d.awaited(ctx) || now.After(end.Add(startTime)) || !console.Pause(ctx, redraw) {
+		if ended == d.Timers || time.Now().After(end) || !console.Pause(ctx, redraw) {
 			console.Pause(ctx, lead) // for callbacks that should not come
 			break
 		}
@@ -277,25 +273,6 @@ func (d *demo) gone(ctx context.Context) error {
 	return nil
 }
 
-// awaited asks the server why timers have not come. It reports whether one of them
-// can still come.
-func (d *demo) awaited(ctx context.Context) (can bool) {
-	for i, left := 0, 20; i < d.Timers && left > 0; i++ { // all of them would take too long
-		t := d.ledger.At(i)
-		if !t.Created || t.Cancelled || t.Arrived() {
-			continue
-		}
-		left--
-		found, err := d.api.Tasks.Get(ctx, t.Name)
-		why := fmt.Sprint(err)
-		if err == nil {
-			why, can = "it is "+delivery.StateOf(found), can || !found.State.Ended()
-		}
-		d.ledger.Confirm(i, func(t *delivery.Timer) { t.Why = ": " + why })
-	}
-	return can
-}
-
 // extras makes a timer that dies, and a schedule.
 func (d *demo) extras(ctx context.Context) error {
 	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.calls + "/doomed"}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
@@ -305,45 +282,40 @@ func (d *demo) extras(ctx context.Context) error {
 	return err
 }
 
-// create creates the timers in the order of their due times. In between, it kills
-// the server.
+// create creates the timers in the order of their due times.
 func (d *demo) create(ctx context.Context) error {
-	killAt := d.ledger.At(0).Due.Add(d.Over*2/5 - lead)
-	for next := 0; next < d.Timers; {
-		first, bound := next, 1000
-		killing := !killAt.IsZero() && time.Now().After(killAt)
-		if killing {
-			bound = volley
-		}
-		for next < d.Timers && next-first < bound && (killing || time.Until(d.ledger.At(next).Due) <= createFor) {
-			next++
-		}
-		create := d.batch
-		if killing {
-			killAt, create = time.Time{}, d.killAmidst
-		}
-		if err := create(ctx, first, next); err != nil {
+	const most = 1000 // in one request
+	for first := 0; first < d.Timers; first += most {
+		if err := d.batch(ctx, first, min(first+most, d.Timers)); err != nil {
 			return err
-		}
-		if next-first < bound && !console.Pause(ctx, step) {
-			return nil
 		}
 	}
 	return nil
 }
 
-func (d *demo) spec(i int) client.Spec {
-	t := d.ledger.At(i)
-	return client.Spec{Name: t.Name, At: t.Due, HTTP: client.HTTP{URL: d.calls}}
+// killAmidst kills the server while it answers, and starts it again. A server that
+// answers before it has written is likely found out, most of all if it is killed
+// several times. On a Redis, the next server waits for the lease of the one before.
+func (d *demo) killAmidst(ctx context.Context) error {
+	kills := 4
+	if d.store != "" {
+		kills = 1
+	}
+	for wait := time.Until(d.ledger.At(0).Due.Add(d.Over*2/5 - lead)); kills > 0 && console.Pause(ctx, wait); wait = redraw {
+		if err := d.restart(ctx); err != nil {
+			return err
+		}
+		kills--
+	}
+	return nil
 }
-
-func (d *demo) created(i int) { d.ledger.Confirm(i, func(t *delivery.Timer) { t.Created = true }) }
 
 // batch creates timers at once.
 func (d *demo) batch(ctx context.Context, first, next int) error {
 	var specs []client.Spec
 	for i := first; i < next; i++ {
-		specs = append(specs, d.spec(i))
+		t := d.ledger.At(i)
+		specs = append(specs, client.Spec{Name: t.Name, At: t.Due, HTTP: client.HTTP{URL: d.calls}})
 	}
 	var results []client.BatchResult
 	err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err })
@@ -351,51 +323,21 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 		if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
 			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
 		}
-		d.created(first + i)
+		d.ledger.Confirm(first+i, func(t *delivery.Timer) { t.Created = true })
 	}
 	return err
-}
-
-// killAmidst creates and changes timers one by one, in several goroutines, and
-// kills the server among them. So there is an answer at each instant, and a server that
-// answers before it has written is likely found out, most of all if it is killed
-// several times. On a Redis, the next server waits for the lease of the one before.
-func (d *demo) killAmidst(ctx context.Context, first, next int) error {
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(workers)
-	kills := 4
-	if d.store != "" {
-		kills = 1
-	}
-	every := (next-first)/(kills+1) + 1
-	for i := first; i < next; i++ {
-		if (i-first)%every == every-1 {
-			work.Go(func() error { return d.restart(ctx) })
-		}
-		work.Go(func() error {
-			if err := insist(ctx, func() error { _, err := d.api.Tasks.PutOnce(ctx, d.ledger.At(i).Name, d.spec(i)); return err }); err != nil {
-				return err
-			}
-			d.created(i)
-			return d.change(ctx, i)
-		})
-	}
-	return work.Wait()
 }
 
 // restart kills the server, and starts it again.
 func (d *demo) restart(ctx context.Context) error {
 	d.restarts.Lock()
 	defer d.restarts.Unlock()
-	err := ctx.Err() // of a failure of another restart, or of a writer
-	if err != nil {
-		return err
-	}
 	killed := time.Now()
 	d.bar.Notef("kill -9 of the server, process %d", d.server.process.Process.Pid)
 	d.ledger.Killed(killed)
 	d.server.kill()
-	if err = d.server.start(ctx); err == nil {
+	err := d.server.start(ctx)
+	if err == nil {
 		d.before = d.runs.Load()
 		d.ledger.Ready()
 		waits := ""
@@ -414,9 +356,7 @@ func (d *demo) changeAll(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(workers)
 	for i := 0; i < d.Timers && ctx.Err() == nil; i++ {
-		if t := d.ledger.At(i); !t.Asked {
-			console.Pause(ctx, time.Until(t.Due.Add(-changeFor)))
-		}
+		console.Pause(ctx, time.Until(d.ledger.At(i).Due.Add(-changeFor)))
 		for !d.ledger.At(i).Created && console.Pause(ctx, step) {
 		}
 		work.Go(func() error { return d.change(ctx, i) })
@@ -425,17 +365,15 @@ func (d *demo) changeAll(ctx context.Context) error {
 }
 
 // change cancels a tenth of the timers, half of them after a move, and moves a
-// tenth, half of them to an earlier time. It changes each timer only once.
+// tenth, half of them to an earlier time.
 func (d *demo) change(ctx context.Context, i int) (err error) {
-	var t delivery.Timer
-	d.ledger.Confirm(i, func(p *delivery.Timer) { t, p.Asked = *p, true })
-	cancels, moves := i%10 == 3, i%10 == 7 || i%20 == 13
-	if !t.Asked && moves {
+	t := d.ledger.At(i)
+	if i%10 == 7 || i%20 == 13 {
 		at := t.Due.Add([]time.Duration{later, -earlier}[i/10%2])
 		move := func() error { _, err := d.api.Tasks.Patch(ctx, t.Name, client.Patch{At: client.Set(at)}); return err }
 		err = d.ask(ctx, i, at, move, func(t *delivery.Timer) { t.Moved, t.Due = true, at })
 	}
-	if !t.Asked && cancels && err == nil {
+	if i%10 == 3 && err == nil {
 		err = d.ask(ctx, i, d.ledger.At(i).Due, func() error {
 			_, underWay, err := d.api.Tasks.Cancel(ctx, t.Name)
 			if underWay {

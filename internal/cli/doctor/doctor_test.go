@@ -75,9 +75,6 @@ func TestDoctorFindsServersWithTheSameName(t *testing.T) {
 
 func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)
-	skipped := func(ago time.Duration) *client.SkippedInstants {
-		return &client.SkippedInstants{From: at.Add(-ago), Until: at.Add(-ago), Why: "misfire"}
-	}
 	for name, c := range map[string]struct {
 		list []*client.Schedule
 		bad  int
@@ -94,16 +91,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 		},
 		"stuck": {
 			[]*client.Schedule{{Name: "a", Problem: "time zone \"X/Y\" is unknown", NextAt: at.Add(-time.Hour)}, {Name: "b", NextAt: at}},
-			1, "BAD  schedules    a is stuck and creates no tasks: time zone \"X/Y\" is unknown\n",
-		},
-		"skipped": {
-			[]*client.Schedule{{Name: "a", LastSkipped: skipped(time.Hour)}, {Name: "b", LastSkipped: skipped(time.Minute)}, {Name: "c", LastSkipped: skipped(25 * time.Hour)}},
-			0, "ok   schedules    3 in the namespace shop, none overdue or stuck\n" +
-				"ok   schedules    2 skipped instants in the last 24h0m0s, the latest (b) 2030-01-02T02:59:00.000Z (misfire): foliot cron get NAME shows",
-		},
-		"many stuck": {
-			[]*client.Schedule{{Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}, {Problem: "p"}},
-			namedProblems + 1, "BAD  schedules    2 more are stuck: find them with foliot cron ls\n",
+			1, "BAD  schedules    stuck schedules, which create no tasks: 1, the first (a): time zone \"X/Y\" is unknown; foliot cron ls shows the others\n",
 		},
 	} {
 		f, out := printing()
@@ -187,14 +175,10 @@ func TestADestinationThatIsDownIsOneLine(t *testing.T) {
 	}
 }
 
-func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func TestDeadTasksAreAWarning(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path == "/v1/queues" {
-			fmt.Fprint(w, `{"queues": [{"name": "q", "counts": {"dead": 5}}]}`)
-			return
-		}
-		fmt.Fprint(w, `{"tasks": [{"http": {"url": "http://a.test/1"}}, {"http": {"url": "http://a.test/2"}}, {"work": {"kind": "k"}}]}`)
+		fmt.Fprint(w, `{"queues": [{"name": "q", "counts": {"dead": 2}}, {"name": "r", "counts": {"dead": 3}}]}`)
 	}))
 	defer srv.Close()
 	api, err := client.New(srv.URL, client.Options{})
@@ -202,11 +186,8 @@ func TestDeadTasksAreAWarningAndOneLineForEachDestination(t *testing.T) {
 	defer api.Close()
 	f, out := printing()
 	f.namespace = "shop"
-	fatal.If(t, f.dead(t.Context(), api))
-	const rest = ": foliot ls --state dead --sort ended shows the reasons\n"
-	want := "WARN dead         2 dead tasks of the namespace shop to a.test" + rest +
-		"WARN dead         1 dead task of the namespace shop to the kind k" + rest +
-		"WARN dead         2 more of the namespace shop" + rest
+	fatal.If(t, f.dead(t.Context(), api, false))
+	want := "WARN dead         dead tasks: 5 in shop; foliot ls --state dead --sort ended --namespace NAME shows the reasons\n"
 	if out.String() != want || f.bad != 0 {
 		t.Errorf("%d bad:\n%s", f.bad, out.String())
 	}

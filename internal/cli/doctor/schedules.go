@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,24 +9,17 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
-const (
-	// examinedSchedules bounds the number of schedules of a namespace that are read.
-	examinedSchedules = 10_000
-	// namedProblems is the number of stuck schedules that are reported by name.
-	namedProblems = 5
-	// skippedBound is the time for which skipped instants are reported.
-	skippedBound = 24 * time.Hour
-)
+// examinedSchedules bounds the number of schedules of a namespace that are read.
+const examinedSchedules = 10_000
 
 // schedulesFound summarizes the schedules of a namespace.
 type schedulesFound struct {
 	examined int
 	more     bool // some were not examined
-	problems []*client.Schedule
+	stuck    int
+	problem  *client.Schedule // the first that is stuck; nil if none is
 	overdue  int
 	oldest   *client.Schedule // the most overdue one; nil if none is overdue
-	skipped  int
-	latest   *client.Schedule // the one that skipped last; nil if none skipped
 }
 
 // schedules reports whether the schedules fire. at is the time of the server.
@@ -35,12 +27,8 @@ type schedulesFound struct {
 func (r *Report) schedules(ctx context.Context, api *client.Client, at time.Time) (unavailable error) {
 	var found schedulesFound
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
-		switch {
-		case errors.Is(err, client.ErrUnavailable):
-			return err
-		case err != nil:
-			r.add("schedules", false, "cannot examine: %s", r.why(err))
-			return nil
+		if err != nil {
+			return r.unread("schedules", err)
 		}
 		if found.more = found.examined == examinedSchedules; found.more {
 			break
@@ -55,37 +43,27 @@ func (s *schedulesFound) take(one *client.Schedule, at time.Time) {
 	s.examined++
 	switch {
 	case one.Problem != "":
-		s.problems = append(s.problems, one)
+		if s.stuck++; s.problem == nil {
+			s.problem = one
+		}
 	case !one.NextAt.IsZero() && at.Sub(one.NextAt) > overdueBound:
 		s.overdue++
 		if s.oldest == nil || one.NextAt.Before(s.oldest.NextAt) {
 			s.oldest = one
 		}
 	}
-	if one.LastSkipped != nil && at.Sub(one.LastSkipped.Until) < skippedBound {
-		s.skipped++
-		if s.latest == nil || one.LastSkipped.Until.After(s.latest.LastSkipped.Until) {
-			s.latest = one
-		}
-	}
 }
 
 func (r *Report) scheduled(k *schedulesFound, at time.Time) {
-	for _, s := range k.problems[:min(namedProblems, len(k.problems))] {
-		r.add("schedules", false, "%s is stuck and creates no tasks: %s", s.Name, wording.Shorten(s.Problem))
-	}
-	if more := len(k.problems) - namedProblems; more > 0 {
-		r.add("schedules", false, "%d more are stuck: find them with foliot cron ls", more)
+	if k.problem != nil {
+		r.add("schedules", false, "stuck schedules, which create no tasks: %d, the first (%s): %s; foliot cron ls shows the others", k.stuck, k.problem.Name, wording.Shorten(k.problem.Problem))
 	}
 	if k.oldest != nil {
 		r.add("schedules", false, "the instants of %d are overdue, the oldest (%s) for %v: the store refuses their tasks, their shard has no owner, or fire_all still creates missed tasks; the logs of foliot serve show the reason",
 			k.overdue, k.oldest.Name, wording.Age(at.Sub(k.oldest.NextAt)))
 	}
-	if len(k.problems) == 0 && k.oldest == nil {
+	if k.problem == nil && k.oldest == nil {
 		r.add("schedules", true, "%s", k.words("the namespace "+r.namespace, r.others))
-	}
-	if k.skipped > 0 {
-		r.add("schedules", true, "%d skipped instants in the last %v, the latest (%s) %s: foliot cron get NAME shows the last skipped instants of each", k.skipped, skippedBound, k.latest.Name, wording.Skipped(k.latest.LastSkipped))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -30,25 +29,21 @@ const (
 	// certificateShare: programs renew such certificates.
 	certificateBound = 14 * 24 * time.Hour
 	certificateShare = 5
-	// listedDead is how many dead tasks are read to name their destinations.
-	listedDead = 1000
 	// overdueBound is how long a task may be overdue before it is reported.
 	overdueBound = 5 * time.Second
 )
 
-// Caller knows how the command calls the server.
-type Caller interface {
+// caller knows how the command calls the server.
+type caller interface {
 	// Scope returns the namespace of the requests, and reports all if an
 	// operator has chosen no namespace.
 	Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error)
-	// Anonymous returns a client without a token for the same server.
-	Anonymous() (*client.Client, error)
 	// ServerCertificate returns the certificate of the server, or nil without TLS.
 	ServerCertificate() *x509.Certificate
 }
 
 // Server examines a running server.
-func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) error {
+func Server(ctx context.Context, api *client.Client, caller caller, f *Report) error {
 	began := time.Now()
 	live, err := api.Admin.Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
@@ -62,18 +57,14 @@ func Server(ctx context.Context, api *client.Client, caller Caller, f *Report) e
 	}
 	f.certificate(caller.ServerCertificate(), began)
 	f.clock(live.Now, began, time.Since(began))
-	shared, err := f.servers(ctx, api, caller)
+	shared, err := f.servers(ctx, api)
 	if err == nil {
 		namespace, all, refused := caller.Scope(ctx, api)
 		if refused != nil {
 			return refused
 		}
 		f.namespace = namespace
-		count := f.dead
-		if all {
-			count = f.deadOfAll
-		}
-		err = count(ctx, api)
+		err = f.dead(ctx, api, all)
 	}
 	if err == nil {
 		err = f.schedules(ctx, api, live.At)
@@ -131,7 +122,7 @@ func (r *Report) clock(at, began time.Time, trip time.Duration) {
 }
 
 func (r *Report) live(l *client.Live) {
-	r.lateness(l.Late, l.Waited)
+	r.lateness(l.Late)
 	if l.Slots > 0 {
 		r.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
 	}
@@ -186,7 +177,7 @@ func (r *Report) overdue(l *client.Live, shared bool) {
 	}
 }
 
-func (r *Report) lateness(l, waited client.Lateness) {
+func (r *Report) lateness(l client.Lateness) {
 	inTime, advice := true, ""
 	switch {
 	case l.Count == 0:
@@ -198,82 +189,56 @@ func (r *Report) lateness(l, waited client.Lateness) {
 		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk or Redis, or a busy machine: foliot top shows more", lateBound)
 	}
 	r.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
-	if waited.Max > lateBound {
-		r.add("waited", true, "in the last minute, receivers, limits and pauses delayed the same attempts: %s", wording.Lateness(waited))
-	}
 }
 
-// dead reports the number of dead tasks. An error means that the store is
-// unavailable.
-func (r *Report) dead(ctx context.Context, api *client.Client) (unavailable error) {
-	var dead int64
-	for q, err := range api.Queues.List(ctx) {
-		if err != nil {
-			return r.notCounted(err)
+// dead reports the number of dead tasks, of all namespaces if all is set. An error
+// means that the store is unavailable.
+func (r *Report) dead(ctx context.Context, api *client.Client, all bool) (unavailable error) {
+	var found []string
+	count := func(name string, n int64) {
+		if n > 0 {
+			found = append(found, fmt.Sprintf("%d in %s", n, name))
 		}
-		dead += q.Counts.Dead
 	}
-	if dead == 0 {
-		r.add("dead", true, "no task of the namespace %s is dead", r.namespace)
+	where := "the namespace " + r.namespace
+	if all {
+		where = "any namespace"
+		for n, err := range api.Namespaces.List(ctx) {
+			if err != nil {
+				return r.unread("dead", err)
+			}
+			r.others = r.others || n.Name != r.namespace
+			count(n.Name, n.Counts.Dead)
+		}
+	} else {
+		var dead int64
+		for q, err := range api.Queues.List(ctx) {
+			if err != nil {
+				return r.unread("dead", err)
+			}
+			dead += q.Counts.Dead
+		}
+		count(r.namespace, dead)
+	}
+	if len(found) == 0 {
+		r.add("dead", true, "no task of %s is dead", where)
 		return nil
 	}
-	byHost, listed := map[string]int{}, 0
-	for t, err := range api.Tasks.List(ctx, client.Query{Filter: client.Filter{States: []client.State{client.Dead}}}) {
-		if err != nil {
-			return r.notCounted(err)
-		}
-		byHost[hostOf(t)]++
-		if listed++; listed == listedDead {
-			break
-		}
+	const shown = 5
+	rest := ""
+	if more := len(found) - shown; more > 0 {
+		rest = fmt.Sprintf(", and others in %d more namespaces", more)
 	}
-	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		r.warn("dead", "%s of the namespace %s to %s: foliot ls --state dead --sort ended shows the reasons", wording.Count(byHost[host], "dead task"), r.namespace, host)
-	}
-	if more := dead - int64(listed); more > 0 {
-		r.warn("dead", "%d more of the namespace %s: foliot ls --state dead --sort ended shows the reasons", more, r.namespace)
-	}
+	r.warn("dead", "dead tasks: %s%s; foliot ls --state dead --sort ended --namespace NAME shows the reasons", strings.Join(found[:min(shown, len(found))], ", "), rest)
 	return nil
 }
 
-// hostOf returns the destination of a task for people.
-func hostOf(t *client.Task) string {
-	if u, err := url.Parse(t.HTTP.URL); err == nil && u.Host != "" {
-		return u.Host
-	}
-	return "the kind " + t.Work.Kind
-}
-
-// notCounted returns err if the store is unavailable. Otherwise it adds the
-// finding that the dead tasks cannot be counted.
-func (r *Report) notCounted(err error) (unavailable error) {
+// unread returns err if the store is unavailable. Otherwise it adds the finding
+// that the records cannot be read.
+func (r *Report) unread(check string, err error) (unavailable error) {
 	if errors.Is(err, client.ErrUnavailable) {
 		return err
 	}
-	r.add("dead", false, "cannot count: %s", r.why(err))
-	return nil
-}
-
-// deadOfAll counts the dead tasks of all namespaces.
-func (r *Report) deadOfAll(ctx context.Context, api *client.Client) (unavailable error) {
-	var found []string
-	for n, err := range api.Namespaces.List(ctx) {
-		if err != nil {
-			return r.notCounted(err)
-		}
-		r.others = r.others || n.Name != r.namespace
-		if n.Counts.Dead > 0 {
-			found = append(found, fmt.Sprintf("%d in %s", n.Counts.Dead, n.Name))
-		}
-	}
-	if len(found) == 0 {
-		r.add("dead", true, "no task of any namespace is dead")
-		return nil
-	}
-	rest := ""
-	if more := len(found) - namedProblems; more > 0 {
-		rest = fmt.Sprintf(", and others in %d more namespaces", more)
-	}
-	r.warn("dead", "dead tasks: %s%s; foliot ls --state dead --sort ended --namespace NAME shows the reasons", strings.Join(found[:min(namedProblems, len(found))], ", "), rest)
+	r.add(check, false, "cannot be read: %s", r.why(err))
 	return nil
 }

@@ -33,7 +33,10 @@ func advice(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var otherName x509.HostnameError
 	var invalid x509.CertificateInvalidError
+	var unparsed *unparsedError
 	switch {
+	case errors.As(err, &unparsed):
+		return "; " + unparsed.hint
 	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a Redis
 		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
 	case errors.As(err, &noReply) && errors.As(err, &otherName):

@@ -18,7 +18,7 @@ func TestTheFlagCACertIsAdvisedForServersOfFoliotOnly(t *testing.T) {
 		{&client.TransportError{Op: "list", Server: "https://foliot.internal", Err: unknown}, true},
 		{fmt.Errorf("--store: Redis at 10.0.0.7:6379: %w; pass the authority's certificate as ca=FILE after a ?", unknown), false},
 	} {
-		if text := OneLine(c.err, nil); strings.Contains(text, "--ca-cert") != c.advised {
+		if text := (Words{}).OneLine(c.err); strings.Contains(text, "--ca-cert") != c.advised {
 			t.Errorf("%q", text)
 		}
 	}
@@ -37,7 +37,7 @@ func TestAnErrorNamesItsOwnRemedy(t *testing.T) {
 		{noReply(x509.CertificateInvalidError{Cert: leaf, Reason: x509.Expired}), "renew the certificate"},
 		{&client.Error{Op: "add", Status: 503, Code: "capacity", Detail: "the store is full"}, "foliot doctor"},
 	} {
-		if text := OneLine(c.err, nil); !strings.Contains(text, c.remedy) || strings.Contains(text, "foliot serve") {
+		if text := (Words{}).OneLine(c.err); !strings.Contains(text, c.remedy) || strings.Contains(text, "foliot serve") {
 			t.Errorf("%q", text)
 		}
 	}
@@ -45,7 +45,7 @@ func TestAnErrorNamesItsOwnRemedy(t *testing.T) {
 
 func TestOnlyAnExpiredCertificateIsAdvisedToBeRenewed(t *testing.T) {
 	err := &client.TransportError{Op: "list", Server: "https://foliot.internal", Err: x509.CertificateInvalidError{Cert: new(x509.Certificate), Reason: x509.NotAuthorizedToSign}}
-	if text := OneLine(err, nil); strings.Contains(text, "renew") {
+	if text := (Words{}).OneLine(err); strings.Contains(text, "renew") {
 		t.Errorf("%q", text)
 	}
 }

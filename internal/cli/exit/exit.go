@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -68,6 +66,15 @@ func Applied(unconfirmed []string) error {
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
+
+// Unparsed returns the error for a command line that cannot be parsed.
+func Unparsed(err error, hint string) error { return With(Usage, &unparsedError{err, hint}) }
+
+type unparsedError struct {
+	error
+
+	hint string
+}
 
 // Reword returns an error with another text. It keeps err as its cause, and the
 // exit code of err.
@@ -145,11 +152,11 @@ func RefusalCode(e *client.Error) int {
 	return Failure
 }
 
-// OneLine returns err as one line of text, in the words of command. A nil
-// command keeps the words of the server.
-func OneLine(err error, command *kong.Node) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
+// OneLine returns err as one line of text.
+func (w Words) OneLine(err error) string {
+	text := w.reword(err)
+	if text != interrupted {
+		text += advice(err)
 	}
-	return clean(rewordRefusal(err, command) + advice(err))
+	return clean(text)
 }

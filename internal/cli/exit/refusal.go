@@ -2,6 +2,7 @@ package exit
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,37 +45,25 @@ var listedBy = map[string]string{
 	"secret":   "foliot secret ls",
 }
 
-// located is an error with the namespace in which the command acted.
-type located struct {
-	error
-	namespace string
+// Words are the words of a command for its errors.
+type Words struct {
+	Command   *kong.Node    // its flags and arguments; nil keeps the words of the server
+	Namespace func() string // the namespace in which it acted; "" if it is unknown
 }
 
-func (e *located) Unwrap() error { return e.error }
-
-// InNamespace returns err with the namespace in which the command acted. Its
-// text names the namespace.
-func InNamespace(err error, namespace string) error { return &located{err, namespace} }
-
-// NeedsNamespace reports whether the text of err must name the namespace: the
-// missing record may exist in another one.
-func NeedsNamespace(err error) bool {
-	var refused *client.Error
-	return errors.As(err, &refused) && refused.Code == "not_found" && slices.Contains([]string{"task", "queue", "schedule", "secret"}, refused.Kind)
-}
-
-// namespaceIn returns the end of a sentence that names the namespace of err.
-func namespaceIn(err error) string {
-	var at *located
-	if errors.As(err, &at) && at.namespace != "" {
-		return " in the namespace " + at.namespace
+// namespace returns the end of a sentence that names the namespace.
+func (w Words) namespace() string {
+	if w.Namespace != nil {
+		if name := w.Namespace(); name != "" {
+			return " in the namespace " + name
+		}
 	}
 	return ""
 }
 
 // sentence returns what is wrong, without the field. It returns the server's
-// detail if that has nothing of HTTP and JSON. namespace is from namespaceIn.
-func sentence(e *client.Error, namespace string) string {
+// detail if that has nothing of HTTP and JSON.
+func (w Words) sentence(e *client.Error) string {
 	switch e.Code {
 	case "token_required":
 		return "this server requires a token"
@@ -94,30 +83,38 @@ func sentence(e *client.Error, namespace string) string {
 		if !strings.HasPrefix(e.Op, "retry ") { // its detail has another remedy
 			return fmt.Sprintf("the task is %s and cannot change: to create it again, run `foliot add` with its --name and --replace", e.State)
 		}
-	case "not_found":
-		if e.Kind == "task" {
-			return fmt.Sprintf("no such task%s: it was never created, or its record was removed; `foliot ls` lists the existing ones", cmp.Or(namespace, " in this namespace"))
-		}
-		if list := listedBy[e.Kind]; list != "" {
-			return fmt.Sprintf("there is no %s %q%s: `%s` lists the existing ones", e.Kind, e.Name, namespace, list)
+	case "not_found": // the missing record may exist in another namespace
+		switch list := listedBy[e.Kind]; {
+		case e.Kind == "task":
+			return fmt.Sprintf("no such task%s: it was never created, or its record was removed; `foliot ls` lists the existing ones", cmp.Or(w.namespace(), " in this namespace"))
+		case e.Kind == "node" || e.Kind == "token":
+			return fmt.Sprintf("there is no %s %q: `%s` lists the existing ones", e.Kind, e.Name, list)
+		case list != "":
+			return fmt.Sprintf("there is no %s %q%s: `%s` lists the existing ones", e.Kind, e.Name, w.namespace(), list)
 		}
 	}
 	return e.Detail
 }
 
-// rewordRefusal returns the text of err. It describes a refusal with the flags
-// and arguments of the command.
-func rewordRefusal(err error, command *kong.Node) string {
+// interrupted is the text of all errors after an interrupt.
+const interrupted = "interrupted"
+
+// reword returns the text of err. It describes a refusal with the flags and
+// arguments of the command.
+func (w Words) reword(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return interrupted
+	}
 	var refused *client.Error
-	if command == nil || !errors.As(err, &refused) {
+	if w.Command == nil || !errors.As(err, &refused) {
 		return err.Error()
 	}
 	shown := *refused
-	shown.Detail = sentence(refused, namespaceIn(err))
+	shown.Detail = w.sentence(refused)
 	if shown.Field == "Authorization" { // the sentence names the token
 		shown.Field = ""
 	}
-	if place := placeOf(command, shown.Field); place != "" {
+	if place := placeOf(w.Command, shown.Field); place != "" {
 		shown.Field = place
 		if RefusalCode(refused) == Usage {
 			shown.Op = "" // as in an error of a flag that is found here

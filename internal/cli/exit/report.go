@@ -1,11 +1,8 @@
 package exit
 
 import (
-	"context"
 	"errors"
 	"strings"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -42,13 +39,12 @@ var words = map[int]string{
 	Undelivered: "undelivered", Denied: "denied", Differs: "differs", Unconfirmed: "unconfirmed", Interrupted: "interrupted",
 }
 
-// ReportOf returns the report of err, in the words of command. A nil command
-// keeps the words of the server.
-func ReportOf(err error, command *kong.Node) Report {
+// Report returns the report of err.
+func (w Words) Report(err error) Report {
 	code := CodeOf(err)
-	r := Report{Code: words[code], ExitCode: code, Message: messageOf(err, command), Hint: clean(strings.TrimPrefix(advice(err), ": "))}
-	if code == Interrupted {
-		r.Hint = ""
+	r := Report{Code: words[code], ExitCode: code, Message: clean(w.reword(err))}
+	if code != Interrupted {
+		r.Hint = clean(strings.TrimLeft(advice(err), ":; "))
 	}
 	var e *client.Error
 	if errors.As(err, &e) && e.Status != 0 {
@@ -58,19 +54,6 @@ func ReportOf(err error, command *kong.Node) Report {
 		}
 	}
 	return r
-}
-
-// UsageReport returns the report of a command line that cannot be parsed.
-func UsageReport(err error, hint string) Report {
-	return Report{Code: words[Usage], ExitCode: Usage, Message: messageOf(err, nil), Hint: hint}
-}
-
-// messageOf returns err as one line of text, without its remedy.
-func messageOf(err error, command *kong.Node) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	return clean(rewordRefusal(err, command))
 }
 
 // maxLine bounds a message. The longest one of ours, with its remedy at the end,

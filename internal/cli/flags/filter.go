@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -30,26 +29,20 @@ func (f Filter) Given() bool {
 // Resolve returns the filter that the flags describe.
 func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule, chosen.Prefix = f.Queue, f.Reason, f.Schedule, f.Prefix
-	if f.Queue != "" {
-		if err := CheckName("--queue", "queue", f.Queue); err != nil {
-			return chosen, err
-		}
-	}
-	if f.Schedule != "" {
-		if err := CheckName("--schedule", "schedule", f.Schedule); err != nil {
-			return chosen, err
-		}
-	}
 	for _, s := range f.State {
-		if _, ok := task.ParseState(s); !ok && client.State(s) != client.Held {
-			return chosen, usage.Errorf("--state", "%q is not one of scheduled, held, running, delivered, cancelled, expired, dead", s)
-		}
 		chosen.States = append(chosen.States, client.State(s))
 	}
 	if chosen.Labels, err = ParseLabels(f.Label); err != nil {
 		return chosen, err
 	}
-	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter}, bound{"--ended-after", f.EndedAfter, &chosen.EndedAfter})
+	if chosen.DueBefore, err = ParseBound("--due-before", f.DueBefore, now); err != nil {
+		return chosen, err
+	}
+	if chosen.DueAfter, err = ParseBound("--due-after", f.DueAfter, now); err != nil {
+		return chosen, err
+	}
+	chosen.EndedAfter, err = ParseBound("--ended-after", f.EndedAfter, now)
+	return chosen, err
 }
 
 // ParseLabels parses pairs of the form key=value.

@@ -36,12 +36,12 @@ func conversions(flag string) []fields.Conversion {
 			return cmp.Or(client.Limit(n), client.Unlimited), nil
 		}),
 		fields.Parse(func(text string) (client.Duration, error) {
-			d, err := ParseDuration(flag, text)
+			d, err := parseDuration(flag, text)
 			return cmp.Or(client.Duration(d), client.Forever), err
 		}),
 		fields.Parse(func(text string) (time.Duration, error) {
-			d, err := ParseDuration(flag, text)
-			if err == nil && d == 0 {
+			d, err := parseDuration(flag, text)
+			if err == nil && d == 0 && flag != "--jitter" && flag != "--catchup-window" {
 				err = usage.Errorf(flag, "%q is too short: pass more than 0s, or omit the flag", text)
 			}
 			return d, err

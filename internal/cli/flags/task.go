@@ -3,7 +3,6 @@ package flags
 import (
 	"encoding/json"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
@@ -65,9 +64,6 @@ func (f *Task) request(address string, stdin io.Reader) (h client.HTTP, err erro
 	case address == "":
 		return h, usage.Errorf("URL", "it is missing: pass the URL to call, or --kind")
 	}
-	if err := checkURL(address); err != nil {
-		return h, err
-	}
 	if h.Headers, err = parseHeaders(f.Header); err != nil {
 		return h, err
 	}
@@ -87,21 +83,8 @@ func (f *Task) work(address string, stdin io.Reader) (w client.Work, err error) 
 		return w, nil
 	}
 	data, err := readJSON("--args", f.Args, stdin)
-	if err == nil && !json.Valid(data) {
-		err = usage.Errorf("--args", "the arguments are not valid JSON")
-	}
 	w.Args = client.JSON(json.RawMessage(data))
 	return w, err
-}
-
-// checkURL finds the most common typing error before a request is sent: a URL
-// without a scheme.
-func checkURL(address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return usage.Errorf("URL", "invalid URL %q: it must begin with http:// or https:// and a host", address)
-	}
-	return nil
 }
 
 // body returns the body that --data or --json give.
@@ -109,9 +92,6 @@ func (f *Task) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case f.JSON != "":
 		data, err := readJSON("--json", f.JSON, stdin)
-		if err == nil && !json.Valid(data) {
-			err = usage.Errorf("--json", "the body is not valid JSON; --data sends any text")
-		}
 		return client.JSON(json.RawMessage(data)), err
 	case f.Data != "":
 		data, err := readBody("--data", f.Data, stdin)

@@ -1,14 +1,8 @@
 package flags
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/cron"
-	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -30,7 +24,7 @@ func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err err
 	case f.In != "" && f.At != "":
 		return at, 0, usage.Errorf("--in, --at", "pass only one of them")
 	case f.In != "":
-		delay, err = ParseDuration("--in", f.In)
+		delay, err = parseDuration("--in", f.In)
 		return at, delay, err
 	case f.At != "":
 		at, err = parseTime("--at", f.At)
@@ -42,8 +36,8 @@ func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err err
 	return at, 0, usage.Errorf("--in, --at", "pass one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
-// ParseDuration parses a duration that is not negative.
-func ParseDuration(flag, s string) (time.Duration, error) {
+// parseDuration parses a duration that is not negative.
+func parseDuration(flag, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
@@ -66,8 +60,11 @@ func parseTime(flag, s string) (time.Time, error) {
 }
 
 // ParseBound parses the bound of a filter: a time, or a duration from now. The
-// duration may be negative.
+// duration may be negative. No text is the zero time.
 func ParseBound(flag, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(d), nil
 	}
@@ -76,68 +73,4 @@ func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
 	}
 	return t, nil
-}
-
-// ParseDay is ParseBound for the times of a schedule. It also accepts a date,
-// and returns the time at which that day begins in the schedule's zone. It
-// calls zone only for a date.
-func ParseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
-	day, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return ParseBound(flag, s, now)
-	}
-	if y := day.Year(); y < 1970 || y > 2399 {
-		return time.Time{}, usage.Errorf(flag, "%q is not a day of the years 1970 to 2399", s)
-	}
-	in, err := zone()
-	if err != nil {
-		return time.Time{}, err
-	}
-	return cron.Midnight(day, in), nil
-}
-
-// ZoneNamed returns the argument zone of ParseDay for the value of a flag; ""
-// means UTC.
-func ZoneNamed(name string) func() (*time.Location, error) {
-	return func() (*time.Location, error) {
-		zone, err := cron.LoadZone(cmp.Or(name, recurrence.DefaultZone))
-		if err != nil {
-			err = usage.Errorf("--timezone", "%s", err)
-		}
-		return zone, err
-	}
-}
-
-// ZoneOf returns the argument zone of ParseDay for a schedule on the server.
-func ZoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
-	return func() (*time.Location, error) {
-		s, err := api.Schedules.Get(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		zone, err := cron.LoadZone(cmp.Or(s.TimeZone, recurrence.DefaultZone))
-		if err != nil {
-			err = fmt.Errorf("schedule %s: %w", name, err)
-		}
-		return zone, err
-	}
-}
-
-// bound is the value of a flag for a time, and the variable that it sets.
-type bound struct {
-	flag, value string
-	into        *time.Time
-}
-
-// parseBounds parses the bounds that are not empty.
-func parseBounds(now time.Time, bounds ...bound) (err error) {
-	for _, b := range bounds {
-		if b.value == "" {
-			continue
-		}
-		if *b.into, err = ParseBound(b.flag, b.value, now); err != nil {
-			return err
-		}
-	}
-	return nil
 }

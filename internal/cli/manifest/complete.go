@@ -19,24 +19,15 @@ func (o *Object) QueueKey() Key {
 // The fields that a schedule leaves out have the defaults of queue, which are
 // the settings of the queue of its tasks. The owner is removed.
 func (o Object) Complete(queue client.QueueSettings) Object {
-	o.NamespaceSettings.ManagedBy, o.QueueSettings.ManagedBy, o.ScheduleSpec.ManagedBy = "", "", ""
+	*o.Owner() = ""
 	switch o.Kind {
 	case Queue:
-		o.QueueSettings.ExpireAfter = noLimit(o.QueueSettings.ExpireAfter)
+		o.QueueSettings.ExpireAfter = max(o.QueueSettings.ExpireAfter, 0) // client.Forever too means no limit
 	case Schedule:
 		completeRule(&o.ScheduleSpec)
 		completeTask(&o.ScheduleSpec.Task, queue)
 	}
 	return o
-}
-
-// noLimit returns d, or zero if d is client.Forever: both mean no limit in the
-// settings of a queue.
-func noLimit(d client.Duration) client.Duration {
-	if d == client.Forever {
-		return 0
-	}
-	return d
 }
 
 func completeRule(s *client.ScheduleSpec) {

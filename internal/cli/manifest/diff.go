@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Difference is a field whose value changes. nil means that the field is not
+// Difference is a field that gets another value. nil means that the field is not
 // set.
 type Difference struct {
 	Field string          `json:"field"`
@@ -53,21 +53,10 @@ func orFalse(value, other json.RawMessage) json.RawMessage {
 	return value
 }
 
-// settings returns the settings of the object's kind as JSON of the API.
-func (o *Object) settings() ([]byte, error) {
-	switch o.Kind {
-	case Namespace:
-		return o.NamespaceSettings.MarshalJSON()
-	case Queue:
-		return o.QueueSettings.MarshalJSON()
-	}
-	return o.ScheduleSpec.MarshalJSON()
-}
-
 // values returns the fields that are set, by their paths. A value is JSON in a
 // form that is equal for equal values.
 func (o *Object) values() (map[string]json.RawMessage, error) {
-	data, err := o.settings()
+	data, err := o.form().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +64,7 @@ func (o *Object) values() (map[string]json.RawMessage, error) {
 	return values, flatten(values, "", data)
 }
 
-// free lists the fields whose values are any JSON: they are compared as a
+// free lists the fields that have any JSON as their value: they are compared as a
 // whole.
 var free = []string{"task.http.body", "task.work.args"}
 

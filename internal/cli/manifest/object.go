@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,8 +60,34 @@ type Object struct {
 	QueueSettings     client.QueueSettings
 	ScheduleSpec      client.ScheduleSpec
 
+	json  []byte         // the settings as the file has them
 	file  string         // "" for an object of a server
 	lines map[string]int // the line of each field of the file, by its path
+}
+
+// form returns the settings of the object's kind.
+func (o *Object) form() interface {
+	json.Marshaler
+	json.Unmarshaler
+} {
+	switch o.Kind {
+	case Namespace:
+		return &o.NamespaceSettings
+	case Queue:
+		return &o.QueueSettings
+	}
+	return &o.ScheduleSpec
+}
+
+// Owner returns the owner of the object, which can be set.
+func (o *Object) Owner() *string {
+	switch o.Kind {
+	case Namespace:
+		return &o.NamespaceSettings.ManagedBy
+	case Queue:
+		return &o.QueueSettings.ManagedBy
+	}
+	return &o.ScheduleSpec.ManagedBy
 }
 
 // Place returns the file and the line of a field, or of the closest field that

@@ -34,13 +34,13 @@ func Read(paths []string, stdin io.Reader, namespace string) ([]Object, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			data, err := readFile(file, stdin)
+			data, err := usage.ReadFile(file, stdin, maxFile, ": split it into several files")
 			if err != nil {
 				return nil, err
 			}
-			found, err := decodeFile(nameOf(file), data, namespace)
+			found, err := decodeFile(usage.FileName(file), data, namespace)
 			if err == nil && len(found) == 0 {
-				err = usage.Errorf("", "%s has no objects: delete the file, or do not pass it", nameOf(file))
+				err = usage.Errorf("", "%s has no objects: delete the file, or do not pass it", usage.FileName(file))
 			}
 			objects, errs = append(objects, found...), append(errs, err)
 		}
@@ -113,34 +113,6 @@ func refuseIgnored(dir string, paths []string) error {
 		}
 		return nil
 	})
-}
-
-func readFile(path string, stdin io.Reader) ([]byte, error) {
-	in := stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, usage.AboutFile(path, err)
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, usage.AboutFile(path, err)
-	case len(data) > maxFile:
-		return nil, usage.Errorf("", "%s is longer than %d bytes: split it into several files", nameOf(path), maxFile)
-	}
-	return data, nil
-}
-
-// nameOf returns the name of a file for errors.
-func nameOf(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return path
 }
 
 // decodeFile returns the objects of a file with any number of documents.

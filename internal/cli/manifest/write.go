@@ -32,6 +32,9 @@ func Write(w io.Writer, o Object, queue client.QueueSettings, withNamespace bool
 	if len(errs) > 0 {
 		return fmt.Errorf("%s has no form in YAML: %w", o.Key, errs[0])
 	}
+	if err := again.form().UnmarshalJSON(again.json); err != nil {
+		return fmt.Errorf("%s has no form in YAML: %w", o.Key, err)
+	}
 	changed, err := Diff(o, again.Complete(queue))
 	switch {
 	case err != nil:
@@ -45,7 +48,7 @@ func Write(w io.Writer, o Object, queue client.QueueSettings, withNamespace bool
 
 // document returns the object as YAML.
 func (o *Object) document(queue client.QueueSettings, withNamespace bool) ([]byte, error) {
-	own, err := o.settings()
+	own, err := o.form().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/delivery"
@@ -35,7 +37,6 @@ type Listen struct {
 	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with a secret in @FILE, and answer others with 401. Repeat it for more."`
 }
 
-// Help shows examples below the usage line.
 func (Listen) Help() string {
 	return `Receives callbacks and prints a line for each: time, method, path, name of the task, number of the attempt, lateness by the clock of
 this machine, and body.
@@ -96,16 +97,16 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	defer stop()
 	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
 	con.Notef("receiving callbacks on http://%s; %s", l.Addr(), c.ending())
-	watched := func() error { return nil }
+	var watched errgroup.Group
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
 			return errors.Join(err, l.Close())
 		}
-		watched = rc.watch(ctx, api)
+		watched.Go(func() error { return rc.watch(ctx, api) })
 	}
 	err = httpserver.ServeUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
 	stop() // even if ServeUntil has failed
-	return errors.Join(err, watched())
+	return errors.Join(err, watched.Wait())
 }
 
 // ending describes when the command ends.
@@ -140,31 +141,23 @@ func (c *Listen) try(ctx context.Context, con *console.Console, api *client.Clie
 	return t.Name, nil
 }
 
-// watch starts a goroutine that checks the awaited task from its due time on.
-// The goroutine stops the receiver if the callback will not come. wait waits
-// for the goroutine and returns why the callback did not come, or nil if it
-// came or the user interrupted. If the callback did not come, the goroutine
-// cancels the task, because its receiver ends.
-func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() error) {
-	ended := make(chan error, 1)
-	due := time.Now().Add(rc.cmd.Try)
-	go func() {
-		defer rc.stop()
-		o, failed := rc.checkUntilFailed(ctx, api, due)
-		if rc.arrived() {
-			ended <- nil
-			return
-		}
-		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
-		defer cancel()
-		_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // an error is ignored: the task may have ended
-		if failed {
-			ended <- delivery.NotDelivered(rc.awaited, o)
-			return
-		}
-		ended <- nil
-	}()
-	return func() error { return <-ended }
+// watch checks the awaited task from its due time on, and stops the receiver if its
+// callback will not come. It returns why the callback did not come, or nil if it
+// came or the user interrupted. If it did not come, watch cancels the task, because
+// its receiver ends.
+func (rc *receiver) watch(ctx context.Context, api *client.Client) error {
+	defer rc.stop()
+	o, failed := rc.checkUntilFailed(ctx, api, time.Now().Add(rc.cmd.Try))
+	if rc.arrived() {
+		return nil
+	}
+	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // an error is ignored: the task may have ended
+	if failed {
+		return exit.With(exit.Undelivered, errors.New(o.About(rc.awaited)))
+	}
+	return nil
 }
 
 // checkUntilFailed checks the awaited task until an attempt fails, the task

@@ -31,7 +31,6 @@ type Add struct {
 	Wait bool `help:"Wait until the task ends, and print the result. Exit with 6 if it was not delivered."`
 }
 
-// Help shows examples below the usage line.
 func (Add) Help() string {
 	return `Creates a task. When the command returns, the task is durable: it survives a crash and a restart of the server.
 
@@ -48,7 +47,6 @@ so a script that names its tasks can safely run again. With --replace, the new t
 an attempt of it is under way.`
 }
 
-// Run creates the task.
 func (c *Add) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	in, err := c.input(con.In)
 	if err != nil {

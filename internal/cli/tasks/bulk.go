@@ -12,14 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// eachTaskName checks the names, and then calls act with each of them.
-func eachTaskName(ctx context.Context, con *console.Console, names []string, act func(name string) error) error {
-	if err := flags.CheckNames(names); err != nil {
-		return err
-	}
-	return con.ForEachName(ctx, names, act)
-}
-
 // manyFlags select the tasks of a command that takes names or a filter.
 type manyFlags struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
@@ -67,7 +59,7 @@ func (f manyFlags) each(ctx context.Context, con *console.Console, act bulkAct, 
 	case filtered:
 		return f.bulk(ctx, con, act, verb, done)
 	}
-	return eachTaskName(ctx, con, f.Names, one)
+	return con.ForEachName(ctx, f.Names, one)
 }
 
 // bulk calls act with the filter, after a confirmation, and prints the result.

@@ -10,7 +10,6 @@ import (
 // Cancel is the command foliot cancel.
 type Cancel struct{ manyFlags }
 
-// Help shows examples below the usage line.
 func (Cancel) Help() string {
 	return `Cancels tasks by name, or all tasks that a filter selects. "cancelled" means that no attempt starts any more. "accepted"
 means that an attempt is running: it is the last one, and the task ends delivered or cancelled.
@@ -24,7 +23,6 @@ Examples:
     foliot cancel --queue mail --yes`
 }
 
-// Run cancels the tasks.
 func (c *Cancel) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return c.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
 		t, underWay, err := api.Tasks.Cancel(ctx, name)

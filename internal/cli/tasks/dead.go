@@ -21,10 +21,8 @@ var dead = []string{string(client.Dead)}
 
 type deadLs struct{ Ls }
 
-// Help shows the command without dead.
 func (deadLs) Help() string { return "The same as foliot ls --state dead --sort ended." }
 
-// Run prints the list.
 func (c *deadLs) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if len(c.State) > 0 {
 		return usage.Errorf("--state", "the command is about dead tasks only")
@@ -38,10 +36,8 @@ func (c *deadLs) Run(ctx context.Context, con *console.Console, api *client.Clie
 
 type deadRetry struct{ Retry }
 
-// Help shows the command without dead.
 func (deadRetry) Help() string { return "The same as foliot retry --state dead, or foliot retry NAME." }
 
-// Run retries the tasks.
 func (c *deadRetry) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := c.onlyDead(); err != nil {
 		return err
@@ -51,7 +47,6 @@ func (c *deadRetry) Run(ctx context.Context, con *console.Console, api *client.C
 
 type deadRm struct{ manyFlags }
 
-// Help shows the command without dead.
 func (deadRm) Help() string {
 	return "The same as foliot cancel --state dead. A task that is named must be dead."
 }

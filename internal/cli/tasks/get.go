@@ -7,7 +7,6 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/delivery"
-	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -17,7 +16,6 @@ type Get struct {
 	Wait bool   `help:"Wait until the task ends. Exit with 6 if it was not delivered."`
 }
 
-// Help shows examples below the usage line.
 func (Get) Help() string {
 	return `Shows a task with its state, the reason why it does not start, its due time, request and last 20 attempts. Retries do not change the due time: if a retry is
 planned, a line of its own shows its time.
@@ -28,11 +26,7 @@ Examples:
     foliot get order-42-close -o json | jq .attempts`
 }
 
-// Run prints the task.
 func (c *Get) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	if err := flags.CheckNames([]string{c.Name}); err != nil {
-		return err
-	}
 	t, err := api.Tasks.Get(ctx, c.Name)
 	if err != nil {
 		return err

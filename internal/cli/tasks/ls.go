@@ -23,7 +23,6 @@ type Ls struct {
 	Sort  string `aliases:"order" placeholder:"ended" help:"ended: only tasks that have ended, the latest end first (default: scheduled and running tasks first)."`
 }
 
-// Help shows examples below the usage line.
 func (Ls) Help() string {
 	return `Lists tasks: first those that are scheduled or running, then those that have ended. A terminal shows a table with local times.
 Other outputs get one line per task: name, state, due time in UTC, queue, attempts, URL or kind, and next attempt, separated by tabs.
@@ -40,7 +39,6 @@ Examples:
 // pageSize is the number of tasks that one request lists.
 const pageSize = 1000
 
-// Run prints the list, page by page.
 func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
@@ -69,18 +67,22 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 // all prints all tasks in one pass, so that none is printed twice.
 func (c *Ls) all(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
 	list := newTaskTable(con)
-	_, _, err := EachTask(ctx, api, client.Query{Filter: filter}, 0, list.add)
+	_, _, err := Each(ctx, api, client.Query{Filter: filter}, math.MaxInt, math.MaxInt, list.add)
 	return errors.Join(err, list.End()) // the tasks that were read before an error are printed
 }
 
 // latestEnded prints the tasks that ended last.
 func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
 	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON", "LAST ERROR"})
-	shown, more, err := EachTask(ctx, api, client.Query{Filter: filter, LatestEnded: true}, c.Limit, func(t *client.Task) error {
+	limit := c.Limit
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	shown, all, err := Each(ctx, api, client.Query{Filter: filter, LatestEnded: true}, limit, math.MaxInt, func(t *client.Task) error {
 		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason, lastError(t))
 	})
 	err = errors.Join(err, out.End()) // the tasks that were read before an error are printed
-	if err == nil && more {
+	if err == nil && !all {
 		con.Notef("showing the latest %d; --limit 0 lists all", shown)
 	}
 	return err
@@ -116,17 +118,6 @@ func lastError(t *client.Task) string {
 	return ""
 }
 
-// EachTask calls visit with each task that query selects. A limit above 0 is
-// the largest number of calls. It returns the number of calls, and whether more
-// tasks follow.
-func EachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
-	if limit == 0 {
-		limit = math.MaxInt - 1
-	}
-	n, complete, err := readTasks(ctx, api, query, limit, math.MaxInt, visit)
-	return n, err == nil && !complete, err
-}
-
 // maxRequests bounds the requests that search for tasks before others are
 // printed. One request examines up to 10,000 records.
 const maxRequests = 20
@@ -148,7 +139,7 @@ func (c *Ls) pendingFirst(ctx context.Context, con *console.Console, api *client
 		if len(ended) == 0 {
 			pass.requests = math.MaxInt // no other tasks wait for the end of the search
 		}
-		shown, all, err := readTasks(ctx, api, client.Query{Filter: filter}, left, pass.requests, list.add)
+		shown, all, err := Each(ctx, api, client.Query{Filter: filter}, left, pass.requests, list.add)
 		if err != nil {
 			return errors.Join(err, list.End()) // the tasks that were read before an error are printed
 		}
@@ -188,10 +179,11 @@ func byPending(filter client.Filter) (pending, ended []client.State) {
 	return pending, ended
 }
 
-// readTasks calls visit with at most limit tasks, and sends at most requests
-// requests. It returns the number of calls, and whether no other tasks match.
-func readTasks(ctx context.Context, api *client.Client, query client.Query, limit, requests int, visit func(*client.Task) error) (n int, complete bool, err error) {
-	query.PageSize = min(pageSize, limit+1) // one more than limit shows whether more follow
+// Each calls visit with at most limit tasks that query selects, and sends at most
+// requests requests. It returns the number of calls, and whether no other tasks
+// match.
+func Each(ctx context.Context, api *client.Client, query client.Query, limit, requests int, visit func(*client.Task) error) (n int, all bool, err error) {
+	query.PageSize = min(pageSize-1, limit) + 1 // one more than limit shows whether more follow
 	for cursor := ""; requests > 0; requests-- {
 		page, err := api.Tasks.Page(ctx, query, cursor)
 		if err != nil {

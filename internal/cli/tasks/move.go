@@ -21,7 +21,6 @@ type Move struct {
 	By  string `placeholder:"DURATION" help:"With a filter: add this to the due time of each task, such as 2h or -30m."`
 }
 
-// Help shows examples below the usage line.
 func (Move) Help() string {
 	return `Changes the due time of tasks, by name, or of all scheduled tasks that a filter selects. A dead task stays dead until it is
 retried. Running and finished tasks do not move. --now refuses dead tasks: use foliot retry.
@@ -37,7 +36,6 @@ Examples:
     foliot move --queue mail --due-before 1h --by 2h --dry-run`
 }
 
-// Run moves the tasks.
 func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
@@ -60,7 +58,7 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 	if to.Delay != nil {
 		patch = client.Patch{Delay: client.Set(*to.Delay)}
 	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return con.ForEachName(ctx, c.Names, func(name string) error {
 		t, err := api.Tasks.Patch(ctx, name, patch)
 		if err != nil {
 			return exit.WithOp(err, "move "+name)
@@ -80,7 +78,7 @@ func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client
 	case filtered:
 		return usage.Errorf("--now", "it needs names: with a filter, pass --in 0s")
 	}
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return con.ForEachName(ctx, c.Names, func(name string) error {
 		t, err := api.Tasks.Run(ctx, name)
 		if err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 // Retry is the command foliot retry.
 type Retry struct{ manyFlags }
 
-// Help shows examples below the usage line.
 func (Retry) Help() string {
 	return `Makes tasks that have ended due now, by name, or all tasks that a filter selects. A retried task keeps its id and gets all
 its attempts back. Without --state, a filter selects dead tasks. A delivered, cancelled or expired task can be sent again
@@ -26,7 +25,6 @@ Examples:
     foliot retry --all --yes`
 }
 
-// Run retries the tasks.
 func (c *Retry) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return c.each(ctx, con, api.Tasks.RetryMany, "retry", "retried", func(name string) error {
 		t, err := api.Tasks.Retry(ctx, name)

@@ -13,7 +13,6 @@ type Touch struct {
 	Names []string `arg:"" name:"name" help:"The tasks' names."`
 }
 
-// Help shows examples below the usage line.
 func (Touch) Help() string {
 	return `Restarts the delay of tasks that were created with one, and resets their attempts. A task that is touched more often than
 its delay is never sent. When the touches stop, it is sent once: this makes it a watchdog.
@@ -24,9 +23,8 @@ Example:
     foliot touch backup        run this at the end of each backup`
 }
 
-// Run touches the tasks.
 func (c *Touch) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return eachTaskName(ctx, con, c.Names, func(name string) error {
+	return con.ForEachName(ctx, c.Names, func(name string) error {
 		t, err := api.Tasks.Touch(ctx, name)
 		if err != nil {
 			return err

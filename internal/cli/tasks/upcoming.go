@@ -21,7 +21,6 @@ type Upcoming struct {
 	Limit int           `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
 }
 
-// Help shows examples below the usage line.
 func (Upcoming) Help() string {
 	return `Lists the tasks that are due next, and the next instants of schedules, the earliest first. Overdue tasks come first. A
 terminal shows a table. Other outputs get one line each: due time, name, queue, attempt, URL or kind, and why it is held, separated by
@@ -36,7 +35,6 @@ Examples:
     foliot upcoming --until 24h --queue mail -n 1000`
 }
 
-// Run prints the list.
 func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Limit < 1 || c.Limit > pageSize {
 		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, pageSize)
@@ -44,19 +42,11 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	if c.Until <= 0 {
 		return usage.Errorf("--until", "%v is not positive", c.Until)
 	}
-	if c.Queue != "" {
-		if err := flags.CheckName("--queue", "queue", c.Queue); err != nil {
-			return err
-		}
+	from, err := flags.ParseBound("--from", c.From, time.Now())
+	if err != nil {
+		return err
 	}
-	query := client.UpcomingQuery{Within: c.Until, Queue: c.Queue, Limit: c.Limit}
-	if c.From != "" {
-		var err error
-		if query.From, err = flags.ParseBound("--from", c.From, time.Now()); err != nil {
-			return err
-		}
-	}
-	list, err := api.Tasks.Upcoming(ctx, query)
+	list, err := api.Tasks.Upcoming(ctx, client.UpcomingQuery{From: from, Within: c.Until, Queue: c.Queue, Limit: c.Limit})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/cli/console"
-	"github.com/foliot/foliot/internal/cli/wording"
-	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -23,7 +20,6 @@ type Backup struct {
 	Force bool   `short:"f" help:"Replace an existing file when the backup is complete."`
 }
 
-// Help shows examples below the usage line.
 func (Backup) Help() string {
 	return `Copies all data of a running server into one file: tasks, queues, tokens, secrets and the audit log, as they were at one moment. The
 server keeps working. Everything that the server confirmed before the backup began is included. This needs an operator's token of
@@ -38,7 +34,6 @@ Examples:
     foliot backup - | zstd > foliot.tar.zst`
 }
 
-// Run takes the backup.
 func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if err := c.checkFile(); err != nil {
 		return err
@@ -50,36 +45,13 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))
 		return err
 	}
-	var err error
-	if c.File == "-" {
-		err = buffered(con.Out, write)
-	} else {
-		err = replaceFile(c.File, write)
-	}
+	err := writeTo(con, "backup", c.File, write)
 	bar.Done()
 	if err != nil {
-		return fmt.Errorf("backup to %s: %w", c.File, err)
+		return err
 	}
-	con.Notef("%s%s in %.1f s: %s", bytesize.Text(size), c.contents(), time.Since(began).Seconds(), c.File)
+	con.Notef("%s in %.1f s: %s", bytesize.Text(size), time.Since(began).Seconds(), c.File)
 	return nil
-}
-
-// contents returns the number of tasks and schedules in the file as the next
-// part of a sentence. It returns "" if the backup went to standard output.
-func (c *Backup) contents() string {
-	if c.File == "-" {
-		return ""
-	}
-	f, err := os.Open(c.File)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	m, err := pebblestore.ReadManifest(f)
-	if err != nil {
-		return ""
-	}
-	return ", " + wording.Count(m.Tasks, "task") + wording.AndSchedules(int(m.Schedules))
 }
 
 // checkFile refuses to replace an existing file without --force. It always

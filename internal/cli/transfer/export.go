@@ -6,23 +6,22 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cli/apply"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/tasks"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -34,7 +33,6 @@ type Export struct {
 	flags.Filter
 }
 
-// Help shows examples below the usage line.
 func (Export) Help() string {
 	return `Writes tasks as lines for foliot import: by default waiting and running tasks, with --state dead the dead ones. Each line has the
 requested due time, from which expire_after counts, and the time of the next attempt if a retry is planned. A delay becomes a due
@@ -62,10 +60,19 @@ Examples:
     foliot export --settings settings.yaml && foliot apply -f settings.yaml --dry-run`
 }
 
-// Run exports the tasks and schedules.
 func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Client, conn *connect.Flags) error {
-	if c.Settings {
-		return c.exportSettings(ctx, con, api, conn)
+	switch {
+	case c.Settings && c.Given():
+		return usage.Errorf("--settings", "cannot be combined with a filter, because the file must have all objects")
+	case c.Settings:
+		n, write, err := apply.Export(ctx, conn, api)
+		if err == nil {
+			err = writeTo(con, "export", c.File, write)
+		}
+		if err == nil {
+			con.Notef("exported %s", wording.Count(n, "object"))
+		}
+		return err
 	}
 	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == "" && c.EndedAfter == ""
 	if len(c.State) == 0 {
@@ -82,7 +89,7 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 		}
 		return x.allSchedules(ctx, w, filter)
 	}
-	err = c.write(con, write)
+	err = writeTo(con, "export", c.File, write)
 	x.bar.Done()
 	if err != nil {
 		return err
@@ -90,19 +97,6 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 	con.Notef("exported %s%s", wording.Count(x.count, "task"), wording.AndSchedules(x.schedules))
 	if x.ended > 0 {
 		con.Notef("left out %s with the state ended", wording.Count(x.ended, "schedule"))
-	}
-	return nil
-}
-
-// write calls write with the file of the export.
-func (c *Export) write(con *console.Console, write func(io.Writer) error) (err error) {
-	if c.File == "-" {
-		err = buffered(con.Out, write)
-	} else {
-		err = replaceFile(c.File, write)
-	}
-	if err != nil {
-		return fmt.Errorf("export to %s: %w", c.File, err)
 	}
 	return nil
 }
@@ -118,9 +112,9 @@ type exporter struct {
 }
 
 func (e *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
-	_, _, err := tasks.EachTask(ctx, e.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
+	_, _, err := tasks.Each(ctx, e.api, client.Query{Filter: filter, Bodies: true}, math.MaxInt, math.MaxInt, func(t *client.Task) error {
 		e.count++
-		e.bar.Add(1, 0)
+		e.bar.Add(1)
 		return e.line(w, exportLine(t))
 	})
 	return err
@@ -140,7 +134,7 @@ func (e *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 			continue
 		}
 		e.schedules++
-		e.bar.Add(1, 0)
+		e.bar.Add(1)
 		if err := e.line(w, scheduleToMove(s)); err != nil {
 			return err
 		}
@@ -218,40 +212,24 @@ func exportLine(t *client.Task) client.Spec {
 	return s
 }
 
+// writeTo calls write with standard output for "-", and otherwise with a file
+// that appears when it is complete.
+func writeTo(con *console.Console, doing, file string, write func(io.Writer) error) (err error) {
+	if file == "-" {
+		err = buffered(con.Out, write)
+	} else {
+		err = fileaccess.Replace(file, func(w io.Writer) error { return buffered(w, write) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s to %s: %w", doing, file, err)
+	}
+	return nil
+}
+
 func buffered(w io.Writer, write func(io.Writer) error) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	if err := write(buf); err != nil {
 		return err
 	}
 	return buf.Flush()
-}
-
-// replaceFile writes a temporary file in the same directory, and renames it to
-// path when it is complete and synced. So an incomplete file never has the name
-// of a complete one.
-func replaceFile(path string, write func(io.Writer) error) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.part")
-	switch failed := (*fs.PathError)(nil); {
-	case errors.Is(err, fs.ErrNotExist):
-		return usage.Errorf("", "the directory %s does not exist", dir)
-	case errors.As(err, &failed):
-		return usage.Errorf("", "cannot create a file in the directory %s: %v", dir, failed.Err)
-	case err != nil:
-		return err
-	}
-	err = buffered(f, write)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // return the first error
-	}
-	return err
 }

@@ -1,16 +1,17 @@
 package transfer
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cli/console"
@@ -27,7 +28,6 @@ type Import struct {
 	Batch    int    `default:"1000" placeholder:"N" help:"Tasks in one request, at most 1000 (default: 1000)."`
 }
 
-// Help shows examples below the usage line.
 func (Import) Help() string {
 	return `Creates one task from each line. A line is a JSON object as for POST /v1/tasks, or as foliot export writes it. A line with a field
 "task" creates a schedule: it has the fields of PUT /v1/schedules, and a name.
@@ -67,7 +67,6 @@ type BadLine struct {
 	Detail string `json:"detail"`
 }
 
-// Run imports the file.
 func (c *Import) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	if c.Parallel < 1 || c.Parallel > 64 {
 		return usage.Errorf("--parallel", "%d is not between 1 and 64", c.Parallel)
@@ -75,7 +74,7 @@ func (c *Import) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if c.Batch < 1 || c.Batch > task.MaxBatch {
 		return usage.Errorf("--batch", "%d is not between 1 and %d", c.Batch, task.MaxBatch)
 	}
-	in, size, err := OpenInput(c.File, con.In)
+	in, size, err := usage.Open(c.File, con.In)
 	if err != nil {
 		return err
 	}
@@ -83,33 +82,9 @@ func (c *Import) Run(ctx context.Context, con *console.Console, api *client.Clie
 
 	im := &importer{con: con, api: api, batch: c.Batch, bar: console.NewProgress(con, "imported", size)}
 	began := time.Now()
-	err = im.run(ctx, newLineReader(in), c.Parallel)
+	err = im.run(ctx, io.TeeReader(in, im.bar), c.Parallel)
 	im.bar.Done()
 	return im.conclude(err, time.Since(began))
-}
-
-// OpenInput opens the file that an argument names. It returns a size of -1 if
-// the size is unknown.
-func OpenInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
-	if file == "-" {
-		return io.NopCloser(stdin), -1, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, 0, usage.AboutFile(file, err)
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		f.Close()
-		return nil, 0, usage.AboutFile(file, err)
-	case info.IsDir():
-		f.Close()
-		return nil, 0, usage.Errorf("", "%s is a directory", file)
-	case !info.Mode().IsRegular():
-		return f, -1, nil
-	}
-	return f, info.Size(), nil
 }
 
 // importer sends the lines of one file in batches. Its method run starts a
@@ -128,26 +103,19 @@ type importer struct {
 
 // run returns when all lines are done, or at the first error that would affect
 // the other lines too.
-func (im *importer) run(ctx context.Context, lines *lineReader, parallel int) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+func (im *importer) run(ctx context.Context, in io.Reader, parallel int) error {
+	senders, ctx := errgroup.WithContext(ctx)
 	batches := make(chan importBatch)
 	read := make(chan error, 1)
 	go func() {
-		read <- im.read(ctx, lines, batches)
+		read <- im.read(ctx, in, batches)
 		close(batches)
 	}()
-	var senders sync.WaitGroup
 	for range parallel {
-		senders.Go(func() {
-			if err := im.sendAll(ctx, batches); err != nil {
-				stop(err)
-			}
-		})
+		senders.Go(func() error { return im.sendAll(ctx, batches) })
 	}
-	senders.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	if err := senders.Wait(); err != nil {
+		return err
 	}
 	return <-read
 }
@@ -169,48 +137,65 @@ func (im *importer) sendAll(ctx context.Context, batches <-chan importBatch) err
 	}
 }
 
+// maxLine is the longest line of an import: the largest body and 64 KiB for the
+// other fields, with every byte escaped as \u0000.
+const maxLine = 6 * (task.MaxBody + 64<<10)
+
 // read collects the lines into batches until the file or ctx ends.
-func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- importBatch) error {
+func (im *importer) read(ctx context.Context, in io.Reader, batches chan<- importBatch) error {
 	var b importBatch
-	pass := func() bool {
+	pass := func(b importBatch) {
 		if len(b.numbers) == 0 {
-			im.bar.Add(0, b.size)
-			b = importBatch{}
-			return true
+			return
 		}
 		select {
 		case batches <- b:
-			b = importBatch{}
-			return true
-		case <-ctx.Done():
-			return false
+		case <-ctx.Done(): // run returns its cause
 		}
 	}
-	for first := true; ; first = false {
-		l, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			pass()
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read line %d: %w", lines.number, err)
-		}
-		if problem := formProblem(l.text); first && problem != "" {
-			return usage.Errorf("", "the file cannot be imported: %s", problem)
-		}
-		if l.err == nil && isSchedule(l.text) {
-			if !im.passSchedule(ctx, l, batches) {
-				return nil // run returns the cause of ctx
+	lines, number, first := bufio.NewScanner(in), 0, true
+	lines.Buffer(nil, maxLine+len("\n"))
+	for ctx.Err() == nil && lines.Scan() {
+		number++
+		text := bytes.TrimSpace(lines.Bytes())
+		if number == 1 {
+			if plain, err := usage.Text(text); err == nil { // formProblem names UTF-16
+				text = bytes.TrimSpace(plain)
 			}
+		}
+		if len(text) == 0 {
 			continue
 		}
-		if b.full(l, im.batch) && !pass() {
-			return nil
+		if problem := formProblem(text); first && problem != "" {
+			return usage.Errorf("", "the file cannot be imported: %s", problem)
 		}
-		if reason := b.add(l); reason != "" {
-			im.report(BadLine{Line: l.number, Code: "bad_line", Detail: reason})
+		first = false
+		text = bytes.Clone(text) // the scanner uses its buffer again
+		if isSchedule(text) {
+			s, err := readSchedule(text)
+			if err != nil {
+				im.report(BadLine{Line: number, Code: "bad_line", Detail: err.Error()})
+				continue
+			}
+			pass(importBatch{numbers: []int{number}, schedule: &s})
+			continue
+		}
+		if b.full(len(text), im.batch) {
+			pass(b)
+			b = importBatch{}
+		}
+		if reason := b.add(number, text); reason != "" {
+			im.report(BadLine{Line: number, Code: "bad_line", Detail: reason})
 		}
 	}
+	pass(b)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d is longer than %d bytes, the longest that a task can need: remove it", number+1, maxLine)
+	case err != nil:
+		return fmt.Errorf("read line %d: %w", number+1, err)
+	}
+	return nil
 }
 
 // formProblem returns an error text with a remedy if the first line shows that
@@ -220,50 +205,25 @@ func formProblem(first []byte) string {
 	switch {
 	case encoding != nil:
 		return encoding.Error()
-	case len(first) == 0: // too long; reported elsewhere
-		return ""
 	case first[0] == '[':
 		return "it is a JSON array, and import needs one JSON object per line: `jq -c '.[]' FILE | foliot import -`"
 	case string(first) == "{":
 		return "its objects take several lines, and import needs one JSON object per line: `jq -c . FILE | foliot import -`"
 	case first[0] != '{' && bytes.ContainsAny(first, ",;\t"):
-		return fmt.Sprintf("its first line, %q, looks like CSV, and import needs one JSON object per line, such as %s", start(first), exampleLine)
+		return fmt.Sprintf("its first line, %q, looks like CSV, and import needs one JSON object per line, such as %s", wording.ShortenTo(string(first), longestStart), exampleLine)
 	case first[0] != '{':
-		return fmt.Sprintf("its first line, %q, is not JSON, and import needs one JSON object per line, such as %s", start(first), exampleLine)
+		return fmt.Sprintf("its first line, %q, is not JSON, and import needs one JSON object per line, such as %s", wording.ShortenTo(string(first), longestStart), exampleLine)
 	}
 	return ""
 }
 
-// start returns at most 60 bytes of a line. More would push the reason out of
-// the error, which is cut at wording.MaxShown bytes. Quotes can make each byte
+// longestStart bounds the quoted start of a line. More would push the reason out
+// of the error, which is cut at wording.MaxShown bytes. Quotes can make each byte
 // four times as long.
-func start(line []byte) string {
-	const longest = 60
-	if len(line) <= longest {
-		return string(line)
-	}
-	return strings.ToValidUTF8(string(line[:longest]), "") + "…"
-}
+const longestStart = 60
 
 // exampleLine is the line of a task.
 const exampleLine = `{"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close"}}`
-
-// passSchedule passes on the line of a schedule as a batch of its own. It
-// reports false if ctx ended.
-func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- importBatch) bool {
-	s, err := readSchedule(l.text)
-	if err != nil {
-		im.report(BadLine{Line: l.number, Code: "bad_line", Detail: err.Error()})
-		im.bar.Add(0, l.size)
-		return true
-	}
-	select {
-	case batches <- importBatch{numbers: []int{l.number}, schedule: &s, size: l.size}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // send creates the tasks or the schedule of a batch and counts the results.
 func (im *importer) send(ctx context.Context, b importBatch) error {
@@ -276,7 +236,7 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // the error of another sender, or an interrupt
 	case errors.As(err, &refused) && exit.RefusalCode(refused) == exit.Usage && len(b.numbers) > 1:
-		return im.narrow(ctx, b)
+		return im.sendEach(ctx, b)
 	case err != nil:
 		return exit.WithOp(err, "import of "+b.lines())
 	}
@@ -284,15 +244,11 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	if err != nil || len(later.numbers) == 0 {
 		return err
 	}
-	if !console.Pause(ctx, rateDelay) {
+	if !console.Pause(ctx, console.RateDelay) {
 		return context.Cause(ctx)
 	}
 	return im.send(ctx, later)
 }
-
-// rateDelay is the pause before the lines above the namespace's rate are sent
-// again.
-const rateDelay = time.Second
 
 // count counts the results of a batch. It returns the lines above the rate, to
 // be sent later. It returns an error if the server fails or a quota is reached,
@@ -320,15 +276,15 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (later im
 	im.total.Created += created
 	im.total.Skipped += skipped
 	im.mu.Unlock()
-	im.bar.Add(created+skipped, b.size)
+	im.bar.Add(created + skipped)
 	return later, failure
 }
 
-// narrow sends the halves of a batch that was refused as a whole, to find the
-// line that is the cause. One cause is JSON that is nested too deeply.
-func (im *importer) narrow(ctx context.Context, b importBatch) error {
-	for _, half := range b.halves() {
-		if err := im.send(ctx, half); err != nil {
+// sendEach sends the lines of a batch that was refused as a whole one by one, to
+// find the line that is the cause. One cause is JSON that is nested too deeply.
+func (im *importer) sendEach(ctx context.Context, b importBatch) error {
+	for i := range b.numbers {
+		if err := im.send(ctx, importBatch{numbers: b.numbers[i : i+1], texts: b.texts[i : i+1]}); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,7 @@ import (
 type importBatch struct {
 	numbers []int
 	texts   []json.RawMessage
-	length  int   // of the texts with their separators
-	size    int64 // of the lines in the file, including refused ones
+	length  int // of the texts with their separators
 
 	schedule *ScheduleLine // the only line; nil if the lines are tasks
 }
@@ -21,30 +20,25 @@ type importBatch struct {
 // batchFrame is the length of a request without the texts.
 const batchFrame = len(`{"tasks":[]}`)
 
-// full reports whether l has no room in the batch, because of the number or the
-// size of its lines.
-func (b *importBatch) full(l line, most int) bool {
-	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+len(l.text) > task.MaxBatchBytes
+// full reports whether a line of that length has no room in the batch.
+func (b *importBatch) full(length, most int) bool {
+	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+length > task.MaxBatchBytes
 }
 
-// add adds l, or returns why l cannot be a task. The server checks the fields
-// of the object. A line that is not an object would make the whole batch
+// add adds a line, or returns why it cannot be a task. The server checks the
+// fields of the object. A line that is not an object would make the whole batch
 // invalid.
-func (b *importBatch) add(l line) (reason string) {
-	b.size += l.size
-	switch {
-	case l.err != nil:
-		return l.err.Error()
-	case l.text[0] != '{':
+func (b *importBatch) add(number int, text []byte) (reason string) {
+	if text[0] != '{' {
 		return "the line is not a JSON object"
 	}
-	if !json.Valid(l.text) {
+	if !json.Valid(text) {
 		var object json.RawMessage
-		return "the line is not a JSON object: " + json.Unmarshal(l.text, &object).Error()
+		return "the line is not a JSON object: " + json.Unmarshal(text, &object).Error()
 	}
-	b.numbers = append(b.numbers, l.number)
-	b.texts = append(b.texts, l.text)
-	b.length += len(l.text) + 1
+	b.numbers = append(b.numbers, number)
+	b.texts = append(b.texts, text)
+	b.length += len(text) + 1
 	return ""
 }
 
@@ -55,13 +49,4 @@ func (b *importBatch) lines() string {
 		return fmt.Sprintf("line %d", first)
 	}
 	return fmt.Sprintf("lines %d to %d", first, last)
-}
-
-// halves splits a batch of more than one line.
-func (b *importBatch) halves() [2]importBatch {
-	n := len(b.numbers) / 2
-	return [2]importBatch{
-		{numbers: b.numbers[:n], texts: b.texts[:n]},
-		{numbers: b.numbers[n:], texts: b.texts[n:], size: b.size},
-	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -24,7 +24,6 @@ type Restore struct {
 	Data string `required:"" placeholder:"DIR" help:"The data directory to create. It must not exist, or must be empty."`
 }
 
-// Help shows examples below the usage line.
 func (Restore) Help() string {
 	return `Creates a data directory from a backup, for a new server. The command first verifies the checksum of each file, and then the number of
 records, the counts and the checksum of all records. A damaged backup leaves no files behind.
@@ -49,7 +48,6 @@ type restoreReply struct {
 	Queues []pebblestore.QueueCount `json:"queues"`
 }
 
-// Run restores the backup.
 func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Context) error {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
@@ -61,20 +59,13 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 	if err != nil {
 		return err
 	}
-	in, size := con.In, int64(-1)
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return usage.AboutFile(c.File, err)
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err == nil {
-			size = info.Size()
-		}
-		in = f
+	in, size, err := usage.Open(c.File, con.In)
+	if err != nil {
+		return err
 	}
+	defer in.Close()
 	bar := console.NewProgress(con, "verified", size)
-	m, err := pebblestore.Restore(ctx, in, dir, bar.At)
+	m, err := pebblestore.Restore(ctx, io.TeeReader(in, bar), dir)
 	bar.Done()
 	switch {
 	case errors.Is(err, pebblestore.ErrNotEmpty):

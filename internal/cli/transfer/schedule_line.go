@@ -95,23 +95,9 @@ func readSchedule(text []byte) (l ScheduleLine, err error) {
 
 // PutSchedule creates or changes a schedule. If the namespace's rate is
 // exceeded, it retries until there is room or ctx ends.
-func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (*client.Schedule, error) {
-	return WithinRate(ctx, func() (*client.Schedule, error) { return api.Schedules.Put(ctx, l.Name, l.Spec, conds...) })
-}
-
-// WithinRate calls call until a rate of the namespace is not exceeded, or ctx
-// ends.
-func WithinRate[T any](ctx context.Context, call func() (*T, error)) (*T, error) {
-	for {
-		reply, err := call()
-		var refused *client.Error
-		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
-			return reply, err
-		}
-		if !console.Pause(ctx, rateDelay) {
-			return nil, context.Cause(ctx)
-		}
-	}
+func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (s *client.Schedule, err error) {
+	err = console.WithinRate(ctx, func() error { s, err = api.Schedules.Put(ctx, l.Name, l.Spec, conds...); return err })
+	return s, err
 }
 
 // createSchedule creates the schedule of a batch, unless the name is taken.
@@ -134,6 +120,6 @@ func (im *importer) createSchedule(ctx context.Context, b importBatch) error {
 	default:
 		return fmt.Errorf("%s: %w", b.lines(), exit.WithOp(err, "import "+b.schedule.Name))
 	}
-	im.bar.Add(1, b.size)
+	im.bar.Add(1)
 	return nil
 }

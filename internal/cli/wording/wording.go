@@ -188,12 +188,3 @@ func AndSchedules(n int) string {
 	}
 	return " and " + Count(n, "schedule")
 }
-
-// Skipped describes skipped instants and the reason.
-func Skipped(k *client.SkippedInstants) string {
-	why := strings.ReplaceAll(k.Why, "_", " ")
-	if k.From.Equal(k.Until) {
-		return fmt.Sprintf("%s (%s)", Instant(k.From), why)
-	}
-	return fmt.Sprintf("%s to %s (%s)", Instant(k.From), Instant(k.Until), why)
-}

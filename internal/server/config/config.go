@@ -180,16 +180,11 @@ func (f *Flags) checkListening(proxies []netip.Prefix) error {
 
 func (f *Flags) checkDurations() error {
 	for _, d := range []struct {
-		flag        string
-		value       time.Duration
-		least, most time.Duration
-	}{
-		{"--keep-finished", f.KeepFinished, time.Second, task.MaxDuration},
-		{"--keep-dead", f.KeepDead, time.Second, task.MaxDuration},
-		{"--audit-keep", f.AuditKeep, time.Second, task.MaxDuration},
-	} {
-		if d.value < d.least || d.value > d.most {
-			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, d.least, d.most)
+		flag  string
+		value time.Duration
+	}{{"--keep-finished", f.KeepFinished}, {"--keep-dead", f.KeepDead}, {"--audit-keep", f.AuditKeep}} {
+		if d.value < time.Second || d.value > task.MaxDuration {
+			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, time.Second, task.MaxDuration)
 		}
 	}
 	if f.Grace < 0 {
@@ -201,14 +196,10 @@ func (f *Flags) checkDurations() error {
 func (f *Flags) checkNumbers() error {
 	for _, n := range []struct {
 		flag        string
-		value       int
-		least, most int
-	}{
-		{"--body-limit", f.BodyLimit, 1, task.MaxBody},
-		{"--concurrency", f.Concurrency, 1, MaxConcurrency},
-	} {
-		if n.value < n.least || n.value > n.most {
-			return usage.Errorf(n.flag, "%d is not between %d and %d", n.value, n.least, n.most)
+		value, most int
+	}{{"--body-limit", f.BodyLimit, task.MaxBody}, {"--concurrency", f.Concurrency, MaxConcurrency}} {
+		if n.value < 1 || n.value > n.most {
+			return usage.Errorf(n.flag, "%d is not between 1 and %d", n.value, n.most)
 		}
 	}
 	return nil

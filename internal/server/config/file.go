@@ -19,8 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// File is the flag that names a configuration file.
-type File string
+// fileFlag is the flag that names a configuration file.
+type fileFlag string
 
 // MaxFile bounds the bytes of a configuration file, and no configuration needs
 // as many.
@@ -28,16 +28,16 @@ const MaxFile = 1 << 20
 
 // BeforeResolve reads the file. kong calls it for the flag on the command line
 // and for its variable, for each command with such a flag.
-func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) error {
+func (fileFlag) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) error {
 	command := ctx.Selected()
 	if command == nil || !slices.Contains(command.Flags, trace.Flag) {
 		return nil
 	}
-	path := string(ctx.FlagValue(trace.Flag).(File))
+	path := string(ctx.FlagValue(trace.Flag).(fileFlag))
 	if path == "" {
 		return nil
 	}
-	data, info, err := Read(path)
+	data, info, err := readFile(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
@@ -53,9 +53,9 @@ func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) e
 	return nil
 }
 
-// Read returns the content and the access mode of the file, but refuses a file
+// readFile returns the content and the access mode of the file, but refuses a file
 // that other users may write to.
-func Read(path string) ([]byte, fs.FileInfo, error) {
+func readFile(path string) ([]byte, fs.FileInfo, error) {
 	return fileaccess.ReadUpTo(path, fileaccess.Unaltered, MaxFile)
 }
 
@@ -83,11 +83,11 @@ func FileFlags(command *kong.Node) []*kong.Flag {
 // flags that are not on the command line. The zero value is an empty file.
 type Values struct {
 	path string
-	Keys map[string]Value
+	Keys map[string]setting
 }
 
-// Value is the value of a key, and the line of the key.
-type Value struct {
+// setting is the value of a key, and the line of the key.
+type setting struct {
 	line  int
 	Value any // a string, or []any of strings for a list, as kong expects
 }
@@ -118,7 +118,7 @@ func VariableOf(flag *kong.Flag) string {
 // Parse parses a configuration: one mapping from the names of flags to their
 // values. Errors name the file and the line.
 func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
-	values := Values{path: path, Keys: map[string]Value{}}
+	values := Values{path: path, Keys: map[string]setting{}}
 	root, err := parseDocument(data)
 	if err != nil {
 		return values, fmt.Errorf("%s: %w", path, err)
@@ -145,7 +145,7 @@ func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
 		if err != nil {
 			return values, at(node, "%s: %w", flag.Name, err)
 		}
-		values.Keys[flag.Name] = Value{line: key.Line, Value: value}
+		values.Keys[flag.Name] = setting{line: key.Line, Value: value}
 	}
 	return values, nil
 }

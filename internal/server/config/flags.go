@@ -7,7 +7,7 @@ import "time"
 // completion, the man page and docs/configuration.md. A default is in its tag
 // only, never in the help text.
 type Flags struct {
-	Config File `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read settings from this YAML file, unless a flag or a variable sets them. Its keys are the names of the flags."`
+	Config fileFlag `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read settings from this YAML file, unless a flag or a variable sets them. Its keys are the names of the flags."`
 
 	Listen             string   `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" group:"serve-listen" placeholder:"HOST:PORT" help:"The address to listen on. Without a host: loopback only. Port 0 takes a free port. To listen beyond loopback, create an access token first."`
 	Host               []string `env:"FOLIOT_HOST" group:"serve-listen" placeholder:"NAME" help:"Answer requests for this host name too, for example the name that a proxy sends. Requests for an address or localhost are always answered."`

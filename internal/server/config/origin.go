@@ -11,14 +11,14 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// Origin is the source of a flag's value.
-type Origin struct {
+// origin is the source of a flag's value.
+type origin struct {
 	Kind string // "flag", "environment", "file", "default"
 	Name string // of the variable, or the file and its line
 }
 
 // String returns the origin as text for people.
-func (o Origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
+func (o origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
 // Origins finds the sources of the selected command's flags.
 type Origins struct {
@@ -26,32 +26,37 @@ type Origins struct {
 	file   *Values
 }
 
-// OriginsOf returns the origins for a parsed command line and its file.
-func OriginsOf(parsed *kong.Context, file *Values) Origins { return Origins{parsed, file} }
+// ResolveFrom is Resolve for a parsed command line and its file. Its error has the place of
+// the value: see Origins.Locate.
+func (f *Flags) ResolveFrom(parsed *kong.Context, file *Values) (Config, Origins, error) {
+	from := Origins{parsed, file}
+	cfg, err := f.Resolve()
+	return cfg, from, from.Locate(err)
+}
 
 // Of returns the source of a flag's value.
-func (o Origins) Of(flag *kong.Flag) Origin {
+func (o Origins) Of(flag *kong.Flag) origin {
 	onLine := func(p *kong.Path) bool { return p.Flag == flag && !p.Resolved }
 	if slices.ContainsFunc(o.parsed.Path, onLine) {
-		return Origin{Kind: "flag"}
+		return origin{Kind: "flag"}
 	}
 	if name := VariableOf(flag); name != "" {
-		return Origin{"environment", name}
+		return origin{"environment", name}
 	}
 	if v, ok := o.file.Keys[flag.Name]; ok {
-		return Origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
+		return origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
 	}
-	return Origin{Kind: "default"}
+	return origin{Kind: "default"}
 }
 
 // Named returns the source of the selected command's flag of that name.
-func (o Origins) Named(name string) Origin {
+func (o Origins) Named(name string) origin {
 	for _, flag := range o.parsed.Selected().Flags {
 		if flag.Name == name {
 			return o.Of(flag)
 		}
 	}
-	return Origin{Kind: "default"}
+	return origin{Kind: "default"}
 }
 
 // Locate adds the place of a flag's value to an error about this flag, unless

@@ -106,7 +106,7 @@ func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisu
 	}
 	u, c, err := f.redisStore()
 	if err != nil {
-		return nil, c, OriginsOf(parsed, file).Locate(err)
+		return nil, c, Origins{parsed, file}.Locate(err)
 	}
 	err = u.Configure(&c)
 	return u, c, err

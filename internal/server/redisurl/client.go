@@ -23,7 +23,7 @@ const dialTimeout = 3 * time.Second
 // Configure sets the servers and keys of a store to those that u names, and
 // reads the files that u names.
 func (u *URL) Configure(c *redisstore.Config) (err error) {
-	c.Prefix, c.Durability = u.prefix, cmp.Or(u.Durability, c.Durability)
+	c.Prefix, c.Durability = u.given["prefix"], cmp.Or(u.Durability, c.Durability)
 	c.Client, err = u.options()
 	return err
 }
@@ -46,7 +46,7 @@ func (u *URL) options() (rueidis.ClientOption, error) {
 	}
 	if u.form == sentinel {
 		o.Sentinel = rueidis.SentinelOption{
-			MasterSet: u.master, Username: u.sentinelUser, Password: u.sentinelPassword, ClientName: "foliot",
+			MasterSet: u.master, Username: u.given["sentinel-user"], Password: u.given["sentinel-password"], ClientName: "foliot",
 			Dialer: o.Dialer, TLSConfig: o.TLSConfig, TopologyRefreshInterval: dialTimeout,
 		}
 	}
@@ -54,23 +54,23 @@ func (u *URL) options() (rueidis.ClientOption, error) {
 }
 
 func (u *URL) tlsConfig() (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.serverName}
-	if u.ca != "" {
-		data, err := fileaccess.Read(u.ca, fileaccess.Unaltered)
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.given["server-name"]}
+	if ca := u.given["ca"]; ca != "" {
+		data, err := fileaccess.Read(ca, fileaccess.Unaltered)
 		if err != nil {
 			return nil, usage.Errorf("--store", "ca: %v", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(data) {
-			return nil, usage.Errorf("--store", "ca: %s holds no certificate in PEM", u.ca)
+			return nil, usage.Errorf("--store", "ca: %s holds no certificate in PEM", ca)
 		}
 	}
-	if u.cert != "" {
-		cert, err := fileaccess.Read(u.cert, fileaccess.Unaltered)
+	if file := u.given["cert"]; file != "" {
+		cert, err := fileaccess.Read(file, fileaccess.Unaltered)
 		if err != nil {
 			return nil, usage.Errorf("--store", "cert: %v", err)
 		}
-		key, err := fileaccess.Read(u.key, fileaccess.SecretFile)
+		key, err := fileaccess.Read(u.given["key"], fileaccess.SecretFile)
 		if err != nil {
 			return nil, usage.Errorf("--store", "key: %v", err)
 		}

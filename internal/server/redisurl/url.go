@@ -19,16 +19,13 @@ type URL struct {
 	tls   bool
 	Addrs []string // host:port; with Sentinels, their addresses
 
-	user, password                 string
-	master                         string // the master's name in the Sentinels
-	sentinelUser, sentinelPassword string
-	db                             int
-	prefix                         string // of the keys; empty means foliot
+	user, password string
+	master         string // the master's name in the Sentinels
+	db             int
 
 	Durability redisstore.Durability // empty means that the URL has none
 
-	ca, cert, key string // files, in PEM
-	serverName    string // the name in the server's certificate, if it is not the host
+	given map[string]string // the parameters, decoded
 }
 
 // topology is the arrangement of the servers.
@@ -121,8 +118,8 @@ func (u *URL) String() string {
 	if u.db != 0 {
 		query = append(query, "db="+strconv.Itoa(u.db))
 	}
-	if u.prefix != "" {
-		query = append(query, "prefix="+u.prefix)
+	if prefix := u.given["prefix"]; prefix != "" {
+		query = append(query, "prefix="+prefix)
 	}
 	if len(query) > 0 {
 		text += "?" + strings.Join(query, "&")
@@ -267,23 +264,13 @@ func (u *URL) setDB(text string) error {
 // maxPrefix bounds the prefix, because each key has it.
 const maxPrefix = 32
 
-// setPrefix refuses characters that have a meaning in keys (a brace begins a
-// hash tag), in patterns of an ACL, or in a URL.
-func (u *URL) setPrefix(text string) error {
-	if len(text) > maxPrefix || strings.ContainsFunc(text, notOfHosts) {
-		return fmt.Errorf("the prefix must have at most %d letters, digits, dots, dashes and underscores", maxPrefix)
-	}
-	u.prefix = text
-	return nil
-}
-
 // parseQuery parses the parameters.
 func (u *URL) parseQuery(text string) error {
 	if text == "" {
 		return nil
 	}
 	known := slices.Concat(forms[u.form].params, anyParams, tlsParams)
-	seen := map[string]bool{}
+	u.given = map[string]string{}
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		value, err := unescape(value)
@@ -292,50 +279,43 @@ func (u *URL) parseQuery(text string) error {
 			return err
 		case !slices.Contains(known, name):
 			return fmt.Errorf("a parameter after the ? is not one of %s", strings.Join(known, ", "))
-		case seen[name]:
+		case u.given[name] != "":
 			return fmt.Errorf("the parameter %s is given twice", name)
 		case value == "":
 			return fmt.Errorf("the parameter %s has no value", name)
 		case !u.tls && slices.Contains(tlsParams, name):
 			return fmt.Errorf("the parameter %s is for TLS: begin the URL with rediss", name)
 		}
-		seen[name] = true
-		if err := u.set(name, value); err != nil {
+		u.given[name] = value
+		if err := u.check(name, value); err != nil {
 			return err
 		}
 	}
 	switch {
-	case seen["cert"] != seen["key"]:
+	case (u.given["cert"] == "") != (u.given["key"] == ""):
 		return errors.New("the parameters cert and key must be given together")
-	case seen["sentinel-user"] && !seen["sentinel-password"]:
+	case u.given["sentinel-user"] != "" && u.given["sentinel-password"] == "":
 		return errors.New("sentinel-user requires sentinel-password")
 	}
 	return nil
 }
 
-func (u *URL) set(name, value string) error {
+// check checks the parameters that are not texts. A prefix has no characters with
+// a meaning in keys (a brace begins a hash tag), in patterns of an ACL, or in a
+// URL.
+func (u *URL) check(name, value string) error {
 	switch name {
 	case "db":
 		return u.setDB(value)
 	case "prefix":
-		return u.setPrefix(value)
+		if len(value) > maxPrefix || strings.ContainsFunc(value, notOfHosts) {
+			return fmt.Errorf("the prefix must have at most %d letters, digits, dots, dashes and underscores", maxPrefix)
+		}
 	case "durability":
 		u.Durability = redisstore.Durability(value)
 		if u.Durability.Check() != nil {
 			return errors.New("the durability must be async, default or strict")
 		}
-	case "ca":
-		u.ca = value
-	case "cert":
-		u.cert = value
-	case "key":
-		u.key = value
-	case "server-name":
-		u.serverName = value
-	case "sentinel-user":
-		u.sentinelUser = value
-	case "sentinel-password":
-		u.sentinelPassword = value
 	}
 	return nil
 }

@@ -9,24 +9,25 @@ import (
 )
 
 func TestARedisURLSaysWhichServersAndHow(t *testing.T) {
+	type params = map[string]string
 	for text, want := range map[string]URL{
 		"redis://localhost":                        {Addrs: []string{"localhost:6379"}},
 		"REDIS://localhost/":                       {Addrs: []string{"localhost:6379"}},
 		"redis://127.0.0.1:7000/2":                 {Addrs: []string{"127.0.0.1:7000"}, db: 2},
-		"redis://127.0.0.1:7000?db=2":              {Addrs: []string{"127.0.0.1:7000"}, db: 2},
+		"redis://127.0.0.1:7000?db=2":              {Addrs: []string{"127.0.0.1:7000"}, db: 2, given: params{"db": "2"}},
 		"redis://:p%40ss%2F%3A+@a.example":         {Addrs: []string{"a.example:6379"}, password: "p@ss/:+"},
 		"redis://foliot:secret@[::1]:6380":         {Addrs: []string{"[::1]:6380"}, user: "foliot", password: "secret"},
-		"rediss://[2001:db8::1]?server-name=redis": {Addrs: []string{"[2001:db8::1]:6379"}, tls: true, serverName: "redis"},
+		"rediss://[2001:db8::1]?server-name=redis": {Addrs: []string{"[2001:db8::1]:6379"}, tls: true, given: params{"server-name": "redis"}},
 		"rediss://a?ca=/etc/ca.pem&cert=a%20b.pem&key=k%26.pem": {
-			Addrs: []string{"a:6379"}, tls: true, ca: "/etc/ca.pem", cert: "a b.pem", key: "k&.pem",
+			Addrs: []string{"a:6379"}, tls: true, given: params{"ca": "/etc/ca.pem", "cert": "a b.pem", "key": "k&.pem"},
 		},
 		"redis+sentinel://u:p@a,b:7,[::1]/my%2Fmaster?db=1&sentinel-user=s&sentinel-password=q": {
 			form: sentinel, Addrs: []string{"a:26379", "b:7", "[::1]:26379"}, user: "u", password: "p",
-			master: "my/master", db: 1, sentinelUser: "s", sentinelPassword: "q",
+			master: "my/master", db: 1, given: params{"db": "1", "sentinel-user": "s", "sentinel-password": "q"},
 		},
-		"redis://a?durability=strict":      {Addrs: []string{"a:6379"}, Durability: "strict"},
-		"redis://a?prefix=shop":            {Addrs: []string{"a:6379"}, prefix: "shop"},
-		"redis+cluster://a?prefix=x.y_z-1": {form: cluster, Addrs: []string{"a:6379"}, prefix: "x.y_z-1"},
+		"redis://a?durability=strict":      {Addrs: []string{"a:6379"}, Durability: "strict", given: params{"durability": "strict"}},
+		"redis://a?prefix=shop":            {Addrs: []string{"a:6379"}, given: params{"prefix": "shop"}},
+		"redis+cluster://a?prefix=x.y_z-1": {form: cluster, Addrs: []string{"a:6379"}, given: params{"prefix": "x.y_z-1"}},
 		"rediss+cluster://h1:7000,h2:7001": {form: cluster, tls: true, Addrs: []string{"h1:7000", "h2:7001"}},
 	} {
 		got, err := Parse(text)

@@ -131,7 +131,7 @@ func TestABackupRepeatsACopyThatIsBad(t *testing.T) {
 		disk.copies.Store(copyTries - 1)
 		var archive bytes.Buffer
 		fatal.If(t, s.Backup(t.Context(), &archive))
-		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored", nil)
+		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored")
 		if err != nil || m.Tasks != 50 {
 			t.Errorf("%v: %d tasks, error %v", spoils, m.Tasks, err)
 		}
@@ -158,7 +158,7 @@ func TestABackupNeverAcceptsACopyWithMissingTables(t *testing.T) {
 		if disk.copies.Load() < 0 {
 			again++
 		}
-		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored", nil)
+		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored")
 		if err != nil || m.Tasks != 60 {
 			t.Errorf("from %d of 100: %d tasks of 60, error %v", from, m.Tasks, err)
 		}

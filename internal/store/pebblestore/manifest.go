@@ -1,14 +1,12 @@
 package pebblestore
 
 import (
-	"archive/tar"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -121,25 +119,4 @@ func checkName(name string) error {
 		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)
 	}
 	return nil
-}
-
-// ReadManifest returns the manifest of a backup, which is its last entry, and
-// verifies no file. Errors: ErrBadBackup, ErrOtherFormat, and those of r.
-func ReadManifest(r io.Reader) (Manifest, error) {
-	archive := tar.NewReader(r) // it seeks past the files if r can
-	for {
-		h, err := archive.Next()
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, tar.ErrHeader):
-			return Manifest{}, fmt.Errorf("%w: it has no manifest", ErrBadBackup)
-		case err != nil:
-			return Manifest{}, err
-		case h.Name == backupManifest:
-			m, err := readManifest(archive, h.Size)
-			if err != nil {
-				return Manifest{}, err
-			}
-			return *m, nil
-		}
-	}
 }

@@ -24,16 +24,15 @@ const restoreDir = "restore.tmp"
 // Restore creates a data directory in dir from the backup read from r. dir must
 // be empty or not exist. Everything is verified before it is moved to its
 // place: the checksum of each file, then the number of records, the counts and
-// the checksum of the whole database. After an error dir is unchanged. progress
-// can be nil; it is called with the number of bytes read so far.
+// the checksum of the whole database. After an error dir is unchanged.
 //
 // Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrOtherFormat, and those of
 // ctx, of r and of the file system.
-func Restore(ctx context.Context, r io.Reader, dir string, progress func(read int64)) (Manifest, error) {
-	return restoreTo(ctx, vfs.Default, r, dir, progress)
+func Restore(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
+	return restoreTo(ctx, vfs.Default, r, dir)
 }
 
-func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress func(int64)) (m Manifest, err error) {
+func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string) (m Manifest, err error) {
 	_, missing := fs.Stat(dir)
 	if err := makeDir(fs, dir); err != nil {
 		return Manifest{}, fmt.Errorf("create the data directory %s: %w", dir, err)
@@ -48,7 +47,7 @@ func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress
 	t := &restore{fs: fs, dir: dir, temp: fs.PathJoin(dir, restoreDir)}
 	err = checkEmpty(fs, dir) // again: another process may have been faster
 	if err == nil {
-		err = t.run(ctx, r, progress)
+		err = t.run(ctx, r)
 	}
 	err = errors.Join(err, fs.RemoveAll(t.temp))
 	if err != nil {
@@ -90,14 +89,14 @@ type restore struct {
 	moved     []string     // into dir
 }
 
-func (r *restore) run(ctx context.Context, archive io.Reader, progress func(int64)) error {
+func (r *restore) run(ctx context.Context, archive io.Reader) error {
 	if err := r.fs.RemoveAll(r.temp); err != nil {
 		return err
 	}
 	if err := r.fs.MkdirAll(r.temp, 0o700); err != nil {
 		return err
 	}
-	if err := r.extract(&meter{r: while{ctx, archive}, progress: progress}); err != nil {
+	if err := r.extract(while{ctx, archive}); err != nil {
 		return err
 	}
 	if err := r.verify(ctx); err != nil {
@@ -233,19 +232,4 @@ func (r *restore) takeBack() {
 	for _, name := range slices.Backward(r.moved) {
 		_ = r.fs.Remove(r.fs.PathJoin(r.dir, name))
 	}
-}
-
-// meter reports how much was read.
-type meter struct {
-	r        io.Reader
-	read     int64
-	progress func(int64)
-}
-
-func (m *meter) Read(p []byte) (int, error) {
-	n, err := m.r.Read(p)
-	if m.read += int64(n); m.progress != nil && n > 0 {
-		m.progress(m.read)
-	}
-	return n, err
 }
