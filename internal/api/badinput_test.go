@@ -114,6 +114,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a header with a bad name", create, withHTTP(`"headers": {"x y": "1"}`), 400, "bad_header", "http.headers.x y", nil},
 		{"headers that are too large", create, withHTTP(`"headers": {"x": "` + strings.Repeat("1", 16<<10) + `"}`), 413, "too_large", "http.headers", nil},
 		{"two bodies", create, withHTTP(`"body": "x", "body_base64": "eA=="`), 400, "two_bodies", "http.body_base64", nil},
+		{"two bodies that differ in a quote", create, withHTTP(`"body": "x", "body_base64": "Ing="`), 400, "two_bodies", "http.body_base64", nil},
 		{"bad base64", create, withHTTP(`"body_base64": "x"`), 400, "bad_base64", "http.body_base64", nil},
 		{"a body over the limit", create, withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body", nil},
 		{"base64 over the limit", create, withHTTP(`"body_base64": "` + strings.Repeat("AAAA", small/3+1) + `"`), 413, "body_too_large", "http.body_base64", nil},

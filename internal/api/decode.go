@@ -255,7 +255,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 
 // oneBody returns the body of a request that has both body and body_base64, as
 // a reply of showBody has if no JSON value shows the bytes of a JSON body. Both
-// fields must have the same value, and the result has the bytes of body_base64.
+// fields must have the same meaning, and the result has the bytes of body_base64.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -267,7 +267,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.TextBody:
 		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
-	if exact.Kind != task.BinaryBody || !decode.Equal(shown, exact.Bytes) {
+	if exact.Kind != task.BinaryBody || !json.Valid(exact.Bytes) || !bytes.Equal(decode.Meaning(shown), decode.Meaning(exact.Bytes)) {
 		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
@@ -406,10 +406,6 @@ func isRFC3339(parsed string) bool {
 	zone := parsed[len(parsed)-len("+07:00"):]
 	return strings.HasSuffix(zone, "Z") || zone[1:3] < "24" && zone[4:] < "60"
 }
-
-// durationPattern is the grammar of parseDuration, for clients that check their
-// requests, without a bound on the value.
-const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 func parseDuration(field, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)

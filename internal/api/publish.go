@@ -20,7 +20,7 @@ import (
 var publishQuery = []param{{name: "url", about: "The URL to call, encoded as a query parameter.", format: "uri", required: true}}
 
 var publishHeaders = []param{
-	{name: "Foliot-Delay", about: "The task is due after this time.", format: "duration"},
+	{name: "Foliot-Delay", about: "The task is due after this time.", format: duration},
 	{name: "Foliot-At", about: "The due time.", format: "date-time"},
 	{name: "Foliot-Name", about: "The task's name."},
 	{name: "Foliot-Queue", about: "The task's queue."},

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"time"
@@ -57,12 +56,7 @@ func (s *Server) confirm(r *request, e settings.Edit, began time.Time, unconfirm
 }
 
 func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
-	buf, err := s.readJSON(w, r, settingLimit)
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	return document(buf.Bytes(), decode)
+	return s.readJSON(w, r, settingLimit, decode)
 }
 
 // readOptional is readSetting for an optional body.
@@ -70,15 +64,11 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r) == nil {
 		return nil
 	}
-	buf, err := s.readJSON(w, r, settingLimit)
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	if len(bytes.TrimSpace(buf.Bytes())) == 0 {
+	err := s.readSetting(w, r, decode)
+	if field := (*task.FieldError)(nil); errors.As(err, &field) && field.Code == "empty_body" {
 		return nil
 	}
-	return document(buf.Bytes(), decode)
+	return err
 }
 
 // replySetting replies with a setting, and its entity tag if it has a version.

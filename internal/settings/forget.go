@@ -31,7 +31,7 @@ func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken
 	slices.SortFunc(list, func(a, b *AccessToken) int {
 		return cmp.Or(cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
 	})
-	if len(list) == s.hashes.len() {
+	if len(list) == s.hashes.size {
 		list = list[:max(0, len(list)-1)]
 	}
 	return list
@@ -87,7 +87,7 @@ func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 // record means that requests need a token (Secured).
 func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChange, _ error) {
 	for _, key := range e.Keys {
-		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
+		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.size {
 			changes = append(changes, SettingChange{Key: key})
 		}
 	}

@@ -64,8 +64,8 @@ const (
 	MaxRate        = 1e6
 	MaxConcurrency = 1_000_000
 
-	// MaxQueues bounds the queues with settings of one namespace.
-	MaxQueues = 10_000
+	// maxQueues bounds the queues with settings of one namespace.
+	maxQueues = 10_000
 )
 
 func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
@@ -249,12 +249,12 @@ func (e PauseQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error)
 }
 
 // roomForQueue refuses settings for another queue if the namespace has reached
-// MaxQueues. Errors: *BusyError.
+// maxQueues. Errors: *BusyError.
 func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
-	if old.Version != 0 || s.count(QueueKind, namespace) < MaxQueues {
+	if old.Version != 0 || s.count(QueueKind, namespace) < maxQueues {
 		return nil
 	}
-	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", MaxQueues)}
+	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", maxQueues)}
 }
 
 // editQueue returns a copy of a queue's settings for an edit, or new ones if

@@ -98,9 +98,17 @@ func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 	return buf.Bytes()[:buf.Len()-len("\n")], nil
 }
 
+// plain marks the bytes that stand for themselves in a string.
+var plain = func() (is [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
+
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+		if !plain[s[i]] {
 			b, _ = appendAny(b, reflect.ValueOf(s)) // encoding a string cannot fail
 			return b
 		}
@@ -212,7 +220,7 @@ func membersOf(t reflect.Type) (all []member, ok bool) {
 		case option == "omitempty" && m.text:
 			m.empty = true
 		case option == "omitempty":
-			m.absent = isEmpty
+			m.absent = emptinessOf(f.Type)
 		}
 		all = append(all, m)
 	}
@@ -249,14 +257,18 @@ func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []
 	return b, nil
 }
 
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
+// emptinessOf returns the condition of omitempty, or nil if a value of the type is
+// never empty.
+func emptinessOf(t reflect.Type) func(reflect.Value) bool {
+	switch t.Kind() {
 	case reflect.String, reflect.Map, reflect.Slice:
-		return v.Len() == 0
+		return func(v reflect.Value) bool { return v.Len() == 0 }
+	case reflect.Pointer, reflect.Interface:
+		return reflect.Value.IsNil
 	case reflect.Struct:
-		return false
+		return nil
 	}
-	return v.IsZero()
+	return reflect.Value.IsZero
 }
 
 func isZero(v reflect.Value) bool {

@@ -34,3 +34,17 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkEncodeBatchReply encodes the reply to a batch of 1000 creates.
+func BenchmarkEncodeBatchReply(b *testing.B) {
+	reply := wire.BatchReply{Results: make([]wire.BatchResult, 1000), Durability: "synced"}
+	for i := range reply.Results {
+		reply.Results[i] = wire.BatchResult{Status: 201, Name: "order-42-close", ID: "0198c0ffee0198c0ffee0198c0ffee01", DueAt: "2030-01-02T15:04:05.250Z"}
+	}
+	var buf bytes.Buffer
+	b.ReportAllocs()
+	for b.Loop() {
+		buf.Reset()
+		fatal.If(b, wire.Encode(&buf, reply))
+	}
+}

@@ -14,13 +14,11 @@ import (
 
 const Version = "/v1"
 
-const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
-
 // FormatTime writes t as the API does.
 func FormatTime(t time.Time) string {
 	t = t.UTC()
-	var room [len(TimeLayout)]byte
-	b := t.AppendFormat(room[:0], time.RFC3339) // package time formats this layout several times faster than TimeLayout
+	var room [len("2006-01-02T15:04:05.000Z07:00")]byte
+	b := t.AppendFormat(room[:0], time.RFC3339) // package time formats this layout several times faster than one with milliseconds
 	ms := t.Nanosecond() / int(time.Millisecond)
 	return string(append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }
@@ -180,10 +178,6 @@ type Attempt struct {
 type TaskList struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
-}
-
-type BatchInput struct {
-	Tasks []json.RawMessage `json:"tasks"`
 }
 
 // BatchReply has the results of a batch, in the order of its items.
