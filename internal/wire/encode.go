@@ -98,22 +98,32 @@ func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 	return buf.Bytes()[:buf.Len()-len("\n")], nil
 }
 
-// plain marks the bytes that stand for themselves in a string.
-var plain = func() (is [256]bool) {
-	for c := ' '; c <= '~'; c++ {
-		is[c] = c != '"' && c != '\\'
-	}
-	return is
-}()
-
 func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if !plain[s[i]] {
-			b, _ = appendAny(b, reflect.ValueOf(s)) // encoding a string cannot fail
-			return b
-		}
+	if !plain(s) {
+		b, _ = appendAny(b, reflect.ValueOf(s)) // encoding a string cannot fail
+		return b
 	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+// plain reports whether each byte of s stands for itself in JSON: it is printable
+// ASCII, but neither a quote nor a backslash. Half of the time of a reply went into
+// this check, so it examines eight bytes at once. Each term sets the high bit of a
+// byte that is not plain.
+func plain(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (x|(x+each)|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&high != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // encodeMap returns the encoder of a map, which sorts the keys.
