@@ -42,33 +42,25 @@ type Setting interface {
 // enough. The cost of an edit depends on the settings that it changes, not on
 // their total number.
 type Settings struct {
-	records  tree[Setting]
-	hashes   tree[*AccessToken] // by hashKey
-	children tree[*AccessToken] // by childKey: tokens that a token made
+	records tree[Setting]
+	hashes  tree[*AccessToken] // by hashKey
 }
 
 // hashKey returns the key in Settings.hashes of the token with this hash, which
 // begins with the token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
-// childKey returns the key in Settings.children of the token with that ID, made
-// by parent.
-func childKey(parent, id string) SettingKey { return SettingKey{TokenKind, parent, id} }
-
 // NewSettings returns the settings that consist of these records.
 func NewSettings(records ...Setting) *Settings {
 	all := make([]treeEntry[Setting], len(records))
-	var hashes, children []treeEntry[*AccessToken]
+	var hashes []treeEntry[*AccessToken]
 	for i, r := range records {
 		all[i] = treeEntry[Setting]{r.Key(), r}
 		if t, ok := r.(*AccessToken); ok {
 			hashes = append(hashes, treeEntry[*AccessToken]{hashKey(t.Hash), t})
-			if t.Parent != "" {
-				children = append(children, treeEntry[*AccessToken]{childKey(t.Parent, t.ID), t})
-			}
 		}
 	}
-	return &Settings{records: newTree(all), hashes: newTree(hashes), children: newTree(children)}
+	return &Settings{records: newTree(all), hashes: newTree(hashes)}
 }
 
 // With returns the settings after changes, in their order.
@@ -85,7 +77,7 @@ func (s *Settings) With(changes ...SettingChange) *Settings {
 func (s *Settings) set(key SettingKey, r Setting) {
 	old, _ := s.records.get(key)
 	if t, ok := old.(*AccessToken); ok {
-		s.hashes, s.children = s.hashes.remove(hashKey(t.Hash)), s.children.remove(childKey(t.Parent, t.ID))
+		s.hashes = s.hashes.remove(hashKey(t.Hash))
 	}
 	if r == nil {
 		s.records = s.records.remove(key)
@@ -94,9 +86,6 @@ func (s *Settings) set(key SettingKey, r Setting) {
 	}
 	if t, ok := r.(*AccessToken); ok {
 		s.hashes = s.hashes.put(hashKey(t.Hash), t)
-		if t.Parent != "" {
-			s.children = s.children.put(childKey(t.Parent, t.ID), t)
-		}
 	}
 }
 

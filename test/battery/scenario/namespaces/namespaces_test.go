@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fatal"
-	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
