@@ -16,24 +16,24 @@ var (
 	readOnlyOfQueue = replyOnly[wire.Queue, wire.QueueInput]()
 )
 
-func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) error {
+func (r *reader) decodeQueue(q *settings.QueueSettings, owner **string) error {
 	return r.decodeSetting(q.Name, owner, queueFields, readOnlyOfQueue, q)
 }
 
-func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.Owner) error {
+func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner **string) error {
 	return r.decodeSetting(n.Name, owner, namespaceFields, nil, n)
 }
 
 // decodeSetting reads a setting of that name with plain, and refuses the fields in
 // readOnly. Absent fields set nothing, and an absent owner leaves owner unchanged.
-func (r *reader) decodeSetting(name string, owner *settings.Owner, plain *fieldReader, readOnly map[string]bool, into any) error {
+func (r *reader) decodeSetting(name string, owner **string, plain *fieldReader, readOnly map[string]bool, into any) error {
 	return r.Object(func(key []byte) (err error) {
 		switch field := string(key); {
 		case field == "name":
 			err = r.sameName(name)
 		case field == "managed_by": // an empty text removes the owner
-			owner.Set = true
-			owner.Name, err = r.Text()
+			*owner = new(string)
+			**owner, err = r.Text()
 		case readOnly[field]:
 			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
 		default:

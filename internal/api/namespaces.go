@@ -71,12 +71,11 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	n := settings.NamespaceSettings{Name: name}
-	var owner settings.Owner
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n, &owner) }); err != nil {
+	e := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}, If: cond}
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&e.Settings, &e.Owner) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "namespace", settings.PutNamespace{Settings: n, Owner: owner, If: cond})
+	changes, err := s.configure(w, r, "namespace", e)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,9 @@ type QueueSettings struct {
 	// end from now on.
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
-	ManagedBy string `json:"managed_by,omitempty"` // see Owner
+	// ManagedBy is the name of the owner: foliot apply deletes no setting of another
+	// owner.
+	ManagedBy string `json:"managed_by,omitempty"`
 
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
@@ -154,7 +156,7 @@ func (q *QueueSettings) validateDefaults() error {
 // have edits of their own.
 type PutQueue struct {
 	Queue QueueSettings // its ManagedBy is ignored
-	Owner Owner
+	Owner *string       // ManagedBy after the edit; nil keeps the present one
 	If    task.Precondition
 }
 
@@ -169,7 +171,8 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &MissingError{"namespace", q.Namespace}
 	}
 	old := s.Queue(q.Namespace, q.Name)
-	q.ManagedBy = e.Owner.after(old.ManagedBy)
+	q.ManagedBy = old.ManagedBy
+	task.Set(&q.ManagedBy, e.Owner)
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
