@@ -27,10 +27,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
 	f.Add([]byte(`{"delay":"1h","work":{"kind":"close-order","args":{"order":42}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		spec, patch, defaults := task.DefaultSpec(), task.Patch{}, task.DefaultSpec()
+		spec, patched := task.DefaultSpec(), task.DefaultSpec()
+		patch := taskFields{spec: &patched, patch: new(task.Patch), plain: new(fieldReader), bodyLimit: 64}
 		for _, err := range []error{
 			document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, 64) }),
-			document(data, func(r *reader) error { return r.decodePatch(&patch, &defaults, 64) }),
+			document(data, func(r *reader) error { return r.decodePatch(&patch) }),
 		} {
 			if err == nil {
 				continue

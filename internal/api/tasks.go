@@ -199,16 +199,17 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	p, defaults := task.Patch{Key: key, If: cond}, task.DefaultSpec()
-	if err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }, mergePatchType); err != nil {
+	p, spec := task.Patch{Key: key, If: cond}, task.DefaultSpec()
+	f := taskFields{spec: &spec, patch: &p, plain: new(fieldReader), bodyLimit: s.cfg.BodyLimit}
+	if err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodePatch(&f) }, mergePatchType); err != nil {
 		return err
 	}
-	if resetsDefault(&p, &defaults) {
+	if f.null&queueDefaults != 0 {
 		queue, err := s.queueOf(r, &p)
 		if err != nil {
 			return err
 		}
-		given{}.fill(&defaults, r.defaults(queue))
+		f.given.fill(&spec, r.defaults(queue)) // p points to its fields
 	}
 	at := s.now()
 	if err := p.Validate(at); err != nil {
