@@ -35,22 +35,11 @@ type reply struct {
 }
 
 // shows returns the description of a reply with a task.
-func shows(status int, about string) reply {
-	return reply{status: status, about: about, body: wire.Task{}, tagged: true, placed: status == http.StatusCreated}
-}
+func shows(status int, about string) reply { return showsRecord(wire.Task{}, status, about) }
 
-// showsSchedule, showsQueue and showsNamespace return descriptions of replies with
-// such a record.
-func showsSchedule(status int, about string) reply {
-	return reply{status: status, about: about, body: wire.Schedule{}, tagged: true, placed: status == http.StatusCreated}
-}
-
-func showsQueue(status int, about string) reply {
-	return reply{status: status, about: about, body: wire.Queue{}, tagged: true, placed: status == http.StatusCreated}
-}
-
-func showsNamespace(status int, about string) reply {
-	return reply{status: status, about: about, body: wire.Namespace{}, tagged: true, placed: status == http.StatusCreated}
+// showsRecord returns the description of a reply with a record that has an entity tag.
+func showsRecord(record any, status int, about string) reply {
+	return reply{status: status, about: about, body: record, tagged: true, placed: status == http.StatusCreated}
 }
 
 var (
@@ -197,7 +186,7 @@ var descriptions = map[string]description{
 	"GET " + schedulePath: {
 		tag: "schedules", id: "getSchedule", summary: "Read a schedule",
 		about:   "The entity tag counts changes by clients, not the steps of the schedule. It is for If-Match; a read always returns the whole schedule.",
-		replies: []reply{showsSchedule(200, "The schedule, with the body of its tasks.")},
+		replies: []reply{showsRecord(wire.Schedule{}, 200, "The schedule, with the body of its tasks.")},
 	},
 	"PUT " + schedulePath: {
 		tag: "schedules", id: "putSchedule", summary: "Create or change a schedule",
@@ -205,25 +194,25 @@ var descriptions = map[string]description{
 			"A new schedule, and one with other instants than before, begins with the first instant after the PUT.",
 		headers: []param{ifMatchHeader, ifNoneMatchHeader},
 		body:    wire.ScheduleInput{},
-		replies: []reply{showsSchedule(200, "Changed, and durable."), showsSchedule(201, "Created, and durable.")},
+		replies: []reply{showsRecord(wire.Schedule{}, 200, "Changed, and durable."), showsRecord(wire.Schedule{}, 201, "Created, and durable.")},
 	},
 	"DELETE " + schedulePath: {
 		tag: "schedules", id: "deleteSchedule", summary: "Delete a schedule",
 		about:   "Its tasks stay: cancel them if they must not run.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsSchedule(200, "The deleted schedule. It creates no task after this reply.")},
+		replies: []reply{showsRecord(wire.Schedule{}, 200, "The deleted schedule. It creates no task after this reply.")},
 	},
 	"POST " + schedulePath + "/pause": {
 		tag: "schedules", id: "pauseSchedule", summary: "Pause a schedule",
 		about:   "It creates no task until it is resumed, except by a trigger or backfill. Existing tasks go on. Pausing again changes nothing.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsSchedule(200, "Paused, and durable.")},
+		replies: []reply{showsRecord(wire.Schedule{}, 200, "Paused, and durable.")},
 	},
 	"POST " + schedulePath + "/resume": {
 		tag: "schedules", id: "resumeSchedule", summary: "Resume a schedule",
 		about:   "It continues with the next instant. The instants during the pause create no tasks, unless a backfill creates them. Resuming again changes nothing.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsSchedule(200, "Resumed, and durable.")},
+		replies: []reply{showsRecord(wire.Schedule{}, 200, "Resumed, and durable.")},
 	},
 	"POST " + schedulePath + "/trigger": {
 		tag: "schedules", id: "triggerSchedule", summary: "Create a task of a schedule now",
@@ -260,20 +249,20 @@ var descriptions = map[string]description{
 	},
 	"GET " + queuePath: {
 		tag: "queues", id: "getQueue", summary: "Read a queue",
-		replies: []reply{showsQueue(200, "Its settings and counts. 404 if it has neither settings nor tasks.")},
+		replies: []reply{showsRecord(wire.Queue{}, 200, "Its settings and counts. 404 if it has neither settings nor tasks.")},
 	},
 	"PUT " + queuePath: {
 		tag: "queues", id: "putQueue", summary: "Set the limits, defaults and retention of a queue",
 		about:   "Replaces all settings, except pause and purge. Limits and retention take effect at once, and defaults for tasks that are created later.",
 		headers: []param{ifMatchHeader, ifNoneMatchHeader},
 		body:    wire.QueueInput{},
-		replies: []reply{showsQueue(200, "Replaced, and durable."), showsQueue(201, "Created, and durable."), showsQueue(202, behind)},
+		replies: []reply{showsRecord(wire.Queue{}, 200, "Replaced, and durable."), showsRecord(wire.Queue{}, 201, "Created, and durable."), showsRecord(wire.Queue{}, 202, behind)},
 	},
 	"DELETE " + queuePath: {
 		tag: "queues", id: "deleteQueue", summary: "Delete the settings of a queue",
 		about:   "Its tasks stay, with the server's defaults, and a paused queue resumes. Its signing secrets stay too: delete them separately. 409 during a purge.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsQueue(200, "Deleted. The reply shows the queue without settings."), showsQueue(202, behind)},
+		replies: []reply{showsRecord(wire.Queue{}, 200, "Deleted. The reply shows the queue without settings."), showsRecord(wire.Queue{}, 202, behind)},
 	},
 	"POST " + queuePath + "/pause": {
 		tag: "queues", id: "pauseQueue", summary: "Pause a queue",
@@ -283,16 +272,16 @@ var descriptions = map[string]description{
 		body:     wire.PauseInput{},
 		optional: true,
 		replies: []reply{
-			showsQueue(200, "Paused, and durable."),
-			showsQueue(201, "Paused, and durable. The queue had no settings before. If it has no tasks either, its name may be misspelled."),
-			showsQueue(202, behind),
+			showsRecord(wire.Queue{}, 200, "Paused, and durable."),
+			showsRecord(wire.Queue{}, 201, "Paused, and durable. The queue had no settings before. If it has no tasks either, its name may be misspelled."),
+			showsRecord(wire.Queue{}, 202, behind),
 		},
 	},
 	"POST " + queuePath + "/resume": {
 		tag: "queues", id: "resumeQueue", summary: "Resume a queue",
 		about:   "Tasks that became due during the pause start at once, within the limits of the queue. 404 if it has neither settings nor tasks.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsQueue(200, "Resumed, and durable."), showsQueue(202, behind)},
+		replies: []reply{showsRecord(wire.Queue{}, 200, "Resumed, and durable."), showsRecord(wire.Queue{}, 202, behind)},
 	},
 	"POST " + queuePath + "/purge": {
 		tag: "queues", id: "purgeQueue", summary: "Cancel all tasks of a queue",
@@ -300,7 +289,7 @@ var descriptions = map[string]description{
 			"Until that is done, no attempt of the queue starts. An attempt under way goes on, and no retry follows it. 404 if the queue has neither settings nor tasks. " +
 			"With expect the unfinished tasks of the queue are counted first. A task that enters the queue between the count and the reply may be cancelled too.",
 		headers: []param{ifMatchHeader},
-		replies: []reply{showsQueue(202, "Durable: the purge also continues after a restart. purging of the queue is true until it is done.")},
+		replies: []reply{showsRecord(wire.Queue{}, 202, "Durable: the purge also continues after a restart. purging of the queue is true until it is done.")},
 	},
 	"GET " + tokensPath: {
 		tag: "access", id: "listTokens", summary: "List tokens",
@@ -354,14 +343,14 @@ var descriptions = map[string]description{
 	},
 	"GET " + namespacePath: {
 		tag: "namespaces", id: "getNamespace", summary: "Read a namespace",
-		replies: []reply{showsNamespace(200, "Its quotas and counts.")},
+		replies: []reply{showsRecord(wire.Namespace{}, 200, "Its quotas and counts.")},
 	},
 	"PUT " + namespacePath: {
 		tag: "namespaces", id: "putNamespace", summary: "Create a namespace, or set its quotas",
 		about:   "Replaces all quotas. Existing tasks stay, even if they exceed a quota.",
 		headers: []param{ifMatchHeader, ifNoneMatchHeader},
 		body:    wire.NamespaceInput{},
-		replies: []reply{showsNamespace(200, "Replaced, and durable."), showsNamespace(201, "Created, and durable."), showsNamespace(202, behind)},
+		replies: []reply{showsRecord(wire.Namespace{}, 200, "Replaced, and durable."), showsRecord(wire.Namespace{}, 201, "Created, and durable."), showsRecord(wire.Namespace{}, 202, behind)},
 	},
 	"DELETE " + namespacePath: {
 		tag: "namespaces", id: "deleteNamespace", summary: "Delete a namespace",
