@@ -28,22 +28,17 @@ type logins struct {
 	addrs map[netip.Addr]tokenbucket.Bucket
 }
 
-// wait returns the time until addr is allowed to fail again, zero for now.
-func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.addrs[tokenbucket.ClientOf(addr)] // the zero bucket is full
-	return b.Wait(now, loginRate, loginBurst)
-}
-
-func (l *logins) failed(addr netip.Addr, now time.Time) {
+// take counts a failed login of addr. If that is one too many, it returns the time to
+// wait.
+func (l *logins) take(addr netip.Addr, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.addrs == nil || len(l.addrs) >= loginAddrs { // so many addresses guess that the limits would help nobody
 		l.addrs = map[netip.Addr]tokenbucket.Bucket{}
 	}
 	key := tokenbucket.ClientOf(addr)
-	b := l.addrs[key]
-	b.Take(now, 1, loginRate, loginBurst)
+	b := l.addrs[key] // the zero bucket is full
+	_, wait = b.Take(now, 1, loginRate, loginBurst)
 	l.addrs[key] = b
+	return wait
 }

@@ -205,9 +205,13 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if f.null&queueDefaults != 0 {
-		queue, err := s.queueOf(r, &p)
-		if err != nil {
-			return err
+		queue := spec.Queue
+		if p.Queue == nil { // if another change moves the task at the same time, that counts as the later one
+			t, err := s.store.Get(r.Context(), key)
+			if err != nil {
+				return err
+			}
+			queue = t.Queue
 		}
 		f.given.fill(&spec, r.defaults(queue)) // p points to its fields
 	}
@@ -216,20 +220,6 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	return s.change(w, r, at, p)
-}
-
-// queueOf returns the queue of p's task after the patch, which is the present
-// queue if p does not set it. If another change moves the task at the same
-// time, this counts as the later change.
-func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
-	if p.Queue != nil {
-		return *p.Queue, nil
-	}
-	t, err := s.store.Get(r.Context(), p.Key)
-	if err != nil {
-		return "", err
-	}
-	return t.Queue, nil
 }
 
 func (s *Server) touch(w http.ResponseWriter, r *request) error {
