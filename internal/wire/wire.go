@@ -89,12 +89,12 @@ type TaskPatch struct {
 	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
 	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
 	HTTP        *HTTPPatch         `json:"http,omitempty" doc:"Only for a task with http."`
-	Work        *WorkPatch         `json:"work,omitempty" doc:"Only for a task with work."`
+	Work        *workPatch         `json:"work,omitempty" doc:"Only for a task with work."`
 	Timeout     *string            `json:"timeout,omitempty" pattern:"duration" nullable:"true"`
 	ExpireAfter *string            `json:"expire_after,omitempty" pattern:"duration" nullable:"true"`
 	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
 	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the existing labels. null removes a label."`
-	Retry       *RetryPatch        `json:"retry,omitempty"`
+	Retry       *retryPatch        `json:"retry,omitempty"`
 	OnDead      *string            `json:"on_dead,omitempty" nullable:"true" maxLength:"8192" doc:"null: the queue's. Empty: none."`
 }
 
@@ -107,12 +107,12 @@ type HTTPPatch struct {
 	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send in place of body, or together with body if a read shows both."`
 }
 
-// WorkPatch changes the call of a handler, but not its kind.
-type WorkPatch struct {
+// workPatch changes the call of a handler, but not its kind.
+type workPatch struct {
 	Args json.RawMessage `json:"args,omitempty" doc:"Replaces the arguments. null removes them."`
 }
 
-type RetryPatch struct {
+type retryPatch struct {
 	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
 	MinBackoff  *string `json:"min_backoff,omitempty" pattern:"duration" nullable:"true"`
 	MaxBackoff  *string `json:"max_backoff,omitempty" pattern:"duration" nullable:"true"`
