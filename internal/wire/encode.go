@@ -69,9 +69,7 @@ func newEncoder(t reflect.Type) encoder {
 	case reflect.Slice:
 		return orNull(encodeSlice(t))
 	case reflect.Map:
-		if t == reflect.TypeFor[map[string]string]() {
-			return orNull(encodeTexts)
-		}
+		return orNull(encodeMap(t))
 	case reflect.Struct:
 		return encodeStruct(t)
 	}
@@ -128,22 +126,40 @@ func plain(s string) bool {
 	return true
 }
 
-// encodeTexts is the encoder of a map of texts, which sorts the keys.
-func encodeTexts(b []byte, v reflect.Value) ([]byte, error) {
-	var room [8]string // for the keys of most maps
-	keys, texts := room[:0], v.Interface().(map[string]string)
-	for k := range texts {
-		keys = append(keys, k)
+// encodeMap returns the encoder of a map, which sorts the keys. The client encodes a
+// patch as a map of any values.
+func encodeMap(t reflect.Type) encoder {
+	if t.Key() != reflect.TypeFor[string]() {
+		return appendAny
 	}
-	slices.Sort(keys)
-	b = append(b, '{')
-	for i, k := range keys {
-		if i > 0 {
-			b = append(b, ',')
+	e := encoderOf(t.Elem())
+	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+		var room [8]string // for the keys of most maps
+		keys := room[:0]
+		texts, _ := v.Interface().(map[string]string)
+		for k := range texts {
+			keys = append(keys, k)
 		}
-		b = appendText(append(appendText(b, k), ':'), texts[k])
+		if texts == nil {
+			for _, k := range v.MapKeys() {
+				keys = append(keys, k.String())
+			}
+		}
+		slices.Sort(keys)
+		b = append(b, '{')
+		for i, k := range keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, k), ':')
+			if texts != nil {
+				b = appendText(b, texts[k])
+			} else if b, err = e(b, v.MapIndex(reflect.ValueOf(k))); err != nil {
+				return b, err
+			}
+		}
+		return append(b, '}'), nil
 	}
-	return append(b, '}'), nil
 }
 
 func encodeSlice(t reflect.Type) encoder {

@@ -18,6 +18,7 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 		"task of a kind": &wire.Task{TaskInput: called}, "input of a kind": called,
 		"schedule of a kind": wire.Schedule{ScheduleInput: wire.ScheduleInput{Task: wire.ScheduledTask{Work: called.Work}}},
 		"task":               &wire.Task{TaskInput: in}, "input": in,
+		"map":      map[string]any{"http": map[string]json.RawMessage{"body": json.RawMessage(body)}}, // a patch of the client
 		"schedule": wire.Schedule{ScheduleInput: wire.ScheduleInput{Task: wire.ScheduledTask{HTTP: in.HTTP}}},
 	} {
 		t.Run(name, func(t *testing.T) {
