@@ -6,10 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The history has one Figures for each Step of the last Steps·Step.
+// The history has figures for each Step of the last steps·Step.
 const (
 	Step  = 10 * time.Second
-	Steps = 360
+	steps = 360
 )
 
 const step = task.Millis(Step / time.Millisecond)
@@ -22,8 +22,8 @@ const maxPast = 10_000
 // the last bucket has no bound.
 var LateBounds = [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000}
 
-// Figures count the attempts that ended in a step.
-type Figures struct {
+// figures count the attempts that ended in a step.
+type figures struct {
 	At          task.Millis                 // the beginning of the step
 	Late        [len(LateBounds) + 1]uint32 // by task.Outcome.Late
 	Waited      [len(LateBounds) + 1]uint32 // by task.Outcome.Waited
@@ -38,22 +38,22 @@ type Figures struct {
 }
 
 // add counts one attempt.
-func (f *Figures) add(o *task.Outcome, after *task.Task) {
+func (f *figures) add(o *task.Outcome, after *task.Task) {
 	f.Late[lateBucket(o.Late)]++
 	f.Waited[lateBucket(o.Waited)]++
 	if after != nil && after.State == task.Dead {
 		f.Dead++
 	}
 	switch outcomeOf(o.Verdict, after) {
-	case Delivered:
+	case delivered:
 		f.Delivered++
-	case Deferred:
+	case deferred:
 		f.Deferred++
-	case Refused:
+	case refused:
 		f.Refused++
-	case Interrupted:
+	case interrupted:
 		f.Interrupted++
-	case LostLease:
+	case lostLease:
 		f.LostLeases++
 	default:
 		f.Failed++
@@ -74,20 +74,20 @@ func lateBucket(d time.Duration) int {
 type history struct {
 	began   task.Millis // the first step
 	present task.Millis
-	all     [Steps]Figures      // by the number of the step, modulo Steps
-	byName  map[string]*Figures // of the present step, by namespace
+	all     [steps]figures      // by the number of the step, modulo steps
+	byName  map[string]*figures // of the present step, by namespace
 	past    []namespaceFigures  // the oldest first
 }
 
 type namespaceFigures struct {
 	namespace string
-	Figures
+	figures
 }
 
 func stepOf(at task.Millis) task.Millis { return at - at%step }
 
-func (h *history) slot(at task.Millis) *Figures {
-	return &h.all[at/step%Steps]
+func (h *history) slot(at task.Millis) *figures {
+	return &h.all[at/step%steps]
 }
 
 // setBack is the largest distance by which a clock may be set back while the history
@@ -99,7 +99,7 @@ func (h *history) step(at task.Millis) {
 	at = stepOf(at)
 	switch {
 	case at < h.present-setBack:
-		*h = history{began: at, byName: map[string]*Figures{}}
+		*h = history{began: at, byName: map[string]*figures{}}
 	case at <= h.present:
 		return
 	}
@@ -108,8 +108,8 @@ func (h *history) step(at task.Millis) {
 	}
 	clear(h.byName)
 	h.present = at
-	*h.slot(at) = Figures{At: at}
-	oldest := at - (Steps-1)*step
+	*h.slot(at) = figures{At: at}
+	oldest := at - (steps-1)*step
 	drop := max(0, len(h.past)-maxPast)
 	for drop < len(h.past) && h.past[drop].At < oldest {
 		drop++
@@ -118,10 +118,10 @@ func (h *history) step(at task.Millis) {
 }
 
 // of returns the present figures of a namespace.
-func (h *history) of(namespace string) *Figures {
+func (h *history) of(namespace string) *figures {
 	f := h.byName[namespace]
 	if f == nil {
-		f = &Figures{At: h.present}
+		f = &figures{At: h.present}
 		h.byName[namespace] = f
 	}
 	return f
@@ -130,11 +130,11 @@ func (h *history) of(namespace string) *Figures {
 // figures returns the figures of the steps that begin at a time or later, the earliest
 // first, and the time from which they are complete. The empty namespace means all of
 // them, and a step without attempts and overdue tasks is missing.
-func (h *history) figures(namespace string, from task.Millis) (list []Figures, since task.Millis) {
-	since = max(h.began, h.present-(Steps-1)*step)
+func (h *history) figures(namespace string, from task.Millis) (list []figures, since task.Millis) {
+	since = max(h.began, h.present-(steps-1)*step)
 	if namespace == "" {
 		for at := max(stepOf(from+step-1), since); at <= h.present; at += step {
-			if f := *h.slot(at); f.At == at && f != (Figures{At: at}) {
+			if f := *h.slot(at); f.At == at && f != (figures{At: at}) {
 				list = append(list, f)
 			}
 		}
@@ -145,7 +145,7 @@ func (h *history) figures(namespace string, from task.Millis) (list []Figures, s
 	}
 	for i := range h.past {
 		if p := &h.past[i]; p.namespace == namespace && p.At >= from {
-			list = append(list, p.Figures)
+			list = append(list, p.figures)
 		}
 	}
 	if f := h.byName[namespace]; f != nil && f.At >= from {

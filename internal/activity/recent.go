@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// Kept is the number of attempts that are kept of each kind: those that delivered
+	// kept is the number of attempts that are kept of each kind: those that delivered
 	// their task, and all others, so deliveries do not displace failures.
-	Kept = 1000
+	kept = 1000
 	// perSecond and allPerSecond are the numbers of attempts of each kind that are
 	// kept in one second: of one namespace, and of all.
 	perSecond, allPerSecond = 100, 1000
@@ -46,13 +46,13 @@ func (q *quota) take(now task.Millis, n int) bool {
 // attemptList has the last attempts of one kind and namespace, with each one that
 // ended after since.
 type attemptList struct {
-	kept  []Attempt // the oldest first
+	kept  []attempt // the oldest first
 	since task.Millis
 	quota quota
 }
 
 // place returns the place for an attempt that has ended now, or nil if it is not kept.
-func (r *recent) place(now task.Millis, namespace string) *Attempt {
+func (r *recent) place(now task.Millis, namespace string) *attempt {
 	l := r.lists[namespace]
 	switch {
 	case l == nil && !r.quota.take(now, allPerSecond):
@@ -62,7 +62,7 @@ func (r *recent) place(now task.Millis, namespace string) *Attempt {
 		l.since = max(l.since, now)
 		return nil
 	}
-	if r.total == Kept {
+	if r.total == kept {
 		r.drop()
 		l = r.lists[namespace]
 	}
@@ -71,12 +71,12 @@ func (r *recent) place(now task.Millis, namespace string) *Attempt {
 		r.lists[namespace] = l
 	}
 	r.total++
-	l.kept = append(l.kept, Attempt{})
+	l.kept = append(l.kept, attempt{})
 	return &l.kept[len(l.kept)-1]
 }
 
 // drop removes the oldest attempt of a namespace that has the most, in O(namespaces),
-// of at most Kept.
+// of at most kept.
 func (r *recent) drop() {
 	var name string
 	var largest *attemptList
@@ -86,7 +86,7 @@ func (r *recent) drop() {
 		}
 	}
 	largest.since = max(largest.since, largest.kept[0].EndedAt)
-	largest.kept[0] = Attempt{} // it holds texts
+	largest.kept[0] = attempt{} // it holds texts
 	largest.kept = largest.kept[1:]
 	if r.total--; len(largest.kept) == 0 {
 		r.since = max(r.since, largest.since)
@@ -102,13 +102,13 @@ type Filter struct {
 	Limit            int
 }
 
-func (f *Filter) match(a *Attempt) bool {
+func (f *Filter) match(a *attempt) bool {
 	return (f.Queue == "" || a.Queue == f.Queue) && a.EndedAt >= f.Since && (len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, a.Outcome))
 }
 
 // Recent returns the kept attempts that match, the latest first. All attempts that
 // ended after since were kept.
-func (r *Recorder) Recent(f Filter) (list []Attempt, since task.Millis) {
+func (r *Recorder) Recent(f Filter) (list []attempt, since task.Millis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	since = r.began - 1
@@ -128,7 +128,7 @@ func (r *Recorder) Recent(f Filter) (list []Attempt, since task.Millis) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Attempt) int {
+	slices.SortStableFunc(list, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(b.EndedAt, a.EndedAt), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return list[:min(len(list), f.Limit)], since

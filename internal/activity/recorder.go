@@ -20,15 +20,15 @@ type Recorder struct {
 // New returns a Recorder that begins now.
 func New(now task.Millis) *Recorder {
 	r := &Recorder{
-		began: now, history: history{began: stepOf(now), byName: map[string]*Figures{}},
+		began: now, history: history{began: stepOf(now), byName: map[string]*figures{}},
 		delivered: recent{lists: map[string]*attemptList{}}, others: recent{lists: map[string]*attemptList{}},
 	}
 	r.history.step(now)
 	return r
 }
 
-// Attempt is one attempt that has ended.
-type Attempt struct {
+// attempt is one attempt that has ended.
+type attempt struct {
 	EndedAt                task.Millis
 	Namespace, Queue, Name string
 	Destination            string
@@ -43,12 +43,12 @@ type Attempt struct {
 
 // The outcomes of attempts, as the API shows them.
 const (
-	Delivered   = "delivered"
-	Failed      = "failed"
-	Deferred    = "deferred"
-	Refused     = "refused"
-	Interrupted = "interrupted"
-	LostLease   = "lost_lease"
+	delivered   = "delivered"
+	failed      = "failed"
+	deferred    = "deferred"
+	refused     = "refused"
+	interrupted = "interrupted"
+	lostLease   = "lost_lease"
 )
 
 // Note records an attempt of the task claimed. after is the task after the attempt, or
@@ -92,7 +92,7 @@ func (r *Recorder) Overdue(now task.Millis, waiting map[string]int) {
 // History returns the figures of a namespace in the steps that begin at a time or
 // later, the earliest first. The empty namespace means all of them, and steps with
 // nothing to count are missing. since is the time from which the figures are complete.
-func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []Figures, since task.Millis) {
+func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []figures, since task.Millis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.step(now)
@@ -101,8 +101,8 @@ func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) 
 
 // attemptOf returns the record of an attempt, with copies of its texts, because a text
 // of a task can hold the memory of the whole task.
-func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) Attempt {
-	a := Attempt{
+func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) attempt {
+	a := attempt{
 		EndedAt: now, Namespace: strings.Clone(claimed.Namespace), Queue: strings.Clone(claimed.Queue), Name: strings.Clone(claimed.Name),
 		Destination: strings.Clone(claimed.Request.Destination), Number: claimed.Attempts, Outcome: outcomeOf(o.Verdict, after),
 		Status: o.Status, Error: strings.Clone(o.Error), Detail: strings.Clone(o.Detail), Late: o.Late, Waited: o.Waited, Latency: o.Latency,
@@ -116,15 +116,15 @@ func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task
 func outcomeOf(v task.Verdict, after *task.Task) string {
 	switch {
 	case after == nil:
-		return LostLease
+		return lostLease
 	case v == task.Success:
-		return Delivered
+		return delivered
 	case v == task.Deferral:
-		return Deferred
+		return deferred
 	case v == task.Refusal:
-		return Refused
+		return refused
 	case v == task.Interrupted:
-		return Interrupted
+		return interrupted
 	}
-	return Failed
+	return failed
 }

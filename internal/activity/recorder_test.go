@@ -56,11 +56,11 @@ func TestTheHistoryAgreesWithACountOfAllAttempts(t *testing.T) {
 			}
 		}
 	}
-	oldest := stepOf(now) - (Steps-1)*step
+	oldest := stepOf(now) - (steps-1)*step
 	for _, namespace := range []string{"", "a", "b"} {
 		for _, from := range []task.Millis{0, now - 100*step - 7} {
-			want := map[task.Millis]Figures{}
-			at := func(m task.Millis) Figures {
+			want := map[task.Millis]figures{}
+			at := func(m task.Millis) figures {
 				f := want[stepOf(m)]
 				f.At = stepOf(m)
 				return f
@@ -165,13 +165,13 @@ func TestDeliveriesDoNotDisplaceFailures(t *testing.T) {
 	if _, since := r.Recent(Filter{Namespace: "a", Limit: 1}); since != start-1 {
 		t.Errorf("the attempts of a are complete after start+%d", since-start)
 	}
-	want := Attempt{
-		EndedAt: start, Namespace: "a", Queue: "default", Name: "bad", Destination: "receiver.example:443", Number: 1, Outcome: Failed,
+	want := attempt{
+		EndedAt: start, Namespace: "a", Queue: "default", Name: "bad", Destination: "receiver.example:443", Number: 1, Outcome: failed,
 		Status: 500, Error: "e", Detail: "d", Late: 1, Latency: 2, Died: true, Reason: "gone",
 	}
-	for _, f := range []Filter{{Namespace: "a", Limit: 9}, {Outcomes: []string{Refused, Failed}, Limit: 9}} {
+	for _, f := range []Filter{{Namespace: "a", Limit: 9}, {Outcomes: []string{refused, failed}, Limit: 9}} {
 		got, _ := r.Recent(f)
-		if diff := cmp.Diff([]Attempt{want}, got); diff != "" {
+		if diff := cmp.Diff([]attempt{want}, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", f, diff)
 		}
 	}
@@ -184,15 +184,15 @@ func TestDeliveriesDoNotDisplaceFailures(t *testing.T) {
 
 func TestTheLatestAttemptsAreKept(t *testing.T) {
 	r := New(start)
-	for i := range 2*Kept + 7 {
+	for i := range 2*kept + 7 {
 		bad := task.Outcome{Verdict: task.Refusal}
 		r.Note(start+task.Millis(i)*20, claimed("a", fmt.Sprint(i)), &bad, in(task.Dead))
 	}
 	list, since := r.Recent(Filter{Limit: 10_000})
-	if len(list) != Kept || since != list[Kept-1].EndedAt-20 || list[0].Name != fmt.Sprint(2*Kept+6) || list[Kept-1].Name != fmt.Sprint(Kept+7) {
+	if len(list) != kept || since != list[kept-1].EndedAt-20 || list[0].Name != fmt.Sprint(2*kept+6) || list[kept-1].Name != fmt.Sprint(kept+7) {
 		t.Errorf("%d from %s to %s, complete after start+%d", len(list), list[0].Name, list[len(list)-1].Name, since-start)
 	}
-	if list, _ = r.Recent(Filter{Limit: 3}); len(list) != 3 || list[2].Name != fmt.Sprint(2*Kept+4) {
+	if list, _ = r.Recent(Filter{Limit: 3}); len(list) != 3 || list[2].Name != fmt.Sprint(2*kept+4) {
 		t.Errorf("%+v", list)
 	}
 }
@@ -202,7 +202,7 @@ func TestTheLatestAttemptsAreKept(t *testing.T) {
 func TestRecentAttemptsAreThoseOfANaiveList(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 4))
 	r, now := New(start), start
-	var all []Attempt
+	var all []attempt
 	for n := range 30_000 {
 		now += task.Millis(g.IntN(12))
 		namespace := "busy"
@@ -239,7 +239,7 @@ func TestRecentAttemptsAreThoseOfANaiveList(t *testing.T) {
 			}
 		}
 	}
-	if n := r.delivered.total + r.others.total; n > 2*Kept {
+	if n := r.delivered.total + r.others.total; n > 2*kept {
 		t.Errorf("%d attempts are kept", n)
 	}
 }
@@ -250,7 +250,7 @@ func TestAttemptsOfManyNamespacesTakeBoundedMemoryAndTime(t *testing.T) {
 	for i := range 100_000 {
 		r.Note(start+task.Millis(i/10), claimed(fmt.Sprint("n", i), "x"), &ok, in(task.Delivered))
 	}
-	if n := r.delivered.total; n != Kept || len(r.delivered.lists) != Kept {
+	if n := r.delivered.total; n != kept || len(r.delivered.lists) != kept {
 		t.Errorf("%d attempts of %d namespaces are kept", n, len(r.delivered.lists))
 	}
 }

@@ -30,21 +30,15 @@ var auditParams = []param{
 }
 
 func (s *Server) audit(w http.ResponseWriter, r *request) error {
-	f, err := r.auditFilter()
-	if err != nil {
-		return err
-	}
-	n, err := limit(r.query)
-	if err != nil {
-		return err
-	}
+	f := r.auditFilter()
 	var before uint64
+	var err error
 	if r.query.Has("cursor") {
 		if before, err = s.cursors.open(f.Namespace, r.query.Get("cursor")); err != nil {
 			return err
 		}
 	}
-	page, err := s.store.Audit(r.Context(), f, before, n)
+	page, err := s.store.Audit(r.Context(), f, before, r.query.number(limitParam, defaultLimit))
 	if err != nil {
 		return err
 	}
@@ -53,36 +47,20 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 
 // auditFilter reads the filter of the audit log, which selects the namespace of
 // r, or all namespaces and the server itself if an operator named none.
-func (r *request) auditFilter() (f settings.AuditFilter, err error) {
+func (r *request) auditFilter() settings.AuditFilter {
 	q := r.query
-	f = settings.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
+	f := settings.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
 	if !r.all {
 		f.Namespace = r.namespace
 	}
-	if err := oneOf(q, "action", actions); err != nil {
-		return f, err
+	f.From = r.since()
+	if t, given := q.time("from"); given {
+		f.From = max(f.From, task.CeilMillis(t))
 	}
-	for _, name := range []string{"target", "by"} {
-		if q.Has(name) && q.Get(name) == "" {
-			return f, refuse("bad_parameter", name, "must not be empty: leave it out")
-		}
-	}
-	if q.Has("from") {
-		t, err := parseTime("from", q.Get("from"))
-		if err != nil {
-			return f, err
-		}
-		f.From = task.CeilMillis(t)
-	}
-	f.From = max(f.From, r.since())
-	if q.Has("until") {
-		t, err := parseTime("until", q.Get("until"))
-		if err != nil {
-			return f, err
-		}
+	if t, given := q.time("until"); given {
 		f.Until = max(1, task.CeilMillis(t)) // 0 means no bound; no entry is from before 1970
 	}
-	return f, nil
+	return f
 }
 
 // record adds an entry about tasks to the audit log, at most as often as the

@@ -80,7 +80,6 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, curren
 	if _, given := r.Header["Authorization"]; !given {
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server requires a token: authorization: Bearer foliot_…"))
 	}
-	at := time.Now()
 	hash, ok := bearer(r)
 	// The lookup is by hash, so its time reveals nothing about the token. It comes
 	// before the limit, so that guesses do not lock out a valid token from the
@@ -92,11 +91,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, curren
 		return token, nil
 	}
 	defer func() { s.noteRefusal(r, rt, settings.ActionTokenRefused, current.TokenByHash(hash), addr, err) }()
-	if wait := s.logins.wait(addr, at); wait > 0 {
+	if wait := s.logins.take(addr, time.Now()); wait > 0 {
 		closing(w, r)
 		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many invalid tokens from this address, and this one is invalid too: send a valid token, or wait"))
 	}
-	s.logins.failed(addr, at)
 	if !ok {
 		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "invalid token: the header must be Bearer and a token, which begins with "+settings.TokenPrefix+"; look for a typing error"))
 	}

@@ -93,6 +93,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"the Host header", create, withHTTP(`"headers": {"Host": "x"}`), 400, "forbidden_header", "http.headers.Host", nil},
 		{"headers that are too large", create, withHTTP(`"headers": {"x": "` + strings.Repeat("1", 16<<10) + `"}`), 413, "too_large", "http.headers", nil},
 		{"two bodies", create, withHTTP(`"body": "x", "body_base64": "eA=="`), 400, "two_bodies", "http.body_base64", nil},
+		{"two bodies that differ in a quote", create, withHTTP(`"body": "x", "body_base64": "Ing="`), 400, "two_bodies", "http.body_base64", nil},
 		{"bad base64", create, withHTTP(`"body_base64": "x"`), 400, "bad_base64", "http.body_base64", nil},
 		{"a body over the limit", create, withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body", nil},
 		{"a request over any limit", create, withHTTP(`"body": "` + strings.Repeat("x", 400<<10) + `"`), 413, "request_too_large", "", nil},

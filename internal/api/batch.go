@@ -11,22 +11,12 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// batchInput is wire.BatchInput as OpenAPI shows it.
-type batchInput struct {
-	Tasks []wire.TaskInput `json:"tasks" nullable:"false" maxItems:"1000"`
-}
-
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if _, given := r.Header["Idempotency-Key"]; given {
 		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give each task a name, so that a repeat creates no task twice")
 	}
-	buf, err := s.readJSON(w, r, task.MaxBatchBytes)
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	b := batch{server: s, request: r, now: s.now()}
-	if err := r.document(buf.Bytes(), b.decode); err != nil {
+	b := batch{server: s, request: r}
+	if err := s.readJSON(w, r, task.MaxBatchBytes, b.decode); err != nil {
 		return err
 	}
 	if err := s.revalidate(&r.caller); err != nil {
@@ -57,6 +47,7 @@ type batch struct {
 }
 
 func (b *batch) decode(r *reader) error {
+	b.now = b.server.now()
 	given := false
 	err := r.Object(func(key []byte) error {
 		if string(key) != "tasks" {

@@ -19,17 +19,14 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := oneOf(r.query, orderParam.name, orderParam.enum); err != nil {
-		return err
-	}
-	ended, format := r.query.Get(orderParam.name) == endedOrder, nameCursor
+	ended, format := r.query.Has(orderParam.name), nameCursor
 	if ended {
 		format = endedCursor
 		if err := f.endedOnly(); err != nil {
 			return err
 		}
 	}
-	p, err := page(r.query, format)
+	p, err := r.query.page(format)
 	if err != nil {
 		return err
 	}
@@ -125,14 +122,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, change bulkChange
 	if err := requireFilter(r); err != nil {
 		return err
 	}
-	dry, err := boolean(r.query, dryRunParam.name)
-	if err != nil {
-		return err
-	}
-	expected, err := readExpectation(r.query)
-	if err != nil {
-		return err
-	}
+	dry, expected := r.query.is(dryRunParam), r.query.expectation()
 	if len(f.States) == 0 {
 		f.States = change.states
 	}
@@ -256,10 +246,7 @@ func countReply(reply store.Reply, count *wire.BulkReply) error {
 
 // requireFilter refuses a request without a filter, unless it has all=true.
 func requireFilter(r *request) error {
-	all, err := boolean(r.query, "all")
-	if err != nil {
-		return err
-	}
+	all := r.query.is(allParam)
 	for _, p := range filterParams {
 		all = all || r.query.Has(p.name)
 	}

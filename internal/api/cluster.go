@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/wire"
@@ -13,48 +12,6 @@ import (
 
 // A server with a store of its own is a cluster of one node, which lists itself
 // and has no shards.
-
-const (
-	clusterPath = wire.Version + "/cluster"
-	nodePath    = clusterPath + "/nodes/{node}"
-)
-
-func clusterRoutes() []route {
-	return []route{
-		{
-			method: "GET", path: clusterPath, serve: (*Server).cluster, scope: settings.ScopeRead, operator: true, tag: "server",
-			id: "cluster", summary: "List the servers",
-			about:   "A server with a store of its own lists only itself.",
-			replies: []reply{{status: 200, about: "The nodes, and the durability of the store.", body: wire.Cluster{}}},
-		},
-		{
-			method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, extra: true, tag: "server",
-			weight: admission.Large, id: "listShards", summary: "List the shards of a shared store",
-			about:   "All shards in the order of their numbers, with their owner and content.",
-			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
-		},
-		{
-			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: settings.ScopeRead, operator: true, extra: true, diagnostic: true, tag: "server",
-			id: "examineStore", summary: "Examine the store of a server",
-			about: "On a directory: the free space. On a Redis: the findings of foliot doctor redis, for the settings of the server that replies: fitness, memory, replicas, clocks, format and identity. " +
-				"On both: TLS files that cannot be used. It changes nothing, and also works while the store is closed (store_replaced).",
-			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
-		},
-		{
-			method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: settings.ScopeAdmin, operator: true, extra: true, tag: "server",
-			id: "drainNode", summary: "Move the shards of a node to the others",
-			about: "Takes effect within a heartbeat, usually at once. A drain lasts until it is undone or the node's process ends. The node finishes its attempts and still serves this API. " +
-				"If all other nodes end, it takes their shards nevertheless. 409 last_node if no other live node could take its shards.",
-			query:   []param{forceNodeParam},
-			replies: []reply{{status: 200, about: "Durable. owned falls to 0 while the others take over.", body: wire.Node{}}},
-		},
-		{
-			method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: settings.ScopeAdmin, operator: true, extra: true, tag: "server",
-			id: "undrainNode", summary: "Let a node own shards again",
-			replies: []reply{{status: 200, about: "Durable. owned rises while the others give shards to it.", body: wire.Node{}}},
-		},
-	}
-}
 
 func (s *Server) cluster(w http.ResponseWriter, r *request) error {
 	c := wire.Cluster{Store: "embedded", Durability: s.store.Standing().Durability, Secured: s.cfg.Authorize != nil || r.settings.Secured()}
@@ -93,13 +50,12 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.ShardList{Shards: make([]wire.Shard, len(shards))}
-	for i, sh := range shards {
-		reply.Shards[i] = wire.Shard{
+	return s.writeItems(w, "shards", len(shards), func(i int) any {
+		sh := &shards[i]
+		return wire.Shard{
 			Shard: sh.Number, Owner: sh.Owner, Until: showOptional(sh.Until), Epoch: sh.Epoch, NextDue: showOptional(sh.NextDue), Running: sh.Running,
 		}
-	}
-	return s.reply(w, r, http.StatusOK, reply)
+	}, "")
 }
 
 func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
@@ -117,11 +73,7 @@ func noCluster() error {
 }
 
 func (s *Server) drainNode(w http.ResponseWriter, r *request) error {
-	force, err := boolean(r.query, "force")
-	if err != nil {
-		return err
-	}
-	return s.drain(w, r, store.Drain{Force: force})
+	return s.drain(w, r, store.Drain{Force: r.query.is(forceNodeParam)})
 }
 
 func (s *Server) undrainNode(w http.ResponseWriter, r *request) error {

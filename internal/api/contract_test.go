@@ -14,7 +14,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/foliot/foliot/internal/api"
-	"github.com/foliot/foliot/internal/store/memstore"
 )
 
 // contract is the OpenAPI document, in a form that messages are checked with.
@@ -28,7 +27,7 @@ type contract struct {
 }
 
 var theContract = sync.OnceValue(func() *contract {
-	c := &contract{OpenAPI: api.New(api.Config{Version: "test"}, memstore.New(memstore.Config{})).Document(), mux: http.NewServeMux()}
+	c := &contract{OpenAPI: api.Document(), mux: http.NewServeMux()}
 	for _, schema := range c.Components.Schemas.Map() {
 		schema.PrecomputeMessages() // the schemas were changed after their messages were made
 	}

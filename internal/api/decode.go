@@ -56,42 +56,66 @@ var (
 	fieldsOfTemplate = readerOf[wire.ScheduledTask, task.Spec]("")
 )
 
-// taskFields reads the common fields of a task and of the tasks of a schedule.
+// fieldSet is a set of fields of a task that a request can set.
+type fieldSet uint16
+
+const (
+	queueField fieldSet = 1 << iota
+	priorityField
+	urlField
+	methodField
+	timeoutField
+	expireAfterField
+	onDeadField
+	maxAttemptsField
+	minBackoffField
+	maxBackoffField
+	maxAgeField
+
+	// queueDefaults are the fields that have defaults in the queue.
+	queueDefaults = timeoutField | expireAfterField | onDeadField | maxAttemptsField | minBackoffField | maxBackoffField | maxAgeField
+)
+
+// taskFields reads the common fields of a task, of the tasks of a schedule, and of a
+// patch.
 type taskFields struct {
 	spec      *task.Spec
+	patch     *task.Patch  // gets labels, headers, body and arguments; nil for a whole task
 	plain     *fieldReader // fields without a rule of their own
 	bodyLimit int
-	http      bool // set if the field http was given
-	work      bool // set if the field work was given
-	given     given
+	http      bool     // set if the field http was given
+	work      bool     // set if the field work was given
+	given     fieldSet // without those that are null
+	null      fieldSet // only in a patch: their values become the defaults
 }
 
 func (f *taskFields) read(r *reader, key []byte) (err error) {
 	s := f.spec
 	switch string(key) {
 	case "queue":
-		s.Queue, err = r.Text()
+		err = set(f, r, queueField, &s.Queue, (*reader).Text)
 	case "http":
 		f.http = true
-		err = r.decodeRequest(&s.Request, f.bodyLimit)
+		err = f.readRequest(r, &s.Request)
 	case "work":
 		f.work = true
-		err = r.decodeWork(&s.Request, f.bodyLimit)
+		err = f.readWork(r, &s.Request)
 	case "timeout":
-		f.given.timeout = true
-		s.Timeout, err = r.duration()
+		err = set(f, r, timeoutField, &s.Timeout, (*reader).duration)
 	case "expire_after":
-		f.given.expireAfter = true
-		s.ExpireAfter, err = r.duration()
+		err = set(f, r, expireAfterField, &s.ExpireAfter, (*reader).duration)
 	case "on_dead":
-		f.given.onDead = true
-		s.OnDead, err = r.Text()
+		err = set(f, r, onDeadField, &s.OnDead, (*reader).Text)
 	case "priority":
-		s.Priority, err = r.priority()
+		err = set(f, r, priorityField, &s.Priority, (*reader).priority)
 	case "labels":
-		s.Labels, err = r.textMap()
+		if f.patch != nil {
+			f.patch.Labels, err = r.textEdits()
+		} else {
+			s.Labels, err = r.textMap()
+		}
 	case "retry":
-		err = r.decodeRetry(&s.Retry, &f.given)
+		err = r.Object(func(key []byte) error { return f.readRetry(r, key, &s.Retry) })
 	default:
 		if !f.plain.has(key) {
 			return unknownField(key)
@@ -99,6 +123,91 @@ func (f *taskFields) read(r *reader, key []byte) (err error) {
 		spec := *s // like this reader a copy on the heap, so that *s and r need not be there
 		err = f.plain.read(&reader{r.Reader}, key, &spec)
 		*s = spec
+	}
+	return err
+}
+
+// set reads a field, which can be null in a patch.
+func set[T any](f *taskFields, r *reader, field fieldSet, into *T, read func(*reader) (T, error)) (err error) {
+	if f.patch != nil && r.Null() {
+		f.null |= field
+		return nil
+	}
+	f.given |= field
+	*into, err = read(r)
+	return err
+}
+
+func (f *taskFields) readRetry(r *reader, key []byte, p *task.Retry) error {
+	switch string(key) {
+	case "max_attempts":
+		return set(f, r, maxAttemptsField, &p.MaxAttempts, (*reader).Integer)
+	case "min_backoff":
+		return set(f, r, minBackoffField, &p.MinBackoff, (*reader).duration)
+	case "max_backoff":
+		return set(f, r, maxBackoffField, &p.MaxBackoff, (*reader).duration)
+	case "max_age":
+		return set(f, r, maxAgeField, &p.MaxAge, (*reader).duration)
+	}
+	return noSuchField(key, retryFields)
+}
+
+func (f *taskFields) readRequest(r *reader, q *task.Request) error {
+	var b bodyReader
+	err := r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "url":
+			f.given |= urlField
+			q.URL, err = r.Text()
+		case "method":
+			err = set(f, r, methodField, &q.Method, (*reader).Text)
+		case "headers":
+			if f.patch != nil {
+				f.patch.Headers, err = r.textEdits()
+			} else {
+				q.Headers, err = r.textMap()
+			}
+		case "body", "body_base64":
+			err = b.read(r, key, f.bodyLimit)
+		default:
+			err = noSuchField(key, requestFields)
+		}
+		return err
+	})
+	switch {
+	case f.patch == nil:
+		q.BodyKind, q.BodySize, q.Body = b.body.Kind, len(b.body.Bytes), b.body.Bytes
+	case b.given:
+		f.patch.Body = &b.body
+	}
+	return err
+}
+
+func (f *taskFields) readWork(r *reader, q *task.Request) error {
+	err := r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "kind":
+			if f.patch != nil {
+				return refuse("unknown_field", "", "a task's kind cannot change: replace the task")
+			}
+			q.Kind, err = r.Text()
+		case "args":
+			var args task.Body
+			if args, err = r.args(f.bodyLimit); f.patch != nil {
+				f.patch.Args = &args
+			} else {
+				q.BodyKind, q.BodySize, q.Body = args.Kind, len(args.Bytes), args.Bytes
+			}
+		default:
+			err = noSuchField(key, workFields)
+		}
+		return err
+	})
+	if f.patch != nil || err != nil {
+		return err
+	}
+	if q.Method = ""; q.Kind == "" {
+		err = refuse("required", "kind", "missing: work needs a kind, the name of its handler")
 	}
 	return err
 }
@@ -115,70 +224,21 @@ func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
 	return nil
 }
 
-// given records which fields the client set, among the fields that have defaults
-// in the queue.
-type given struct {
-	timeout, expireAfter, onDead                bool
-	maxAttempts, minBackoff, maxBackoff, maxAge bool
-}
-
-// fill sets the fields of s that the client did not set.
-func (g given) fill(s *task.Spec, defaults task.Spec) {
-	fill(g.timeout, &s.Timeout, defaults.Timeout)
-	fill(g.expireAfter, &s.ExpireAfter, defaults.ExpireAfter)
-	fill(g.onDead, &s.OnDead, defaults.OnDead)
-	fill(g.maxAttempts, &s.Retry.MaxAttempts, defaults.Retry.MaxAttempts)
-	fill(g.minBackoff, &s.Retry.MinBackoff, defaults.Retry.MinBackoff)
-	fill(g.maxBackoff, &s.Retry.MaxBackoff, defaults.Retry.MaxBackoff)
-	fill(g.maxAge, &s.Retry.MaxAge, defaults.Retry.MaxAge)
+// fill sets the fields of s that have defaults in the queue and are not in the set.
+func (given fieldSet) fill(s *task.Spec, defaults task.Spec) {
+	fill(given&timeoutField != 0, &s.Timeout, defaults.Timeout)
+	fill(given&expireAfterField != 0, &s.ExpireAfter, defaults.ExpireAfter)
+	fill(given&onDeadField != 0, &s.OnDead, defaults.OnDead)
+	fill(given&maxAttemptsField != 0, &s.Retry.MaxAttempts, defaults.Retry.MaxAttempts)
+	fill(given&minBackoffField != 0, &s.Retry.MinBackoff, defaults.Retry.MinBackoff)
+	fill(given&maxBackoffField != 0, &s.Retry.MaxBackoff, defaults.Retry.MaxBackoff)
+	fill(given&maxAgeField != 0, &s.Retry.MaxAge, defaults.Retry.MaxAge)
 }
 
 func fill[T any](given bool, field *T, with T) {
 	if !given {
 		*field = with
 	}
-}
-
-func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
-	var b bodyReader
-	err := r.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "url":
-			q.URL, err = r.Text()
-		case "method":
-			q.Method, err = r.Text()
-		case "headers":
-			q.Headers, err = r.textMap()
-		case "body", "body_base64":
-			err = b.read(r, key, bodyLimit)
-		default:
-			err = noSuchField(key, requestFields)
-		}
-		return err
-	})
-	q.BodyKind, q.BodySize, q.Body = b.body.Kind, len(b.body.Bytes), b.body.Bytes
-	return err
-}
-
-func (r *reader) decodeWork(q *task.Request, bodyLimit int) error {
-	q.Method = ""
-	err := r.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "kind":
-			q.Kind, err = r.Text()
-		case "args":
-			var args task.Body
-			args, err = r.args(bodyLimit)
-			q.BodyKind, q.BodySize, q.Body = args.Kind, len(args.Bytes), args.Bytes
-		default:
-			err = noSuchField(key, workFields)
-		}
-		return err
-	})
-	if err == nil && q.Kind == "" {
-		err = refuse("required", "kind", "missing: work needs a kind, the name of its handler")
-	}
-	return err
 }
 
 // args reads the arguments of a handler: any JSON value. null means none.
@@ -199,28 +259,6 @@ func (r *reader) json(limit int) (task.Body, error) {
 		return task.Body{}, err
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)}, nil // the buffer of the document is reused
-}
-
-func (r *reader) decodeRetry(p *task.Retry, given *given) error {
-	return r.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "max_attempts":
-			given.maxAttempts = true
-			p.MaxAttempts, err = r.Integer()
-		case "min_backoff":
-			given.minBackoff = true
-			p.MinBackoff, err = r.duration()
-		case "max_backoff":
-			given.maxBackoff = true
-			p.MaxBackoff, err = r.duration()
-		case "max_age":
-			given.maxAge = true
-			p.MaxAge, err = r.duration()
-		default:
-			err = noSuchField(key, retryFields)
-		}
-		return err
-	})
 }
 
 // bodyReader reads the body of a task's request, from body, body_base64 or
@@ -255,7 +293,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 
 // oneBody returns the body of a request that has both body and body_base64, as
 // a reply of showBody has if no JSON value shows the bytes of a JSON body. Both
-// fields must have the same value, and the result has the bytes of body_base64.
+// fields must have the same meaning, and the result has the bytes of body_base64.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -267,7 +305,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.TextBody:
 		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
-	if exact.Kind != task.BinaryBody || !decode.Equal(shown, exact.Bytes) {
+	if exact.Kind != task.BinaryBody || !json.Valid(exact.Bytes) || !bytes.Equal(decode.Meaning(shown), decode.Meaning(exact.Bytes)) {
 		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
@@ -406,10 +444,6 @@ func isRFC3339(parsed string) bool {
 	zone := parsed[len(parsed)-len("+07:00"):]
 	return strings.HasSuffix(zone, "Z") || zone[1:3] < "24" && zone[4:] < "60"
 }
-
-// durationPattern is the grammar of parseDuration, for clients that check their
-// requests, without a bound on the value.
-const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 func parseDuration(field, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)

@@ -16,35 +16,28 @@ var (
 	readOnlyOfQueue = replyOnly[wire.Queue, wire.QueueInput]()
 )
 
-// decodeQueue reads the settings of a queue, and leaves q and owner unchanged
-// where a field is absent.
-func (r *reader) decodeQueue(q *settings.QueueSettings, owner *settings.Owner) error {
-	return r.Object(func(key []byte) (err error) {
-		switch name := string(key); {
-		case name == "name":
-			err = r.sameName(q.Name)
-		case name == "managed_by":
-			*owner, err = r.owner()
-		case readOnlyOfQueue[name]:
-			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
-		default:
-			err = queueFields.read(r, key, q)
-		}
-		return err
-	})
+func (r *reader) decodeQueue(q *settings.QueueSettings, owner **string) error {
+	return r.decodeSetting(q.Name, owner, queueFields, readOnlyOfQueue, q)
 }
 
-// decodeNamespace reads the quotas of a namespace. Absent quotas set no limit,
-// and an absent owner leaves owner unchanged.
-func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner *settings.Owner) error {
+func (r *reader) decodeNamespace(n *settings.NamespaceSettings, owner **string) error {
+	return r.decodeSetting(n.Name, owner, namespaceFields, nil, n)
+}
+
+// decodeSetting reads a setting of that name with plain, and refuses the fields in
+// readOnly. Absent fields set nothing, and an absent owner leaves owner unchanged.
+func (r *reader) decodeSetting(name string, owner **string, plain *fieldReader, readOnly map[string]bool, into any) error {
 	return r.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "name":
-			err = r.sameName(n.Name)
-		case "managed_by":
-			*owner, err = r.owner()
+		switch field := string(key); {
+		case field == "name":
+			err = r.sameName(name)
+		case field == "managed_by": // an empty text removes the owner
+			*owner = new(string)
+			**owner, err = r.Text()
+		case readOnly[field]:
+			err = refuse("unknown_field", "", "read-only field: leave it out; pause, resume and purge have routes of their own")
 		default:
-			err = namespaceFields.read(r, key, n)
+			err = plain.read(r, key, into)
 		}
 		return err
 	})
@@ -57,12 +50,6 @@ func (r *reader) sameName(want string) error {
 		err = refuse("name_mismatch", "", "differs from the name in the path: leave it out")
 	}
 	return err
-}
-
-// owner reads the owner of a setting, which an empty text removes.
-func (r *reader) owner() (settings.Owner, error) {
-	name, err := r.Text()
-	return settings.Owner{Name: name, Set: true}, err
 }
 
 func (r *reader) decodeToken(e *settings.AddToken, now func() task.Millis) error {

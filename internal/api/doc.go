@@ -2,6 +2,6 @@
 // strictly, calls the store, and replies in JSON. It keeps no state except
 // limits, samples and waiting requests, and reads the clock once in a request.
 //
-// routes*.go list the routes with their descriptions for OpenAPI, and
-// problem.go maps the errors that handlers return to HTTP.
+// routes.go lists the routes, and problem.go maps the errors that handlers return
+// to HTTP. The tests describe the routes for OpenAPI, and write openapi.json.
 package api

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/api/rings"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -17,19 +16,10 @@ const maxSteps = 1000
 
 var (
 	ringsParam    = param{name: "rings", about: "The number of rings; 5 by default. Each has 64 slots. A slot of the first ring is 64ms long, and a slot of each other ring as long as the ring before it.", format: "integer", low: 1, high: rings.MaxRings}
-	dueUntilParam = param{name: "until", about: "With step, and without rings: one ring that covers this time from now on.", format: "duration"}
-	stepParam     = param{name: "step", about: "The length of a slot, in whole milliseconds; at most 1000 steps until the end.", format: "duration"}
+	dueUntilParam = param{name: "until", about: "With step, and without rings: one ring that covers this time from now on.", format: duration}
+	stepParam     = param{name: "step", about: "The length of a slot, in whole milliseconds; at most 1000 steps until the end.", format: duration}
 	byParam       = param{name: "by", about: "queue: also show the counts of each of the 20 largest queues.", enum: []string{"queue"}}
 )
-
-func dueRoutes() []route {
-	return []route{{
-		method: "GET", path: wire.Version + "/due", serve: (*Server).due, scope: settings.ScopeRead, tag: "server",
-		weight: admission.Large, id: "countDue", summary: "Count what comes due",
-		about: "Counts the waiting tasks by due time, in slots. All callers share a sample for a second, and longer if it is costly.",
-		query: []param{ringsParam, dueUntilParam, stepParam, queueParam, byParam}, replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
-	}}
-}
 
 // dueQuery selects a sample of what comes due, which all callers with the same
 // query share.
@@ -45,8 +35,10 @@ type dueQuery struct {
 }
 
 func (s *Server) due(w http.ResponseWriter, r *request) error {
-	q := dueQuery{view: view{r.oneOrAll(), r.operator}, since: r.since(), queue: r.query.Get("queue"), rings: rings.MaxRings}
-	if err := q.read(r); err != nil {
+	q := dueQuery{
+		view: view{r.oneOrAll(), r.operator}, since: r.since(), queue: r.query.Get("queue"), byQueue: r.query.Has("by"), rings: r.query.number(ringsParam, rings.MaxRings),
+	}
+	if err := q.readTimeline(r); err != nil {
 		return err
 	}
 	body, err := s.dueSamples.take(r.Context(), q, s.dueShare(), func() ([]byte, error) { return s.countDue(r, q) })
@@ -58,45 +50,18 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (q *dueQuery) read(r *request) (err error) {
-	if r.query.Has("queue") {
-		if err := task.ValidateName("queue", q.queue); err != nil {
-			return err
-		}
-	}
-	if err := oneOf(r.query, "by", byParam.enum); err != nil {
-		return err
-	}
-	q.byQueue = r.query.Has("by")
-	if r.query.Has("until") || r.query.Has("step") {
-		return q.readTimeline(r)
-	}
-	if r.query.Has("rings") {
-		if q.rings, err = strconv.Atoi(r.query.Get("rings")); err != nil || q.rings < 1 || q.rings > rings.MaxRings {
-			return refuse("bad_parameter", "rings", "must be a number between 1 and "+strconv.Itoa(rings.MaxRings))
-		}
-	}
-	return nil
-}
-
+// readTimeline reads until and step.
 func (q *dueQuery) readTimeline(r *request) error {
-	if r.query.Has("rings") {
+	until, step := r.query.span(dueUntilParam, 0), r.query.span(stepParam, 0)
+	switch timed, stepped := r.query.Has("until"), r.query.Has("step"); {
+	case !timed && !stepped:
+		return nil
+	case r.query.Has("rings"):
 		return refuse("bad_parameter", "rings", "a request has either rings, or until and step")
-	}
-	for _, name := range []string{"until", "step"} {
-		if !r.query.Has(name) {
-			return refuse("bad_parameter", name, "until and step need each other")
-		}
-	}
-	until, err := parseDuration("until", r.query.Get("until"))
-	if err != nil {
-		return err
-	}
-	step, err := parseDuration("step", r.query.Get("step"))
-	if err != nil {
-		return err
-	}
-	switch {
+	case !timed:
+		return refuse("bad_parameter", "until", "until and step need each other")
+	case !stepped:
+		return refuse("bad_parameter", "step", "until and step need each other")
 	case step < time.Millisecond || step%time.Millisecond != 0:
 		return refuse("out_of_range", "step", "must be at least 1ms, in whole milliseconds")
 	case until < step:

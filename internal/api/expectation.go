@@ -3,12 +3,9 @@ package api
 import (
 	"fmt"
 	"hash/maphash"
-	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // expectation is the number of tasks that a change by filter must find. After
@@ -25,16 +22,12 @@ type expectation struct {
 	seed maphash.Seed
 }
 
-// readExpectation returns the expected number of a query, or nil.
-func readExpectation(q url.Values) (*expectation, error) {
+// expectation returns the expected number of a query, or nil.
+func (q query) expectation() *expectation {
 	if !q.Has(expectParam.name) {
-		return nil, nil
+		return nil
 	}
-	n, err := strconv.Atoi(q.Get(expectParam.name))
-	if err != nil || n < expectParam.low || n > expectParam.high {
-		return nil, refuse("bad_parameter", expectParam.name, fmt.Sprintf("must be a number between %d and %d", expectParam.low, expectParam.high))
-	}
-	return &expectation{want: n, seed: maphash.MakeSeed()}, nil
+	return &expectation{want: q.number(expectParam, 0), seed: maphash.MakeSeed()}
 }
 
 func (e *expectation) count(tasks []*task.Task) {
@@ -75,10 +68,4 @@ type countError struct{ want, found int }
 
 func (e *countError) Error() string {
 	return fmt.Sprintf("%d tasks match, not %d: nothing was changed", e.found, e.want)
-}
-
-func (e *countError) problem() wire.Problem {
-	p := newProblem("count_differs", e.Error(), expectParam.name)
-	p.Count = &e.found
-	return p
 }

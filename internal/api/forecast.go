@@ -1,7 +1,8 @@
 package api
 
 import (
-	"container/heap"
+	"cmp"
+	"slices"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -33,13 +34,15 @@ type comingItem struct {
 // some.
 func (f *forecast) items(end task.Millis, limit int) (all []comingItem, more bool) {
 	end = min(end, f.until)
-	instants, tasks, weight := f.series(), f.tasks, 0
+	schedules, tasks, weight := f.series(), f.tasks, 0
 	for {
 		var next comingItem
-		switch {
-		case len(instants) > 0 && (len(tasks) == 0 || instants[0].at < tasks[0].Due):
-			next = comingItem{instants[0].at, instants[0].schedule}
-		case len(tasks) > 0:
+		var first *series
+		if len(schedules) > 0 {
+			first = slices.MinFunc(schedules, func(a, b *series) int { return cmp.Compare(a.at, b.at) })
+			next = comingItem{first.at, first.schedule}
+		}
+		if len(tasks) > 0 && (first == nil || tasks[0].Due <= first.at) {
 			next = comingItem{tasks[0].Due, tasks[0]}
 		}
 		switch {
@@ -52,16 +55,14 @@ func (f *forecast) items(end task.Millis, limit int) (all []comingItem, more boo
 		weight += len(next.record.Request.URL)
 		if !next.record.IsSchedule() {
 			tasks = tasks[1:]
-		} else if instants[0].advance(f); instants[0].at == 0 {
-			heap.Pop(&instants)
-		} else {
-			heap.Fix(&instants, 0)
+		} else if first.advance(f); first.at == 0 {
+			schedules = slices.DeleteFunc(schedules, func(s *series) bool { return s == first })
 		}
 	}
 }
 
 // series returns the schedules that have an instant from f.from until f.until.
-func (f *forecast) series() (all seriesHeap) {
+func (f *forecast) series() (all []*series) {
 	for _, list := range [][]*task.Task{f.schedules, f.early, f.paused} {
 		for _, t := range list {
 			if f.queue != "" && t.Recur.Queue != f.queue {
@@ -79,7 +80,6 @@ func (f *forecast) series() (all seriesHeap) {
 			}
 		}
 	}
-	heap.Init(&all)
 	return all
 }
 
@@ -126,20 +126,4 @@ func (s *series) advance(f *forecast) {
 	if next := s.calendar.Instants(after+1, f.until, 1); len(next) > 0 {
 		s.at = next[0]
 	}
-}
-
-// seriesHeap has the series with the earliest instant first.
-type seriesHeap []*series
-
-func (h seriesHeap) Len() int           { return len(h) }
-func (h seriesHeap) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h seriesHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *seriesHeap) Push(s any)        { *h = append(*h, s.(*series)) }
-
-func (h *seriesHeap) Pop() any {
-	old := *h
-	last := len(old) - 1
-	s := old[last]
-	old[last], *h = nil, old[:last]
-	return s
 }

@@ -67,7 +67,7 @@ func FuzzSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		q, n, owner := settings.QueueSettings{Name: "q"}, settings.NamespaceSettings{Name: "q"}, settings.Owner{}
+		q, n, owner := settings.QueueSettings{Name: "q"}, settings.NamespaceSettings{Name: "q"}, (*string)(nil)
 		now := func() task.Millis { return task.CeilMillis(time.Now()) }
 		token, secret, pause := settings.AddToken{}, settings.AddSecret{}, end{now: now}
 		at := now()

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	_ "embed"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -22,6 +23,18 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	return s.healthz(w, r)
+}
+
+// openAPI is the description of the routes, without the version of the server. The
+// tests make it from the routes and from the types of package wire.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// describe returns the OpenAPI document of a server of that version.
+func describe(version string) fixedText {
+	const unknown = `"version": "dev"`
+	return newFixedText(jsonType, bytes.Replace(openAPI, []byte(unknown), []byte(`"version": `+strconv.Quote(version)), 1))
 }
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {

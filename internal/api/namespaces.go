@@ -6,7 +6,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
@@ -23,11 +22,7 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.NamespaceList{Namespaces: make([]wire.Namespace, len(part)), NextCursor: next}
-	for i, name := range part {
-		reply.Namespaces[i] = showNamespace(r.settings.Namespace(name), counts[name])
-	}
-	return s.reply(w, r, http.StatusOK, reply)
+	return s.writeItems(w, "namespaces", len(part), func(i int) any { return showNamespace(r.settings.Namespace(part[i]), counts[part[i]]) }, next)
 }
 
 // holdings is the content of a namespace.
@@ -76,12 +71,11 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	n := settings.NamespaceSettings{Name: name}
-	var owner settings.Owner
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n, &owner) }); err != nil {
+	e := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: name}, If: cond}
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&e.Settings, &e.Owner) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "namespace", settings.PutNamespace{Settings: n, Owner: owner, If: cond})
+	changes, err := s.configure(w, r, "namespace", e)
 	if err != nil {
 		return err
 	}

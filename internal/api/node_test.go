@@ -114,7 +114,7 @@ func TestABackupEndsIfItsClientDoesNotRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan error, 1)
 			s := serve(t, func(c *api.Config) {
-				c.Observe = func(string, string, int, time.Duration) {} // wraps the writer
+				c.Observe = func(context.Context, string, string, int, time.Duration) {} // wraps the writer
 				c.Engine = servertest.Engine{OnBackup: func(_ context.Context, w io.Writer) error {
 					_, err := w.Write(make([]byte, 1<<20))
 					ended <- err
@@ -213,7 +213,7 @@ func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 func TestEveryReplyIsObserved(t *testing.T) {
 	var seen []string
 	s := serve(t, func(c *api.Config) {
-		c.Observe = func(route, method string, status int, d time.Duration) {
+		c.Observe = func(_ context.Context, route, method string, status int, d time.Duration) {
 			if d < 0 || d > time.Minute {
 				t.Errorf("took %v", d)
 			}

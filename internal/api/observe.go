@@ -48,5 +48,5 @@ func (s *Server) observe(r *http.Request, status int, began time.Time) {
 	if slices.Contains(observedMethods, r.Method) {
 		method = r.Method
 	}
-	s.cfg.Observe(route, method, status, time.Since(began))
+	s.cfg.Observe(r.Context(), route, method, status, time.Since(began))
 }

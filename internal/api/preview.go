@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
@@ -13,21 +12,22 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
+var (
+	previewParam     = param{name: "limit", about: "The maximum number of instants; 10 by default.", format: "integer", low: 1, high: maxLimit}
+	previewFromParam = param{name: "from", about: "The first instant is at this time or later. Default: now.", format: "date-time"}
+	daysParam        = param{name: "days", about: "Count the instants of this number of days.", format: "integer", low: 1, high: maxPreviewDays}
+	absentFromParam  = param{name: "absent_from", about: "From this time until absent_until no server fires the schedule.", format: "date-time"}
+	absentUntilParam = param{name: "absent_until", about: "The end of the absence.", format: "date-time"}
+)
+
 func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
-	n, err := limitOr(r.query, 10)
-	if err != nil {
-		return err
-	}
+	n := r.query.number(previewParam, 10)
 	t, err := s.schedule(r)
 	if err != nil {
 		return err
 	}
 	rec, from := t.Recur, s.now()
-	if r.query.Has("from") {
-		at, err := parseTime("from", r.query.Get("from"))
-		if err != nil {
-			return err
-		}
+	if at, given := r.query.time("from"); given {
 		from = task.CeilMillis(at)
 	} else if rec.MaxRuns > 0 {
 		n = int(min(int64(n), max(0, rec.MaxRuns-rec.Runs)))
@@ -68,7 +68,7 @@ type rulePreview struct {
 func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	now := s.now()
 	p := rulePreview{rule: newRule()}
-	if err := p.readQuery(r, now); err != nil {
+	if err := p.readQuery(r.query, now); err != nil {
 		return err
 	}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeRule(&p.rule) }); err != nil {
@@ -89,26 +89,15 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, reply)
 }
 
-func (p *rulePreview) readQuery(r *request, now task.Millis) (err error) {
-	q := r.query
-	if p.limit, err = limitOr(q, 10); err != nil {
-		return err
-	}
-	if q.Has("days") {
-		if p.days, err = strconv.Atoi(q.Get("days")); err != nil || p.days < 1 || p.days > maxPreviewDays {
-			return refuse("bad_parameter", "days", "must be a number between 1 and "+strconv.Itoa(maxPreviewDays))
-		}
-	}
+func (p *rulePreview) readQuery(q query, now task.Millis) error {
+	p.limit, p.days = q.number(previewParam, 10), q.number(daysParam, 0)
 	for _, given := range []struct {
 		name string
 		at   *task.Millis
 	}{{"from", &p.from}, {"absent_from", &p.away.From}, {"absent_until", &p.away.Until}} {
-		if !q.Has(given.name) {
+		t, ok := q.time(given.name)
+		if !ok {
 			continue
-		}
-		t, err := parseTime(given.name, q.Get(given.name))
-		if err != nil {
-			return err
 		}
 		if *given.at = task.CeilMillis(t); *given.at <= 0 || *given.at > recurrence.LastInstant {
 			return refuse("out_of_range", given.name, "must be after 1970 and before the year 10000")

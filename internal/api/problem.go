@@ -61,6 +61,8 @@ func problemOf(err error) wire.Problem {
 	var state *task.StateError
 	var quota *task.QuotaError
 	var rate *settings.RateError
+	var missing *settings.MissingError
+	var busy *settings.BusyError
 	var short *task.ShortError
 	var exists *task.ExistsError
 	var part *backfillError
@@ -94,14 +96,19 @@ func problemOf(err error) wire.Problem {
 		p.Limit = &rate.Limit
 		return p
 	case errors.As(err, &count):
-		return count.problem()
+		p := newProblem("count_differs", count.Error(), expectParam.name)
+		p.Count = &count.found
+		return p
 	case errors.As(err, &short):
 		return newProblem("durability_not_met", short.Error(), "")
+	case errors.As(err, &missing):
+		return missingProblem(missing)
+	case errors.As(err, &busy):
+		p := newProblem("busy", busy.Error(), "")
+		p.Kind, p.Name = busy.What, busy.Name
+		return p
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem("unavailable", "the request was cancelled before it ended", "")
-	}
-	if p, ok := settingProblem(err); ok {
-		return p
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
@@ -113,21 +120,6 @@ func problemOf(err error) wire.Problem {
 		}
 	}
 	return newProblem("internal", "the server failed: its log has the reason", "")
-}
-
-// settingProblem is problemOf for the errors of edits.
-func settingProblem(err error) (wire.Problem, bool) {
-	var missing *settings.MissingError
-	var busy *settings.BusyError
-	switch {
-	case errors.As(err, &missing):
-		return missingProblem(missing), true
-	case errors.As(err, &busy):
-		p := newProblem("busy", busy.Error(), "")
-		p.Kind, p.Name = busy.What, busy.Name
-		return p, true
-	}
-	return wire.Problem{}, false
 }
 
 // lists has the path that lists the records of a kind.

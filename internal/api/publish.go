@@ -20,7 +20,7 @@ import (
 var publishQuery = []param{{name: "url", about: "The URL to call, encoded as a query parameter.", format: "uri", required: true}}
 
 var publishHeaders = []param{
-	{name: "Foliot-Delay", about: "The task is due after this time.", format: "duration"},
+	{name: "Foliot-Delay", about: "The task is due after this time.", format: duration},
 	{name: "Foliot-At", about: "The due time.", format: "date-time"},
 	{name: "Foliot-Name", about: "The task's name."},
 	{name: "Foliot-Queue", about: "The task's queue."},
@@ -36,7 +36,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if spec.Request.URL = r.query.Get("url"); spec.Request.URL == "" {
 		return refuse("required", "url", "missing: send the URL to call, encoded")
 	}
-	var given given
+	var given fieldSet
 	if err := instructions(r.Request, &spec, &given); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-func instructions(r *http.Request, spec *task.Spec, given *given) error {
+func instructions(r *http.Request, spec *task.Spec, given *fieldSet) error {
 	spec.When = task.When{Relative: true}
 	for name := range r.Header {
 		if !strings.HasPrefix(name, "Foliot-") || strings.HasPrefix(name, forwardPrefix) || name == wire.NamespaceHeader || name == wire.ClientHeader {
@@ -85,7 +85,7 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 			if err != nil || n < 0 || n >= task.MaxAttemptsLimit {
 				return refuse("out_of_range", name, "must be a number between 0 and "+strconv.Itoa(task.MaxAttemptsLimit-1))
 			}
-			spec.Retry.MaxAttempts, given.maxAttempts = 1+n, true
+			spec.Retry.MaxAttempts, *given = 1+n, maxAttemptsField
 		default:
 			known := namesOf(publishHeaders)
 			detail := "unknown header: use " + strings.Join(known, ", ") + " or " + forwardPrefix + "<header>"

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,15 +41,13 @@ var reasons = []string{
 	task.ReasonExpired, task.ReasonCancelled, task.ReasonPurged,
 }
 
-var (
-	states   = []string{"scheduled", held, "running", "delivered", "cancelled", "expired", "dead"}
-	includes = []string{"body"}
-)
+// duration marks a duration in params and in the tags of package wire.
+const duration = "duration"
 
 var (
 	filterParams = []param{
 		queueParam,
-		{name: "state", about: "Only tasks in one of these states; scheduled includes held tasks.", enum: states, repeated: true},
+		{name: "state", about: "Only tasks in one of these states; scheduled includes held tasks.", enum: []string{"scheduled", held, "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
 		labelParam,
 		{name: "reason", about: "Only tasks that are dead, expired or cancelled for this reason.", enum: reasons},
 		{name: "schedule", about: "Only tasks of this schedule: of its instants, triggers and backfills."},
@@ -69,47 +68,100 @@ var (
 	limitParam     = param{name: "limit", about: "The maximum number of items; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam    = param{name: "cursor", about: "next_cursor of the page before. Use the same filters."}
 	orderParam     = param{name: "order", about: "ended: only delivered, cancelled, expired and dead tasks, the latest end first.", enum: []string{endedOrder}}
-	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: includes}
-	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: "duration"}
-
-	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and meaning creates nothing, whatever its encoding; another request is refused. Without a name, the task's name derives from the key."}
-	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and request changes nothing, even if the task has finished or was replaced since. Another request is refused."}
-	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\". Other tokens have a fixed namespace."}
-	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless the record has one of them."}
-	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if the record exists.", enum: []string{"*"}}
+	includeParam   = param{name: "include", about: "body: include the bodies of tasks.", enum: []string{"body"}}
+	pageParams     = []param{limitParam, cursorParam}
+	waitParam      = param{name: "wait", about: "Reply when the task is finished or dead, or after this time (at most 5m) with its present state.", format: duration}
 )
 
-// readQuery parses the query of r. It refuses unknown parameters, and empty ones
-// unless they are texts, which have checks of their own.
-func readQuery(r *http.Request, known []param) (url.Values, error) {
+// query has the parameters of a request, whose values readQuery has checked.
+type query struct{ url.Values }
+
+// readQuery parses the query of r, and refuses unknown parameters and wrong values. A
+// misspelled filter would otherwise match no task, or every task.
+func readQuery(r *http.Request, known []param) (q query, err error) {
 	if r.URL.RawQuery == "" {
-		return nil, nil
+		return q, nil
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, refuse("bad_parameter", "", "cannot parse the query: encode special characters in its values")
+	if q.Values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return q, refuse("bad_parameter", "", "cannot parse the query: encode special characters in its values")
 	}
-	for name, values := range query {
+	for name, values := range q.Values {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		switch {
 		case i < 0:
-			return nil, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
+			return q, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
 		case len(values) > 1 && !known[i].repeated:
-			return nil, refuse("repeated_parameter", name, "the parameter is given more than once")
-		case known[i].format != "" && values[0] == "": // the variable of a script was empty: dry_run= must not mean false
-			return nil, refuse("bad_parameter", name, "the parameter is empty: give it a value, or leave it out")
+			return q, refuse("repeated_parameter", name, "the parameter is given more than once")
+		}
+		for _, value := range values {
+			if err := known[i].check(value); err != nil {
+				return q, err
+			}
 		}
 	}
-	return query, nil
+	return q, nil
 }
 
-// oneOf refuses a value that is not one of words, because a misspelled filter
-// would otherwise silently match no task.
-func oneOf(q url.Values, name string, words []string) error {
-	if !q.Has(name) || slices.Contains(words, q.Get(name)) {
-		return nil
+// check refuses a value that p does not allow.
+func (p *param) check(value string) error {
+	switch {
+	case p.format != "" && value == "": // the variable of a script was empty: dry_run= must not mean false
+		return refuse("bad_parameter", p.name, "the parameter is empty: give it a value, or leave it out")
+	case p.enum != nil && !slices.Contains(p.enum, value):
+		return notAllowed("bad_parameter", p.name, p.enum)
 	}
-	return notAllowed("bad_parameter", name, words)
+	switch p.format {
+	case "boolean":
+		if value != "true" && value != "false" {
+			return notAllowed("bad_parameter", p.name, []string{"true", "false"})
+		}
+	case "integer":
+		if n, err := strconv.Atoi(value); err != nil || n < p.low || n > p.high {
+			return refuse("bad_parameter", p.name, fmt.Sprintf("must be a number between %d and %d", p.low, p.high))
+		}
+	case "date-time":
+		_, err := parseTime(p.name, value)
+		return err
+	case duration:
+		_, err := parseDuration(p.name, value)
+		return err
+	}
+	switch p.name {
+	case queueParam.name, "schedule":
+		return task.ValidateName(p.name, value)
+	case prefixParam.name:
+		return task.ValidateRecordName(p.name, value)
+	case "target", "by":
+		if value == "" {
+			return refuse("bad_parameter", p.name, "must not be empty: leave it out")
+		}
+	}
+	return nil
+}
+
+// is returns the value of a boolean, or false if it is absent.
+func (q query) is(p param) bool { return q.Get(p.name) == "true" }
+
+// number returns a number, or usual if it is absent.
+func (q query) number(p param, usual int) int {
+	if n, err := strconv.Atoi(q.Get(p.name)); err == nil {
+		return n
+	}
+	return usual
+}
+
+// span returns a duration, or usual if it is absent.
+func (q query) span(p param, usual time.Duration) time.Duration {
+	if d, err := time.ParseDuration(q.Get(p.name)); err == nil {
+		return d
+	}
+	return usual
+}
+
+// time returns a time, and whether it was given.
+func (q query) time(name string) (t time.Time, given bool) {
+	t, err := time.Parse(time.RFC3339, q.Get(name))
+	return t, err == nil
 }
 
 func names(known []param) string {
@@ -132,39 +184,19 @@ type listFilter struct {
 	heldOnly bool // exclude scheduled tasks that are not held
 }
 
-func (r *request) filter() (listFilter, error) {
+func (r *request) filter() (f listFilter, err error) {
 	q := r.query
-	f := listFilter{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix")}}
-	for _, name := range []string{"queue", "schedule"} {
-		if !q.Has(name) {
-			continue
-		}
-		if err := task.ValidateName(name, q.Get(name)); err != nil {
-			return f, err
-		}
-	}
-	if q.Has("prefix") {
-		if err := task.ValidateRecordName("prefix", f.Prefix); err != nil {
-			return f, err
-		}
-	}
-	if err := oneOf(q, "reason", reasons); err != nil {
-		return f, err
-	}
-	if err := f.states(q["state"]); err != nil {
-		return f, err
-	}
-	var err error
-	if f.Labels, err = labels(q); err != nil {
-		return f, err
-	}
-	return f, bounds(&f.Filter, q)
+	f.Filter = task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix")}
+	f.states(q.Values["state"])
+	q.bound(&f.Filter)
+	f.Labels, err = q.labels()
+	return f, err
 }
 
 // labels reads the label filters, nil if there are none.
-func labels(q url.Values) (map[string]string, error) {
+func (q query) labels() (map[string]string, error) {
 	var all map[string]string
-	for _, pair := range q["label"] {
+	for _, pair := range q.Values["label"] {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
 			return nil, refuse("bad_parameter", "label", "must have the form key=value")
@@ -185,25 +217,15 @@ func labels(q url.Values) (map[string]string, error) {
 // task.
 const held = "held"
 
-func (f *listFilter) states(words []string) error {
+func (f *listFilter) states(words []string) {
 	for _, word := range words {
-		if word == held {
-			f.heldOnly = true
-			continue
+		if state, ok := task.ParseState(word); ok { // not held
+			f.States = append(f.States, state)
 		}
-		state, ok := task.ParseState(word)
-		if !ok {
-			return notAllowed("bad_parameter", "state", states)
-		}
-		f.States = append(f.States, state)
 	}
-	if !f.heldOnly {
-		return nil
+	if slices.Contains(words, held) && !slices.Contains(f.States, task.Scheduled) {
+		f.heldOnly, f.States = true, append(f.States, task.Scheduled)
 	}
-	if f.heldOnly = !slices.Contains(f.States, task.Scheduled); f.heldOnly {
-		f.States = append(f.States, task.Scheduled)
-	}
-	return nil
 }
 
 // keep removes from a page the tasks that the store's filter cannot exclude.
@@ -214,80 +236,35 @@ func (f *listFilter) keep(s *settings.Settings, now task.Millis, page []*task.Ta
 	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == settings.NotHeld })
 }
 
-// bounds reads due_before, due_after and ended_after. These times of tasks are
+// bound reads due_before, due_after and ended_after. These times of tasks are
 // whole milliseconds, so a finer bound is rounded in the direction that does not
 // change the result. A bound of 0 would mean no bound, so it is replaced: no task
 // is due before 0.
-func bounds(f *task.Filter, q url.Values) error {
-	if q.Has("due_before") {
-		t, err := parseTime("due_before", q.Get("due_before"))
-		if err != nil {
-			return err
-		}
-		if f.DueBefore = task.CeilMillis(t); f.DueBefore == 0 {
-			f.DueBefore = -1
-		}
+func (q query) bound(f *task.Filter) {
+	if t, given := q.time("due_before"); given {
+		f.DueBefore = cmp.Or(task.CeilMillis(t), -1)
 	}
-	for _, after := range []struct {
-		name string
-		into *task.Millis
-	}{{"due_after", &f.DueAfter}, {"ended_after", &f.EndedAfter}} {
-		if !q.Has(after.name) {
-			continue
-		}
-		t, err := parseTime(after.name, q.Get(after.name))
-		if err != nil {
-			return err
-		}
-		*after.into = task.FloorMillis(t)
+	if t, given := q.time("due_after"); given {
+		f.DueAfter = task.FloorMillis(t)
 	}
-	return nil
+	if t, given := q.time("ended_after"); given {
+		f.EndedAfter = task.FloorMillis(t)
+	}
 }
 
 // page reads limit, include, and a cursor of that format.
-func page(q url.Values, format string) (p task.Page, err error) {
-	p.Bodies = q.Get("include") == "body"
-	if q.Has("include") && !p.Bodies {
-		return p, notAllowed("bad_parameter", "include", includes)
-	}
-	if p.Limit, err = limit(q); err != nil {
-		return p, err
-	}
-	if q.Has("cursor") {
-		p.After, err = parseCursor(format, q.Get("cursor"))
+func (q query) page(format string) (p task.Page, err error) {
+	p.Limit, p.Bodies = q.number(limitParam, defaultLimit), q.Has(includeParam.name)
+	if q.Has(cursorParam.name) {
+		p.After, err = parseCursor(format, q.Get(cursorParam.name))
 	}
 	return p, err
 }
 
-// boolean returns the value of a boolean parameter, or false if it is absent.
-func boolean(q url.Values, name string) (bool, error) {
-	switch q.Get(name) {
-	case "true":
-		return true, nil
-	case "false", "":
-		return false, nil
-	}
-	return false, notAllowed("bad_parameter", name, []string{"true", "false"})
-}
-
-func limit(q url.Values) (int, error) { return limitOr(q, defaultLimit) }
-
-// limitOr is limit with another default.
-func limitOr(q url.Values, usual int) (int, error) {
-	if !q.Has("limit") {
-		return usual, nil
-	}
-	n, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, refuse("bad_parameter", "limit", fmt.Sprintf("must be a number between 1 and %d", maxLimit))
-	}
-	return n, nil
-}
-
 // pageOf returns the requested page of items, which are sorted by name, and the
 // cursor of the next page.
-func pageOf[T any](q url.Values, items []T, name func(T) string) (part []T, next string, err error) {
-	p, err := page(q, nameCursor)
+func pageOf[T any](q query, items []T, name func(T) string) (part []T, next string, err error) {
+	p, err := q.page(nameCursor)
 	if err != nil {
 		return nil, "", err
 	}

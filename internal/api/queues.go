@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
@@ -27,11 +26,9 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.QueueList{Queues: make([]wire.Queue, len(names)), NextCursor: next}
-	for i, name := range names {
-		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name], s.now())
-	}
-	return s.reply(w, r, http.StatusOK, reply)
+	return s.writeItems(w, "queues", len(names), func(i int) any {
+		return showQueue(r.settings.Queue(r.namespace, names[i]), names[i], counts[names[i]], s.now())
+	}, next)
 }
 
 // counts returns the content of each queue of a namespace that has records.
@@ -77,47 +74,41 @@ func (s *Server) knows(r *request, name string) error {
 }
 
 func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := conditional(r, r.queueName)
-	if err != nil {
-		return err
-	}
-	q := settings.QueueSettings{Namespace: r.namespace, Name: name}
-	var owner settings.Owner
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q, &owner) }); err != nil {
-		return err
-	}
-	changes, err := s.configure(w, r, "queue", settings.PutQueue{Queue: q, Owner: owner, If: cond})
-	if err != nil {
-		return err
-	}
-	made := queueAfter(changes)
-	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
+	return s.editQueue(w, r, 0, func(name string, cond task.Precondition) (settings.Edit, error) {
+		e := settings.PutQueue{Queue: settings.QueueSettings{Namespace: r.namespace, Name: name}, If: cond}
+		err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&e.Queue, &e.Owner) })
+		return e, err
+	})
+}
+
+func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
+	return s.editQueue(w, r, 0, func(name string, cond task.Precondition) (settings.Edit, error) {
+		until := end{now: s.now}
+		err := s.readOptional(w, r, until.decodePause)
+		return settings.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond}, err
+	})
 }
 
 func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) settings.Edit {
-		return settings.DropQueue{Namespace: r.namespace, Name: name, If: cond}
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) (settings.Edit, error) {
+		return settings.DropQueue{Namespace: r.namespace, Name: name, If: cond}, s.knows(r, name)
 	})
 }
 
 func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) settings.Edit {
-		return settings.PauseQueue{Namespace: r.namespace, Name: name, If: cond}
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) (settings.Edit, error) {
+		return settings.PauseQueue{Namespace: r.namespace, Name: name, If: cond}, s.knows(r, name)
 	})
 }
 
 func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
-	expected, err := readExpectation(r.query)
-	if err != nil {
-		return err
-	}
-	purge := func(name string, cond task.Precondition) settings.Edit {
-		return settings.PurgeQueue{Namespace: r.namespace, Name: name, If: cond}
-	}
-	if expected == nil {
-		return s.editQueue(w, r, http.StatusAccepted, purge)
-	}
-	return s.editQueue(w, r, http.StatusAccepted, purge, func() error {
+	expected := r.query.expectation()
+	return s.editQueue(w, r, http.StatusAccepted, func(name string, cond task.Precondition) (settings.Edit, error) {
+		return settings.PurgeQueue{Namespace: r.namespace, Name: name, If: cond}, s.knows(r, name)
+	}, func() error {
+		if expected == nil {
+			return nil
+		}
 		counts, err := s.counts(r.Context(), r.namespace)
 		if err != nil {
 			return err
@@ -128,58 +119,40 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// editQueue applies an edit to a queue that exists. The edit depends only on
-// path, query and headers, and checks can refuse it.
-func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) settings.Edit, checks ...func() error) error {
+// editQueue applies an edit, which checks can refuse, and replies with the queue. If
+// status is 0, edit has read the body of r, and the first edit creates the queue.
+func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) (settings.Edit, error), checks ...func() error) error {
 	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
 	}
-	if err := noBody(r); err != nil {
-		return err
+	if status != 0 {
+		if err := noBody(r); err != nil {
+			return err
+		}
 	}
-	if err := s.knows(r, name); err != nil {
-		return err
-	}
-	changes, err := s.configure(w, r, "queue", edit(name, cond), checks...)
+	e, err := edit(name, cond)
 	if err != nil {
 		return err
 	}
-	made := queueAfter(changes)
+	changes, err := s.configure(w, r, "queue", e, checks...)
+	if err != nil {
+		return err
+	}
+	// Later edits of other requests do not belong in the reply.
+	made := new(settings.QueueSettings)
+	if len(changes) > 0 && changes[0].Value != nil {
+		made = changes[0].Value.(*settings.QueueSettings) // an edit of a queue changes no other setting
+	}
+	if status == 0 {
+		status = putStatus(w, queuesPath, name, made.Version)
+	}
 	return s.replyQueue(w, r, status, name, made)
-}
-
-func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
-	name, cond, err := conditional(r, r.queueName)
-	if err != nil {
-		return err
-	}
-	until := end{now: s.now}
-	if err := s.readOptional(w, r, until.decodePause); err != nil {
-		return err
-	}
-	changes, err := s.configure(w, r, "queue", settings.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
-	if err != nil {
-		return err
-	}
-	made := queueAfter(changes)
-	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
 }
 
 func (r *request) queueName() (string, error) {
 	name := r.PathValue("queue")
 	return name, task.ValidateName("queue", name)
-}
-
-// queueAfter returns the queue directly after an edit, because later edits of
-// other requests do not belong in the reply.
-func queueAfter(changes []settings.SettingChange) *settings.QueueSettings {
-	for _, c := range changes {
-		if q, ok := c.Value.(*settings.QueueSettings); ok {
-			return q
-		}
-	}
-	return new(settings.QueueSettings)
 }
 
 func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *settings.QueueSettings) error {

@@ -26,21 +26,9 @@ const (
 // refusals collects requests that were refused because of their token, for the
 // audit log, grouped by address, token and route. The zero value is ready.
 type refusals struct {
-	mu     sync.Mutex // guards everything below
-	seen   map[refusal]*refused
-	of     map[string]int       // number of keys in seen, by namespace
-	beyond map[refusal]*refused // its keys have only a namespace and an action
-}
-
-// refusal is the common part of the refusals in one entry.
-type refusal struct {
-	action    string
-	namespace string // the token's; "" if the token is unknown
-	token     string // its ID; empty means that it is unknown
-	author    string // AccessToken.Author, or "unknown"
-	addr      netip.Addr
-	route     string // "GET /v1/backup"
-	code      string // of the problem
+	mu   sync.Mutex                       // guards everything below
+	seen map[settings.AuditEntry]*refused // by their entry, without its time and number
+	of   map[string]int                   // number of entries with a detail, by namespace
 }
 
 type refused struct {
@@ -48,22 +36,21 @@ type refused struct {
 	first time.Time
 }
 
-func (l *refusals) note(k refusal, now time.Time) {
+func (l *refusals) note(e settings.AuditEntry, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
-		l.seen, l.of, l.beyond = map[refusal]*refused{}, map[string]int{}, map[refusal]*refused{}
+		l.seen, l.of = map[settings.AuditEntry]*refused{}, map[string]int{}
 	}
-	into := l.seen
-	if into[k] == nil && (l.of[k.namespace] >= refusalsOfOne || len(l.seen) >= refusalsOfAll) {
-		k, into = refusal{action: k.action, namespace: k.namespace}, l.beyond
+	if l.seen[e] == nil && (l.of[e.Namespace] >= refusalsOfOne || len(l.seen) >= refusalsOfAll) {
+		e = settings.AuditEntry{By: "unknown", Namespace: e.Namespace, Action: e.Action}
 	}
-	r := into[k]
+	r := l.seen[e]
 	if r == nil {
 		r = &refused{first: now}
-		into[k] = r
-		if k.route != "" {
-			l.of[k.namespace]++
+		l.seen[e] = r
+		if e.Detail != "" {
+			l.of[e.Namespace]++
 		}
 	}
 	r.times++
@@ -74,18 +61,17 @@ func (l *refusals) note(k refusal, now time.Time) {
 func (l *refusals) take(now task.Millis) (entries []settings.AuditEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k, r := range l.seen {
-		e := settings.AuditEntry{At: now, By: k.author, Addr: k.addr.String(), Namespace: k.namespace, Action: k.action, Target: k.token}
-		e.Detail = fmt.Sprintf("%s: %s, %s since %s", k.route, k.code, times(r.times), r.first.UTC().Format(time.RFC3339))
+	for e, r := range l.seen {
+		since := r.first.UTC().Format(time.RFC3339)
+		if e.Detail == "" {
+			e.Detail = fmt.Sprintf("%d more since %s, with other addresses, tokens or routes", r.times, since)
+		} else {
+			e.Detail = fmt.Sprintf("%s, %s since %s", e.Detail, times(r.times), since)
+		}
+		e.At = now
 		entries = append(entries, e)
 	}
-	for k, r := range l.beyond {
-		entries = append(entries, settings.AuditEntry{
-			At: now, By: "unknown", Namespace: k.namespace, Action: k.action,
-			Detail: fmt.Sprintf("%d more since %s, with other addresses, tokens or routes", r.times, r.first.UTC().Format(time.RFC3339)),
-		})
-	}
-	l.seen, l.of, l.beyond = nil, nil, nil
+	l.seen, l.of = nil, nil
 	slices.SortFunc(entries, func(a, b settings.AuditEntry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Detail, b.Detail))
 	})
@@ -106,9 +92,9 @@ func (s *Server) Refusals() []settings.AuditEntry { return s.refusals.take(s.now
 // noteRefusal counts a request that was refused because of its token. token is
 // nil if it is unknown.
 func (s *Server) noteRefusal(r *http.Request, rt *route, action string, token *settings.AccessToken, addr netip.Addr, err error) {
-	k := refusal{action: action, author: "unknown", addr: tokenbucket.ClientOf(addr), route: r.Method + " " + rt.path, code: problemOf(err).Code}
+	e := settings.AuditEntry{By: "unknown", Addr: tokenbucket.ClientOf(addr).String(), Action: action, Detail: r.Method + " " + rt.path + ": " + problemOf(err).Code}
 	if token != nil {
-		k.namespace, k.token, k.author = token.Namespace, token.ID, token.Author()
+		e.Namespace, e.Target, e.By = token.Namespace, token.ID, token.Author()
 	}
-	s.refusals.note(k, s.cfg.Now())
+	s.refusals.note(e, s.cfg.Now())
 }

@@ -21,19 +21,18 @@ func (s *Server) requestLimit() int {
 	return decode.Escaped * (s.cfg.BodyLimit + others)
 }
 
-// readJSON reads the body of r, which must be declared as JSON. The caller must
-// release the buffer and keep no reference to its bytes.
-func (s *Server) readJSON(w http.ResponseWriter, r *request, limit int, types ...string) (*bytes.Buffer, error) {
-	if err := checkMediaType(r.Request, append(types, "application/json")); err != nil {
-		return nil, err
+// readJSON reads the body of r, which must be declared as JSON, with decode, which
+// must keep no reference to its bytes.
+func (s *Server) readJSON(w http.ResponseWriter, r *request, limit int, decode func(*reader) error, types ...string) error {
+	if err := checkMediaType(r.Request, append(types, jsonType)); err != nil {
+		return err
 	}
 	buf := s.buffer()
-	err := s.readBody(w, r, limit, buf)
-	if err != nil {
-		s.release(buf)
-		return nil, err
+	defer s.release(buf)
+	if err := s.readBody(w, r, limit, buf); err != nil {
+		return err
 	}
-	return buf, nil
+	return r.document(buf.Bytes(), decode)
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *bytes.Buffer) error {
@@ -63,7 +62,7 @@ func requestTooLarge(limit int) error {
 }
 
 func checkMediaType(r *http.Request, types []string) error {
-	if given := r.Header["Content-Type"]; len(given) == 1 && given[0] == "application/json" {
+	if given := r.Header["Content-Type"]; len(given) == 1 && given[0] == jsonType {
 		return checkEncoding(r)
 	}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -13,10 +13,10 @@ import (
 func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	f := task.Filter{Namespace: r.namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
 	var err error
-	if f.Labels, err = labels(r.query); err != nil {
+	if f.Labels, err = r.query.labels(); err != nil {
 		return err
 	}
-	p, err := page(r.query, nameCursor)
+	p, err := r.query.page(nameCursor)
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,8 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r, s.requestLimit())
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
 	spec := newSchedule(task.Key{Namespace: r.namespace, Name: r.PathValue("name")})
-	if err := r.document(buf.Bytes(), func(rd *reader) error { return rd.decodeSchedule(&spec, r.defaults, s.cfg.BodyLimit) }); err != nil {
+	if err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodeSchedule(&spec, r.defaults, s.cfg.BodyLimit) }); err != nil {
 		return err
 	}
 	at := s.now()

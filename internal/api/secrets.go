@@ -6,16 +6,11 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
 	live := r.settings.AllSecrets(r.namespace, s.now())
-	reply := wire.SecretList{Secrets: make([]wire.Secret, len(live))}
-	for i, secret := range live {
-		reply.Secrets[i] = showSecret(secret)
-	}
-	return s.reply(w, r, http.StatusOK, reply)
+	return s.writeItems(w, "secrets", len(live), func(i int) any { return showSecret(live[i]) }, "")
 }
 
 func (s *Server) createSecret(w http.ResponseWriter, r *request) error {

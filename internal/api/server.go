@@ -111,10 +111,10 @@ type Config struct {
 	// Authenticated is called with the context of an authenticated request before it
 	// is carried out, and must return quickly. Default: none.
 	Authenticated func(context.Context)
-	// Observe is called after each request with the route's path as in OpenAPI
+	// Observe is called after each request with its context, the route's path as in OpenAPI
 	// ("other" for no route), the method, the status (0 if the connection ended
 	// before a reply) and the duration. It must return quickly. Default: none.
-	Observe func(route, method string, status int, d time.Duration)
+	Observe func(ctx context.Context, route, method string, status int, d time.Duration)
 	// Trace returns the span of a request as a W3C traceparent, or "". Tasks keep
 	// it. Default: the traceparent header.
 	Trace func(context.Context) string
@@ -194,7 +194,7 @@ func New(cfg Config, st Store) *Server {
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
-	s.openAPI = sync.OnceValue(func() fixedText { return newFixedText(jsonType, s.describe(routes())) })
+	s.openAPI = sync.OnceValue(func() fixedText { return describe(s.cfg.Version) })
 	s.mux = s.route(routes())
 	return s
 }

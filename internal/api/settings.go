@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"time"
@@ -14,8 +13,9 @@ import (
 // on_dead URL with every byte escaped fits.
 const settingLimit = 64 << 10
 
-// configure applies one edit and returns its changes. noun names the record in
-// errors. The rate of edits binds tokens of a namespace, but not operators.
+// configure applies one edit and returns its changes; r then has the settings after
+// it, and the nodes that have not applied them: see replySetting. noun names the
+// record in errors. The rate of edits binds tokens of a namespace, but not operators.
 // checks may refuse the edit, but it counts for the rate.
 func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e settings.Edit, checks ...func() error) ([]settings.SettingChange, error) {
 	if err := s.revalidate(&r.caller); err != nil {
@@ -31,8 +31,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 			return nil, err
 		}
 	}
-	now := s.now()
-	began := time.Now()
+	now, began := s.now(), time.Now()
 	replies, err := s.store.Configure(r.Context(), now, []settings.Edit{e})
 	if err != nil {
 		return nil, err
@@ -42,27 +41,17 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 	} else if err != nil {
 		return nil, err
 	}
-	return replies[0].Changes, s.confirm(r, e, began, replies[0].Unconfirmed)
-}
-
-// confirm adopts the settings, which include e. If some nodes have not applied them, the
-// status of the reply is 202. The reply to a purge also waits for the difference of
-// clocks (settings.PurgeSkew), counted from the edit's own time.
-func (s *Server) confirm(r *request, e settings.Edit, began time.Time, unconfirmed []string) error {
-	r.settings, r.unconfirmed = s.store.Standing().Settings, unconfirmed
+	r.settings, r.unconfirmed = s.store.Standing().Settings, replies[0].Unconfirmed
+	// The reply to a purge waits for the difference of clocks, counted from the edit's
+	// own time.
 	if _, purge := e.(settings.PurgeQueue); purge && !s.rest(r, time.Until(began.Add(2*settings.PurgeSkew))) {
-		return task.ErrClosed
+		return nil, task.ErrClosed
 	}
-	return nil
+	return replies[0].Changes, nil
 }
 
 func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
-	buf, err := s.readJSON(w, r, settingLimit)
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	return document(buf.Bytes(), decode)
+	return s.readJSON(w, r, settingLimit, decode)
 }
 
 // readOptional is readSetting for an optional body.
@@ -70,15 +59,11 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r) == nil {
 		return nil
 	}
-	buf, err := s.readJSON(w, r, settingLimit)
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	if len(bytes.TrimSpace(buf.Bytes())) == 0 {
+	err := s.readSetting(w, r, decode)
+	if field := (*task.FieldError)(nil); errors.As(err, &field) && field.Code == "empty_body" {
 		return nil
 	}
-	return document(buf.Bytes(), decode)
+	return err
 }
 
 // replySetting replies with a setting, and its entity tag if it has a version.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/foliot/foliot/internal/api/decode"
@@ -19,12 +18,7 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r, s.requestLimit())
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	spec, idem, err := s.readSpec(r, buf.Bytes(), "", key)
+	spec, idem, err := s.readSpec(w, r, "", key)
 	if err != nil {
 		return err
 	}
@@ -61,9 +55,9 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, s
 	return s.replyChange(w, r, status, done)
 }
 
-// readSpec parses data as a task, which has this name unless it sets another one.
-// It also returns the mark of the request, whose Idempotency-Key is key.
-func (s *Server) readSpec(r *request, data []byte, name, key string) (task.Spec, *task.Idempotency, error) {
+// readSpec reads the task in r, which has this name unless it sets another one. It
+// also returns the mark of the request, whose Idempotency-Key is key.
+func (s *Server) readSpec(w http.ResponseWriter, r *request, name, key string) (task.Spec, *task.Idempotency, error) {
 	spec := task.DefaultSpec()
 	spec.Name = name
 	var idem *task.Idempotency
@@ -71,7 +65,7 @@ func (s *Server) readSpec(r *request, data []byte, name, key string) (task.Spec,
 		idem = idempotency(key, &spec, r.Method)
 		return r.defaults(queue)
 	}
-	err := r.document(data, func(rd *reader) error { return rd.decodeTask(&spec, defaults, s.cfg.BodyLimit) })
+	err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodeTask(&spec, defaults, s.cfg.BodyLimit) })
 	return spec, idem, err
 }
 
@@ -114,39 +108,26 @@ func (s *Server) checkKind(r *request, spec *task.Spec) error {
 // idempotency returns the key and the fingerprint by which the store recognises
 // a repeat. It returns nil without a key. The fingerprint is a digest of what the
 // request means, so a repeat may have another encoding. What s leaves to its queue
-// counts as the default of Foliot, because the queue's may change in between.
+// counts as the default of Foliot, because the queue's may change in between. If
+// task.Spec gets a field, a tag omitempty keeps the fingerprints of earlier versions.
 func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	if key == "" {
 		return nil
 	}
-	q, headers := &s.Request, make(map[string]string, len(s.Request.Headers))
-	for name, value := range q.Headers {
-		headers[strings.ToLower(name)] = value
+	means, body := *s, s.Request.Body
+	means.Key, means.ID = task.Key{Name: s.Name}, ""
+	if len(s.Labels) == 0 {
+		means.Labels = nil // as if it was absent
 	}
-	labels := s.Labels
-	if len(labels) == 0 {
-		labels = nil // as if it was absent
-	}
-	body := q.Body
+	q := &means.Request
 	if q.BodyKind == task.JSONBody {
 		body = decode.Meaning(body)
 	}
-	parts := []any{
-		route, s.Name, s.Queue, s.Priority, labels, s.When.At, s.When.Relative, s.When.Delay, s.When.Next,
-		s.Timeout, s.ExpireAfter, s.OnDead, s.Trace, s.Retry.MaxAttempts, s.Retry.MinBackoff, s.Retry.MaxBackoff, s.Retry.MaxAge,
-		q.Method, q.URL, q.Kind, headers, q.BodyKind,
+	q.Body, q.BodySize, q.Headers = nil, 0, make(map[string]string, len(s.Request.Headers))
+	for name, value := range s.Request.Headers {
+		q.Headers[strings.ToLower(name)] = value
 	}
-	// A field of a later version counts only if it is set, so that the prints of
-	// earlier versions stay the same.
-	later := *s
-	later.Key, later.ID, later.Queue, later.Priority, later.Labels, later.Request, later.When = task.Key{}, "", "", 0, nil, task.Request{}, task.When{}
-	later.Timeout, later.ExpireAfter, later.OnDead, later.Trace, later.Retry, later.NotifySchedule = 0, 0, "", "", task.Retry{}, false
-	for i, all := 0, reflect.ValueOf(later); i < all.NumField(); i++ {
-		if f := all.Field(i); !f.IsZero() {
-			parts = append(parts, all.Type().Field(i).Name, f.Interface())
-		}
-	}
-	fields, _ := json.Marshal(parts) // cannot fail
+	fields, _ := json.Marshal([]any{route, means}) // cannot fail
 	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
 }
 
@@ -170,12 +151,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r, s.requestLimit())
-	if err != nil {
-		return err
-	}
-	defer s.release(buf)
-	spec, idem, err := s.readSpec(r, buf.Bytes(), key.Name, once)
+	spec, idem, err := s.readSpec(w, r, key.Name, once)
 	switch {
 	case err != nil:
 		return err
@@ -223,41 +199,27 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r, s.requestLimit(), mergePatchType)
-	if err != nil {
+	p, spec := task.Patch{Key: key, If: cond}, task.DefaultSpec()
+	f := taskFields{spec: &spec, patch: &p, plain: new(fieldReader), bodyLimit: s.cfg.BodyLimit}
+	if err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodePatch(&f) }, mergePatchType); err != nil {
 		return err
 	}
-	defer s.release(buf)
-	p, defaults := task.Patch{Key: key, If: cond}, task.DefaultSpec()
-	if err := r.document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }); err != nil {
-		return err
-	}
-	if resetsDefault(&p, &defaults) {
-		queue, err := s.queueOf(r, &p)
-		if err != nil {
-			return err
+	if f.null&queueDefaults != 0 {
+		queue := spec.Queue
+		if p.Queue == nil { // if another change moves the task at the same time, that counts as the later one
+			t, err := s.store.Get(r.Context(), key)
+			if err != nil {
+				return err
+			}
+			queue = t.Queue
 		}
-		given{}.fill(&defaults, r.defaults(queue))
+		f.given.fill(&spec, r.defaults(queue)) // p points to its fields
 	}
 	at := s.now()
 	if err := p.Validate(at); err != nil {
 		return err
 	}
 	return s.change(w, r, at, p)
-}
-
-// queueOf returns the queue of p's task after the patch, which is the present
-// queue if p does not set it. If another change moves the task at the same
-// time, this counts as the later change.
-func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
-	if p.Queue != nil {
-		return *p.Queue, nil
-	}
-	t, err := s.store.Get(r.Context(), p.Key)
-	if err != nil {
-		return "", err
-	}
-	return t.Queue, nil
 }
 
 func (s *Server) touch(w http.ResponseWriter, r *request) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
@@ -18,11 +17,7 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.TokenList{Tokens: make([]wire.Token, len(part)), NextCursor: next}
-	for i, t := range part {
-		reply.Tokens[i] = showToken(t, s.now())
-	}
-	return s.reply(w, r, http.StatusOK, reply)
+	return s.writeItems(w, "tokens", len(part), func(i int) any { return showToken(part[i], s.now()) }, next)
 }
 
 // tokens returns the tokens that r may list: those of its namespace, or all of
@@ -72,20 +67,12 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	if err := noBody(r); err != nil {
 		return err
 	}
-	force, err := boolean(r.query, "force")
-	if err != nil {
-		return err
-	}
-	children, err := boolean(r.query, "children")
-	if err != nil {
-		return err
-	}
-	id := r.id()
+	id, children := r.id(), r.query.is(childrenParam)
 	t := r.settings.TokenByID(id)
 	if t == nil || !r.seesToken(t, s.now()) {
 		return &settings.MissingError{What: "token", Name: id}
 	}
-	if _, err := s.configure(w, r, "token", settings.RevokeToken{Namespace: t.Namespace, ID: id, Force: force, With: children}); err != nil {
+	if _, err := s.configure(w, r, "token", settings.RevokeToken{Namespace: t.Namespace, ID: id, Force: r.query.is(forceParam), With: children}); err != nil {
 		return err
 	}
 	if children {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -19,32 +20,17 @@ func (s *Server) trace(r *http.Request) string {
 	return ""
 }
 
+// traceparents matches a traceparent of any version. Later versions may have more
+// fields than version 00.
+var traceparents = regexp.MustCompile(`^([0-9a-f]{2})(-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2})(?s:(-.*)?)$`)
+
 // traceparent returns a valid traceparent in the form of version 00, and "" for
 // an invalid one, and cuts a later version to the fields of version 00.
 func traceparent(s string) string {
-	const (
-		form    = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
-		version = len("00")
-		traceID = len("00-0123456789abcdef0123456789abcdef")
-		spanID  = len("00-0123456789abcdef0123456789abcdef-0123456789abcdef")
-	)
-	if len(s) < len(form) {
+	m := traceparents.FindStringSubmatch(s)
+	switch {
+	case m == nil, m[1] == "ff", m[1] == "00" && m[5] != "", strings.Trim(m[3], "0") == "", strings.Trim(m[4], "0") == "":
 		return ""
 	}
-	head, rest := s[:len(form)], s[len(form):]
-	for i := range len(head) {
-		if c := head[i]; form[i] == '-' && c != '-' || form[i] != '-' && !lowerHex(c) {
-			return ""
-		}
-	}
-	switch first := head[:version]; {
-	case first == "ff", first == "00" && rest != "", rest != "" && rest[0] != '-':
-		return ""
-	}
-	if strings.Trim(head[version+1:traceID], "0") == "" || strings.Trim(head[traceID+1:spanID], "0") == "" {
-		return ""
-	}
-	return "00" + head[version:]
+	return "00" + m[2]
 }
-
-func lowerHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' }

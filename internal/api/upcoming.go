@@ -2,11 +2,9 @@ package api
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -17,19 +15,8 @@ const defaultUpcoming = time.Hour
 
 var (
 	fromParam  = param{name: "from", about: "List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."}
-	untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: "duration"}
+	untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: duration}
 )
-
-func upcomingRoutes() []route {
-	return []route{{
-		method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, tag: "tasks",
-		weight: admission.Large, id: "listUpcoming", summary: "Show what is due next",
-		about: "The next tasks and the next instants of schedules, in the order of due times. An operator that names no namespace sees all. " +
-			"Of the instants that a schedule has missed, only the first is an item. Paused schedules are included: at most 1000. " +
-			"With from, at most 1000 schedules are included whose next instant is before it.",
-		query: []param{fromParam, untilParam, queueParam, limitParam}, replies: []reply{{status: 200, about: "The items, the earliest first.", body: wire.Upcoming{}}},
-	}}
-}
 
 func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	now := s.now()
@@ -37,10 +24,7 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	if err := coming.read(r.query); err != nil {
 		return err
 	}
-	most, err := limit(r.query)
-	if err != nil {
-		return err
-	}
+	most := r.query.number(limitParam, defaultLimit)
 	end, err := s.readForecast(r, &coming, most)
 	if err != nil {
 		return err
@@ -56,20 +40,10 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, reply)
 }
 
-func (f *forecast) read(q url.Values) (err error) {
-	if q.Has("queue") {
-		if err := task.ValidateName("queue", f.queue); err != nil {
-			return err
-		}
-	}
-	span := defaultUpcoming
-	if q.Has("until") {
-		if span, err = parseDuration("until", q.Get("until")); err != nil {
-			return err
-		}
-		if span < 0 || span > task.MaxDuration {
-			return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
-		}
+func (f *forecast) read(q query) (err error) {
+	span := q.span(untilParam, defaultUpcoming)
+	if span < 0 || span > task.MaxDuration {
+		return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
 	}
 	f.until = min(f.now.Add(span), task.Never-1)
 	if !q.Has("from") {

@@ -13,11 +13,8 @@ import (
 
 // getLater replies when the task is finished or dead, or when the wait ends.
 func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error {
-	wait, err := parseDuration("wait", r.query.Get("wait"))
-	switch {
-	case err != nil:
-		return err
-	case wait < 0 || wait > maxWait:
+	wait := r.query.span(waitParam, 0)
+	if wait < 0 || wait > maxWait {
 		return refuse("out_of_range", "wait", "must be between 0s and 5m")
 	}
 	allow(w, r.Request, wait)

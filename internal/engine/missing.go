@@ -55,7 +55,13 @@ func (n *Node) Missing() (kinds, others []string) {
 // watchMissing calls Missing at intervals until ctx ends, and logs each missing
 // kind and each other namespace once.
 func (n *Node) watchMissing(ctx context.Context) {
-	logged, loggedOther := map[string]bool{}, map[string]bool{}
+	logged := map[string]bool{} // the messages with their subjects
+	once := func(message, key, subject string) {
+		if said := message + subject; !logged[said] {
+			logged[said] = true
+			n.Log().Warn(message, key, subject)
+		}
+	}
 	for wait := missingFirst; ; wait = missingEvery {
 		select {
 		case <-time.After(wait):
@@ -64,21 +70,14 @@ func (n *Node) watchMissing(ctx context.Context) {
 		}
 		kinds, others := n.Missing()
 		for _, namespace := range others {
-			if !loggedOther[namespace] {
-				n.Log().Warn("due tasks with a kind wait because this process, which owns them, runs the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
-			}
-			loggedOther[namespace] = true
+			once("due tasks with a kind wait because this process, which owns them, runs the tasks of another namespace: set Options.AllNamespaces, or cancel the tasks", "namespace", namespace)
 		}
 		for _, kind := range kinds {
-			switch {
-			case logged[kind]:
-				continue
-			case kind == "":
-				n.Log().Warn("due tasks with a URL wait because this process, which owns them, sends no requests: set Options.URLs in each process of the store, keep the tasks in a store of their own, or cancel them")
-			default:
-				n.Log().Warn("due tasks wait because this process, which owns them, has no handler for their kind: handle the kind in each process of the store, or cancel the tasks", "kind", kind)
+			message := "due tasks wait because this process, which owns them, has no handler for their kind: handle the kind in each process of the store, or cancel the tasks"
+			if kind == "" {
+				message = "due tasks with a URL wait because this process, which owns them, sends no requests: set Options.URLs in each process of the store, keep the tasks in a store of their own, or cancel them"
 			}
-			logged[kind] = true
+			once(message, "kind", kind)
 		}
 	}
 }

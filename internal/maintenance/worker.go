@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Store is the part of the store contract that a Worker uses.
-type Store interface {
+// taskStore is the part of the store contract that a Worker uses.
+type taskStore interface {
 	store.Steps
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
@@ -72,12 +72,12 @@ func (c Config) withDefaults() Config {
 // Worker does the background work of a server.
 type Worker struct {
 	config Config
-	store  Store
+	store  taskStore
 	wake   chan struct{} // receives a value if the settings might have changed; its buffer has room for one
 }
 
 // New returns a Worker, which does nothing before Run.
-func New(config Config, store Store) *Worker {
+func New(config Config, store taskStore) *Worker {
 	return &Worker{config: config.withDefaults(), store: store, wake: make(chan struct{}, 1)}
 }
 

@@ -58,7 +58,7 @@ func configure(t *testing.T, s store.SettingsStore, edits ...settings.Edit) {
 }
 
 // run starts a Worker. It ends with the test, or when stop is called.
-func run(t *testing.T, c Config, s Store) (w *Worker, stop func()) {
+func run(t *testing.T, c Config, s taskStore) (w *Worker, stop func()) {
 	w = New(c, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -27,7 +27,7 @@ func (s *Server) connect(ctx context.Context) {
 
 	c := s.cfg.API
 	c.ClientAddr, c.Authenticated = httpserver.ClientAddr(s.cfg.Proxies), httpserver.Authenticated
-	c.Observe, c.Metrics, c.Trace = s.metrics.Request, s.metrics.Handler(), tracing.Parent
+	c.Observe, c.Metrics, c.Trace = s.answered, s.metrics.Handler(), tracing.Parent
 	c.Engine, c.Now, c.Trusted = apiEngine{s.Node, s}, s.Node.Latest, s.Node.Trusted
 	c.Version, c.Log = buildinfo.Version(), s.log
 	c.Page = page.Handler()
@@ -74,7 +74,7 @@ func (e apiEngine) Examine() func(context.Context) []wire.Finding {
 		if inspect != nil {
 			all = inspect(ctx)
 		}
-		if certs.State().Broken {
+		if _, broken := certs.State(); broken {
 			all = append(all, wire.Finding{
 				Check: "tls-files",
 				Says:  "the TLS files have changed and cannot be used: the previous certificate stays in use; the log names the file and the reason",

@@ -92,9 +92,9 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
-// Files has the content of the files that a configuration names. Each file is read
+// files has the content of the files that a configuration names. Each file is read
 // once, because it can be a pipe.
-type Files struct {
+type files struct {
 	First string                   // the first token; "": none
 	Certs *httpserver.Certificates // nil: no TLS
 	Redis redisstore.Config        // with the certificates of the URL, if there is one
@@ -102,7 +102,7 @@ type Files struct {
 
 // Check does all checks of Open before the store is opened, and changes nothing:
 // an invalid or missing file is an error that names its flag.
-func Check(cfg config.Config, log *slog.Logger) (f Files, err error) {
+func Check(cfg config.Config, log *slog.Logger) (f files, err error) {
 	if f.First, err = readBootstrap(cfg.BootstrapToken); err != nil {
 		return f, err
 	}

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
@@ -37,6 +39,12 @@ func (s *Server) settled(e dispatch.Event) {
 	s.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
+// answered is called after each request to the API.
+func (s *Server) answered(ctx context.Context, route, method string, status int, d time.Duration) {
+	s.metrics.Request(route, method, status, d)
+	tracing.Answered(ctx, route, method, status)
+}
+
 // reaped counts the tasks after the store removed their lost leases, and the
 // deaths among them. A directory removes such leases only when it is opened.
 func (s *Server) reaped(left []*task.Task) {
@@ -50,18 +58,10 @@ func (s *Server) reaped(left []*task.Task) {
 // with a connected node.
 func (s *Server) sources() metrics.Sources {
 	from := metrics.Sources{
-		Counts: s.Node.Store.Counts,
-		Index:  s.Node.Store,
-		Now:    s.Node.Now,
-		Dispatch: func() metrics.Dispatch {
-			d := s.Node.Stats()
-			return metrics.Dispatch{
-				Running: d.Running, Slots: s.cfg.Dispatch.Slots, WindowTasks: d.Known, WindowLanes: d.Lanes,
-				Granted: d.Claimed, Expired: d.Expired, Moved: d.Moved, Gone: d.Gone,
-				Fired: d.Fired, Skipped: metrics.Skipped(d.Skipped),
-			}
-		},
-		Breakers:    func() int { return s.Node.Stats().Breakers },
+		Counts:   s.Node.Store.Counts,
+		Index:    s.Node.Store,
+		Now:      s.Node.Now,
+		Dispatch: s.Node.Stats, Slots: s.cfg.Dispatch.Slots,
 		Connections: func() int { return s.http.Connections() },
 	}
 	if s.certs != nil {

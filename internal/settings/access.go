@@ -197,7 +197,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	}
 	var forgotten []SettingChange
 	by := cmp.Or(e.Trusted, now)
-	ended := s.ended(e.Namespace, by)
+	ended := s.ended(e.Namespace, by, s.children())
 	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
 		forgotten = append(forgotten, SettingChange{Key: t.Key()})
 	}
@@ -250,21 +250,25 @@ func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error
 }
 
 // Descendants returns the tokens that the token with the ID made, directly or through
-// other tokens, each after its parent.
-func (s *Settings) Descendants(id string) (all []*AccessToken) {
-	for next := 0; ; next++ {
-		s.children.walk(childKey(id, ""), func(key SettingKey, t *AccessToken) bool {
-			if key.Namespace != id {
-				return false
-			}
-			all = append(all, t)
-			return true
-		})
-		if next == len(all) {
-			return all
-		}
-		id = all[next].ID
+// other tokens, each after its parent. The cost is O(tokens).
+func (s *Settings) Descendants(id string) []*AccessToken {
+	made := s.children()
+	all := made[id]
+	for next := 0; next < len(all); next++ {
+		all = append(all, made[all[next].ID]...)
 	}
+	return all
+}
+
+// children returns the tokens that each token made, by the ID of the maker.
+func (s *Settings) children() map[string][]*AccessToken {
+	made := map[string][]*AccessToken{}
+	for _, r := range s.List(TokenKind, "") {
+		if t := r.(*AccessToken); t.Parent != "" {
+			made[t.Parent] = append(made[t.Parent], t)
+		}
+	}
+	return made
 }
 
 // manages reports whether the token allows everything at now.

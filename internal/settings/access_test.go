@@ -108,6 +108,25 @@ func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
 	}
 }
 
+// TestAForgottenChainLeavesItsLastToken, whichever token of it ended first.
+func TestAForgottenChainLeavesItsLastToken(t *testing.T) {
+	for _, ends := range [][3]task.Millis{{1, 2, 3}, {3, 2, 1}, {2, 3, 1}} {
+		made := []Setting{&AccessToken{ID: "last", Namespace: "default", Hash: "last", Parent: "2"}}
+		for i, end := range ends {
+			parent := ""
+			if i > 0 {
+				parent = fmt.Sprint(i - 1)
+			}
+			made = append(made, &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), Parent: parent, RevokedAt: t0 + end})
+		}
+		s := NewSettings(made...)
+		s = s.With(s.forgetParents("default", t0+minute)...)
+		if left := s.List(TokenKind, ""); len(left) != 1 || left[0].(*AccessToken).ID != "last" || left[0].(*AccessToken).Parent != "" {
+			t.Errorf("ends %v: left %v", ends, left)
+		}
+	}
+}
+
 // TestForgettingTokensNeverOpensTheServer: the last record of a token means
 // that requests need one.
 func TestForgettingTokensNeverOpensTheServer(t *testing.T) {

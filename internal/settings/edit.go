@@ -26,21 +26,6 @@ type SettingChange struct {
 
 func change(r Setting) []SettingChange { return []SettingChange{{Key: r.Key(), Value: r}} }
 
-// Owner is the name of the owner that an edit gives to a setting. The server
-// only stores the name: foliot apply deletes no setting of another owner.
-type Owner struct {
-	Name string // "" means none
-	Set  bool   // false keeps the present owner
-}
-
-// after returns the owner of a setting after an edit, if its owner was had before.
-func (o Owner) after(had string) string {
-	if o.Set {
-		return o.Name
-	}
-	return had
-}
-
 // EditReply is the result of one Edit of a batch.
 type EditReply struct {
 	Changes     []SettingChange // the records that the edit changed; empty means that nothing changed

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/foliot/foliot/internal/task"
@@ -22,57 +23,38 @@ func (t *AccessToken) EndedAt(now task.Millis) task.Millis {
 // ended returns the tokens of a namespace that can be forgotten at now, the
 // earliest end first: invalid tokens that have made no token that is still kept.
 // One token of the server always stays: see Secured.
-func (s *Settings) ended(namespace string, now task.Millis) (list []*AccessToken) {
+func (s *Settings) ended(namespace string, now task.Millis, children map[string][]*AccessToken) (list []*AccessToken) {
 	for _, r := range s.List(TokenKind, namespace) {
-		if t := r.(*AccessToken); s.forgettable(t, now) {
+		if t := r.(*AccessToken); !t.Holds(now) && len(children[t.ID]) == 0 {
 			list = append(list, t)
 		}
 	}
 	slices.SortFunc(list, func(a, b *AccessToken) int {
 		return cmp.Or(cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
 	})
-	if len(list) == s.hashes.len() {
+	if len(list) == s.hashes.size {
 		list = list[:max(0, len(list)-1)]
 	}
 	return list
-}
-
-func (s *Settings) forgettable(t *AccessToken, now task.Millis) bool {
-	made := false
-	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
-		made = key.Namespace == t.ID
-		return false
-	})
-	return !made && !t.Holds(now)
 }
 
 // OldTokens returns the tokens that ForgetTokens can forget: the tokens that ended
 // at or before until and, for a namespace with more than MaxTokens, the tokens
 // that ended first. The cost is O(tokens).
 func (s *Settings) OldTokens(now, until task.Millis) (old []SettingKey) {
-	after := ""
-	for {
-		namespace, more := s.nextTokens(after)
-		if !more {
-			return old
-		}
+	children, namespaces := s.children(), map[string]bool{}
+	for _, r := range s.List(TokenKind, "") {
+		namespaces[r.Key().Namespace] = true
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		over := s.count(TokenKind, namespace) - MaxTokens
-		for i, t := range s.ended(namespace, now) {
+		for i, t := range s.ended(namespace, now, children) {
 			if i < over || t.EndedAt(now) <= until {
 				old = append(old, t.Key())
 			}
 		}
-		after = namespace
 	}
-}
-
-// nextTokens returns the next namespace after one that has tokens.
-func (s *Settings) nextTokens(after string) (namespace string, more bool) {
-	s.records.walk(SettingKey{Kind: TokenKind, Namespace: after + "\x00"}, func(key SettingKey, _ Setting) bool {
-		namespace, more = key.Namespace, key.Kind == TokenKind
-		return false
-	})
-	return namespace, more
+	return old
 }
 
 // ForgetTokens removes the records of ended tokens, a few at a time, without an
@@ -86,8 +68,9 @@ func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 // Apply implements Edit. It never fails, and never forgets the last token: its
 // record means that requests need a token (Secured).
 func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChange, _ error) {
+	children := s.children()
 	for _, key := range e.Keys {
-		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
+		if t, ok := s.Get(key).(*AccessToken); ok && !t.Holds(now) && len(children[t.ID]) == 0 && len(changes)+1 < s.hashes.size {
 			changes = append(changes, SettingChange{Key: key})
 		}
 	}
@@ -100,36 +83,31 @@ func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChan
 // own token, again and again, would fill its namespace with ended tokens, each the
 // parent of the next.
 func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
-	type parent struct {
-		key      SettingKey
-		children int
-		ended    task.Millis
-	}
-	var parents []parent
+	children := s.children()
+	var parents []*AccessToken
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); !t.Holds(now) {
-			n := s.children.rank(childKey(t.ID+"\x00", "")) - s.children.rank(childKey(t.ID, ""))
-			parents = append(parents, parent{t.Key(), n, t.EndedAt(now)})
+			parents = append(parents, t)
 		}
 	}
-	slices.SortFunc(parents, func(a, b parent) int { // parents with few children first, because each child is written again
-		return cmp.Or(cmp.Compare(a.children, b.children), cmp.Compare(a.ended, b.ended), cmp.Compare(a.key.Name, b.key.Name))
+	slices.SortFunc(parents, func(a, b *AccessToken) int { // parents with few children first, because each child is written again
+		return cmp.Or(cmp.Compare(len(children[a.ID]), len(children[b.ID])), cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
 	})
 	for _, p := range parents[:min(len(parents), forgetAtOnce)] {
-		if len(changes)+p.children > 2*forgetAtOnce && len(changes) > 0 {
+		made := children[p.ID]
+		if len(changes)+len(made) > 2*forgetAtOnce && len(changes) > 0 {
 			break
 		}
-		t := s.Get(p.key).(*AccessToken) // its parent may be another one by now
-		begin := len(changes)
-		s.children.walk(childKey(t.ID, ""), func(key SettingKey, child *AccessToken) bool {
-			if key.Namespace == t.ID {
+		begin, maker := len(changes), s.Get(p.Key()).(*AccessToken).Parent // it may be another one by now
+		for _, child := range made {
+			if child, kept := s.Get(child.Key()).(*AccessToken); kept {
 				c := *child
-				c.Parent = t.Parent
+				c.Parent = maker
 				changes = append(changes, SettingChange{c.Key(), &c})
+				children[maker] = append(children[maker], &c)
 			}
-			return key.Namespace == t.ID
-		})
-		changes = append(changes, SettingChange{Key: p.key})
+		}
+		changes = append(changes, SettingChange{Key: p.Key()})
 		s = s.With(changes[begin:]...)
 	}
 	return changes

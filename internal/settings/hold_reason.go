@@ -16,8 +16,8 @@ type Hold string
 // The holds; if several apply, Settings.Hold returns the first of them.
 const (
 	NotHeld     Hold = ""
-	Suspension  Hold = "suspended"
-	HeldByPurge Hold = "purge"
+	suspension  Hold = "suspended"
+	heldByPurge Hold = "purge"
 	HeldByPause Hold = "pause"
 )
 
@@ -27,11 +27,11 @@ func (s *Settings) Hold(l task.Lane, now task.Millis) Hold {
 	q := s.Queue(l.Namespace, l.Queue)
 	switch {
 	case s.Suspended(l.Namespace):
-		return Suspension
+		return suspension
 	case l.Priority == task.RunNow:
 		return NotHeld
 	case q.PurgeBefore != 0:
-		return HeldByPurge
+		return heldByPurge
 	case q.PausedAt(now):
 		return HeldByPause
 	}

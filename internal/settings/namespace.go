@@ -42,7 +42,7 @@ type NamespaceSettings struct {
 	// is not a client of the server, so the operator must say that it exists.
 	Kinds bool `json:"kinds,omitempty"`
 
-	ManagedBy string `json:"managed_by,omitempty"` // see Owner
+	ManagedBy string `json:"managed_by,omitempty"` // see QueueSettings
 
 	Closing string `json:"closing,omitempty"` // see CloseNamespace; empty means no mark
 }
@@ -92,7 +92,7 @@ func (n *NamespaceSettings) Quota(have task.Counts) task.Quota {
 // PutNamespace makes a namespace or sets its quotas.
 type PutNamespace struct {
 	Settings NamespaceSettings // its ManagedBy is ignored
-	Owner    Owner
+	Owner    *string           // ManagedBy after the edit; nil keeps the present one
 	If       task.Precondition
 }
 
@@ -102,12 +102,13 @@ func (e PutNamespace) Target() SettingKey { return e.Settings.Key() }
 
 // Apply implements Edit. Errors: *FieldError, ErrPrecondition.
 func (e PutNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
-	n, had := e.Settings, ""
+	n := e.Settings
+	n.ManagedBy = ""
 	old, _ := s.Get(e.Target()).(*NamespaceSettings)
 	if old != nil {
-		had = old.ManagedBy
+		n.ManagedBy = old.ManagedBy
 	}
-	n.ManagedBy = e.Owner.after(had)
+	task.Set(&n.ManagedBy, e.Owner)
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,9 @@ type QueueSettings struct {
 	// end from now on.
 	KeepBodies bool `json:"keep_bodies,omitempty"`
 
-	ManagedBy string `json:"managed_by,omitempty"` // see Owner
+	// ManagedBy is the name of the owner: foliot apply deletes no setting of another
+	// owner.
+	ManagedBy string `json:"managed_by,omitempty"`
 
 	Paused      bool        `json:"paused,omitempty"`
 	PausedUntil task.Millis `json:"paused_until,omitempty"` // zero means that the pause ends when the queue is resumed
@@ -64,8 +66,8 @@ const (
 	MaxRate        = 1e6
 	MaxConcurrency = 1_000_000
 
-	// MaxQueues bounds the queues with settings of one namespace.
-	MaxQueues = 10_000
+	// maxQueues bounds the queues with settings of one namespace.
+	maxQueues = 10_000
 )
 
 func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
@@ -154,7 +156,7 @@ func (q *QueueSettings) validateDefaults() error {
 // have edits of their own.
 type PutQueue struct {
 	Queue QueueSettings // its ManagedBy is ignored
-	Owner Owner
+	Owner *string       // ManagedBy after the edit; nil keeps the present one
 	If    task.Precondition
 }
 
@@ -169,7 +171,8 @@ func (e PutQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &MissingError{"namespace", q.Namespace}
 	}
 	old := s.Queue(q.Namespace, q.Name)
-	q.ManagedBy = e.Owner.after(old.ManagedBy)
+	q.ManagedBy = old.ManagedBy
+	task.Set(&q.ManagedBy, e.Owner)
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
@@ -249,12 +252,12 @@ func (e PauseQueue) Apply(now task.Millis, s *Settings) ([]SettingChange, error)
 }
 
 // roomForQueue refuses settings for another queue if the namespace has reached
-// MaxQueues. Errors: *BusyError.
+// maxQueues. Errors: *BusyError.
 func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
-	if old.Version != 0 || s.count(QueueKind, namespace) < MaxQueues {
+	if old.Version != 0 || s.count(QueueKind, namespace) < maxQueues {
 		return nil
 	}
-	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", MaxQueues)}
+	return &BusyError{"namespace", namespace, fmt.Sprintf("it has settings for %d queues, the maximum: delete the settings of another queue", maxQueues)}
 }
 
 // editQueue returns a copy of a queue's settings for an edit, or new ones if

@@ -90,7 +90,7 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 // queues.
 func TestANamespaceDecidesAboutABoundedNumberOfQueues(t *testing.T) {
 	records := []Setting{&NamespaceSettings{Name: "n", Version: 1}, &NamespaceSettings{Name: "m", Version: 1}}
-	for i := range MaxQueues {
+	for i := range maxQueues {
 		records = append(records, &QueueSettings{Namespace: "n", Name: fmt.Sprint("q", i), Version: 1})
 	}
 	full := NewSettings(records...)

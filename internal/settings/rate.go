@@ -29,9 +29,9 @@ func (l RateLimit) None() bool { return l.PerSecond == 0 }
 // for each edit's write, and it stays in the audit log.
 var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
 
-// DefaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a
+// defaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a
 // processor.
-var DefaultReads = RateLimit{PerSecond: 1000, Burst: 10_000}
+var defaultReads = RateLimit{PerSecond: 1000, Burst: 10_000}
 
 // minRate is the lowest rate, one a day, because a lower one would hardly differ from a stop.
 const minRate = 1.0 / (24 * 3600)
@@ -55,7 +55,7 @@ func (n *NamespaceSettings) Limit(r Rate) RateLimit {
 	case r == ChangeRate:
 		return rateLimit(n.ChangeRate)
 	case r == ReadRate && n.ReadRate == 0:
-		return DefaultReads
+		return defaultReads
 	case r == ReadRate:
 		return rateLimit(n.ReadRate)
 	}

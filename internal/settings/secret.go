@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
@@ -124,7 +126,7 @@ func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
 	}
-	what, name, own := "namespace", e.Namespace, s.secretsOf(e.Namespace, e.Queue)
+	what, name, own := "namespace", e.Namespace, s.secretsOf(secretScope(e.Namespace, e.Queue))
 	if e.Queue != "" {
 		if err := task.ValidateName("queue", e.Queue); err != nil {
 			return nil, err
@@ -161,15 +163,31 @@ func (e AddSecret) Apply(now task.Millis, s *Settings) ([]SettingChange, error) 
 
 // secretQueues returns how many queues of a namespace have secrets of their own.
 func (s *Settings) secretQueues(namespace string) int {
-	after := namespace + string(scopeMark[0]+1)
-	return s.secrets.rank(secretsKey(after)) - s.secrets.rank(secretsKey(namespace+scopeMark))
+	queues := map[string]bool{}
+	for _, r := range s.List(SecretKind, namespace) {
+		queues[r.(*SigningSecret).Queue] = true
+	}
+	delete(queues, "")
+	return len(queues)
 }
 
-// secretsOf returns the own secrets of a queue, or of the namespace if queue is
-// "".
-func (s *Settings) secretsOf(namespace, queue string) []*SigningSecret {
-	list, _ := s.secrets.get(secretsKey(secretScope(namespace, queue)))
+// secretsOf returns the secrets of a scope (secretScope), the newest first. There are
+// few, so they are sorted at each call.
+func (s *Settings) secretsOf(scope string) (list []*SigningSecret) {
+	s.records.walk(SettingKey{Kind: SecretKind, Namespace: scope}, func(key SettingKey, r Setting) bool {
+		if key.Kind != SecretKind || key.Namespace != scope {
+			return false
+		}
+		list = append(list, r.(*SigningSecret))
+		return true
+	})
+	slices.SortFunc(list, newer)
 	return list
+}
+
+// newer puts the newer of two secrets first.
+func newer(a, b *SigningSecret) int {
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
 // DropSecret removes a secret, which then signs nothing. When a queue's last

@@ -42,43 +42,25 @@ type Setting interface {
 // enough. The cost of an edit depends on the settings that it changes, not on
 // their total number.
 type Settings struct {
-	records  tree[Setting]
-	hashes   tree[*AccessToken]     // by hashKey
-	children tree[*AccessToken]     // by childKey: tokens that a token made
-	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
+	records tree[Setting]
+	hashes  tree[*AccessToken] // by hashKey
 }
 
 // hashKey returns the key in Settings.hashes of the token with this hash, which
 // begins with the token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
-// childKey returns the key in Settings.children of the token with that ID, made
-// by parent.
-func childKey(parent, id string) SettingKey { return SettingKey{TokenKind, parent, id} }
-
 // NewSettings returns the settings that consist of these records.
 func NewSettings(records ...Setting) *Settings {
 	all := make([]treeEntry[Setting], len(records))
-	var hashes, children []treeEntry[*AccessToken]
-	scopes := map[string]bool{}
+	var hashes []treeEntry[*AccessToken]
 	for i, r := range records {
-		key := r.Key()
-		all[i] = treeEntry[Setting]{key, r}
-		if key.Kind == SecretKind {
-			scopes[key.Namespace] = true
-		}
+		all[i] = treeEntry[Setting]{r.Key(), r}
 		if t, ok := r.(*AccessToken); ok {
 			hashes = append(hashes, treeEntry[*AccessToken]{hashKey(t.Hash), t})
-			if t.Parent != "" {
-				children = append(children, treeEntry[*AccessToken]{childKey(t.Parent, t.ID), t})
-			}
 		}
 	}
-	s := &Settings{records: newTree(all), hashes: newTree(hashes), children: newTree(children)}
-	for scope := range scopes {
-		s.indexSecrets(scope)
-	}
-	return s
+	return &Settings{records: newTree(all), hashes: newTree(hashes)}
 }
 
 // With returns the settings after changes, in their order.
@@ -95,7 +77,7 @@ func (s *Settings) With(changes ...SettingChange) *Settings {
 func (s *Settings) set(key SettingKey, r Setting) {
 	old, _ := s.records.get(key)
 	if t, ok := old.(*AccessToken); ok {
-		s.hashes, s.children = s.hashes.remove(hashKey(t.Hash)), s.children.remove(childKey(t.Parent, t.ID))
+		s.hashes = s.hashes.remove(hashKey(t.Hash))
 	}
 	if r == nil {
 		s.records = s.records.remove(key)
@@ -104,35 +86,6 @@ func (s *Settings) set(key SettingKey, r Setting) {
 	}
 	if t, ok := r.(*AccessToken); ok {
 		s.hashes = s.hashes.put(hashKey(t.Hash), t)
-		if t.Parent != "" {
-			s.children = s.children.put(childKey(t.Parent, t.ID), t)
-		}
-	}
-	if key.Kind == SecretKind {
-		s.indexSecrets(key.Namespace)
-	}
-}
-
-// secretsKey returns the key of a scope (secretScope) in Settings.secrets.
-func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
-
-// indexSecrets sorts all secrets of a scope again, because there are few.
-func (s *Settings) indexSecrets(scope string) {
-	var list []*SigningSecret
-	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
-		secret, ok := r.(*SigningSecret)
-		if ok = ok && key.Namespace == scope; ok {
-			list = append(list, secret)
-		}
-		return ok
-	})
-	slices.SortFunc(list, func(a, b *SigningSecret) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
-	})
-	if list == nil {
-		s.secrets = s.secrets.remove(secretsKey(scope))
-	} else {
-		s.secrets = s.secrets.put(secretsKey(scope), list)
 	}
 }
 
@@ -214,7 +167,7 @@ func (s *Settings) Shared() bool {
 // token has been made, so that revoking the last token does not open the server
 // to every client. The mark is the record of any token, valid or not, so
 // ForgetTokens keeps the last one.
-func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
+func (s *Settings) Secured() bool { return s.hashes.size > 0 }
 
 // Token returns the access token that has this hash and is valid at now, or
 // nil.
@@ -247,14 +200,14 @@ func (s *Settings) TokenByID(id string) (found *AccessToken) {
 // "", the namespace's.
 func (s *Settings) Secrets(namespace, queue string, now task.Millis) []*SigningSecret {
 	if queue == "" {
-		return s.liveSecrets(namespace, "", now)
+		return s.liveSecrets(namespace, now)
 	}
-	own := s.liveSecrets(namespace, queue, now)
+	own := s.liveSecrets(secretScope(namespace, queue), now)
 	if len(own) == 0 {
-		return s.liveSecrets(namespace, "", now)
+		return s.liveSecrets(namespace, now)
 	}
 	if slices.ContainsFunc(own, func(secret *SigningSecret) bool { return now < secret.BesideUntil }) {
-		return slices.Concat(own, s.liveSecrets(namespace, "", now))
+		return append(own, s.liveSecrets(namespace, now)...)
 	}
 	return own
 }
@@ -262,33 +215,21 @@ func (s *Settings) Secrets(namespace, queue string, now task.Millis) []*SigningS
 // AllSecrets returns all secrets of a namespace that are live at now: its own,
 // then those of its queues in the order of their names. The newest of each
 // group is first.
-func (s *Settings) AllSecrets(namespace string, now task.Millis) []*SigningSecret {
-	all := s.liveSecrets(namespace, "", now)
-	prefix := secretScope(namespace, "") + scopeMark
-	s.secrets.walk(secretsKey(prefix), func(key SettingKey, list []*SigningSecret) bool {
-		if !strings.HasPrefix(key.Namespace, prefix) {
-			return false
+func (s *Settings) AllSecrets(namespace string, now task.Millis) (all []*SigningSecret) {
+	for _, r := range s.List(SecretKind, namespace) {
+		if secret := r.(*SigningSecret); secret.Live(now) {
+			all = append(all, secret)
 		}
-		all = append(slices.Clip(all), live(list, now)...)
-		return true
+	}
+	slices.SortFunc(all, func(a, b *SigningSecret) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), newer(a, b))
 	})
 	return all
 }
 
-// liveSecrets returns the own live secrets of a queue, or of the namespace if
-// queue is "".
-func (s *Settings) liveSecrets(namespace, queue string, now task.Millis) []*SigningSecret {
-	return live(s.secretsOf(namespace, queue), now)
-}
-
-// live returns those of list that are live at now.
-func live(list []*SigningSecret, now task.Millis) []*SigningSecret {
-	for _, secret := range list {
-		if !secret.Live(now) {
-			return slices.DeleteFunc(slices.Clone(list), func(s *SigningSecret) bool { return !s.Live(now) })
-		}
-	}
-	return list
+// liveSecrets returns the live secrets of a scope (secretScope), the newest first.
+func (s *Settings) liveSecrets(scope string, now task.Millis) []*SigningSecret {
+	return slices.DeleteFunc(s.secretsOf(scope), func(secret *SigningSecret) bool { return !secret.Live(now) })
 }
 
 // Policy returns how long a queue's records are kept: base, with the fields

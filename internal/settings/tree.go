@@ -84,9 +84,6 @@ func (t tree[V]) find(key SettingKey) (leaf, place int, found bool) {
 	return leaf, place, false
 }
 
-// len returns the number of entries.
-func (t tree[V]) len() int { return t.size }
-
 // get returns the value of key.
 func (t tree[V]) get(key SettingKey) (value V, ok bool) {
 	if i, at, found := t.find(key); found {

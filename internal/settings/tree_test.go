@@ -43,8 +43,8 @@ func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
 		}
 		for _, m := range moments {
 			keys := slices.SortedFunc(maps.Keys(m.model), func(a, b SettingKey) int { return a.compare(&b) })
-			if m.tree.len() != len(keys) {
-				t.Fatalf("seed %d: %d entries, want %d", seed, m.tree.len(), len(keys))
+			if m.tree.size != len(keys) {
+				t.Fatalf("seed %d: %d entries, want %d", seed, m.tree.size, len(keys))
 			}
 			for from := 0; from <= len(keys); from += 1 + len(keys)/7 {
 				var first SettingKey

@@ -13,9 +13,9 @@ type Bucket struct {
 	at      time.Time
 }
 
-// Missing returns the number of units that are missing at now until the bucket is
+// missingAt returns the number of units that are missing at now until the bucket is
 // full. If the bucket is overdrawn, the number is larger than its burst.
-func (b *Bucket) Missing(now time.Time, rate float64) float64 {
+func (b *Bucket) missingAt(now time.Time, rate float64) float64 {
 	if d := now.Sub(b.at); d > 0 {
 		b.missing = max(0, b.missing-d.Seconds()*rate)
 		b.at = now
@@ -26,7 +26,7 @@ func (b *Bucket) Missing(now time.Time, rate float64) float64 {
 // Take takes up to n whole units and returns how many it took. If it took fewer
 // than n, wait is the time until the next unit.
 func (b *Bucket) Take(now time.Time, n int, rate, burst float64) (taken int, wait time.Duration) {
-	missing := b.Missing(now, rate)
+	missing := b.missingAt(now, rate)
 	// Treat a unit that is complete except for a billionth as whole: many small
 	// refills add up to slightly less than one large refill.
 	const almost = 1e-9
@@ -52,7 +52,7 @@ func (b *Bucket) Wait(now time.Time, rate, burst float64) time.Duration {
 // limit units are missing, unless more were missing before. Overdraw returns the
 // number of missing units, and later calls wait until these have flowed in.
 func (b *Bucket) Overdraw(now time.Time, n int, rate, limit float64) (missing float64) {
-	before := b.Missing(now, rate)
+	before := b.missingAt(now, rate)
 	b.missing = max(before, min(before+float64(n), limit))
 	return b.missing
 }

@@ -75,7 +75,7 @@ func TestALowerLimitOfDebtForgivesNone(t *testing.T) {
 	if missing := b.Overdraw(now, 1, 1, 20); missing != 50 {
 		t.Errorf("%v units missing, want 50", missing)
 	}
-	if missing := b.Missing(now.Add(50*time.Second), 1); missing != 0 {
+	if missing := b.missingAt(now.Add(50*time.Second), 1); missing != 0 {
 		t.Errorf("%v units missing after the time in which 50 flow in", missing)
 	}
 }

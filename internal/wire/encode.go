@@ -99,16 +99,35 @@ func appendAny(b []byte, v reflect.Value) ([]byte, error) {
 }
 
 func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			b, _ = appendAny(b, reflect.ValueOf(s)) // encoding a string cannot fail
-			return b
-		}
+	if !plain(s) {
+		b, _ = appendAny(b, reflect.ValueOf(s)) // encoding a string cannot fail
+		return b
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// encodeMap returns the encoder of a map, which sorts the keys.
+// plain reports whether each byte of s stands for itself in JSON: it is printable
+// ASCII, but neither a quote nor a backslash. Half of the time of a reply went into
+// this check, so it examines eight bytes at once. Each term sets the high bit of a
+// byte that is not plain.
+func plain(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (x|(x+each)|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&high != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// encodeMap returns the encoder of a map, which sorts the keys. The client encodes a
+// patch as a map of any values.
 func encodeMap(t reflect.Type) encoder {
 	if t.Key() != reflect.TypeFor[string]() {
 		return appendAny
@@ -212,7 +231,7 @@ func membersOf(t reflect.Type) (all []member, ok bool) {
 		case option == "omitempty" && m.text:
 			m.empty = true
 		case option == "omitempty":
-			m.absent = isEmpty
+			m.absent = emptinessOf(f.Type)
 		}
 		all = append(all, m)
 	}
@@ -249,14 +268,18 @@ func appendMembers(b []byte, first int, members []member, v reflect.Value) (_ []
 	return b, nil
 }
 
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
+// emptinessOf returns the condition of omitempty, or nil if a value of the type is
+// never empty.
+func emptinessOf(t reflect.Type) func(reflect.Value) bool {
+	switch t.Kind() {
 	case reflect.String, reflect.Map, reflect.Slice:
-		return v.Len() == 0
+		return func(v reflect.Value) bool { return v.Len() == 0 }
+	case reflect.Pointer, reflect.Interface:
+		return reflect.Value.IsNil
 	case reflect.Struct:
-		return false
+		return nil
 	}
-	return v.IsZero()
+	return reflect.Value.IsZero
 }
 
 func isZero(v reflect.Value) bool {

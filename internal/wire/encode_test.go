@@ -18,6 +18,7 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 		"task of a kind": &wire.Task{TaskInput: called}, "input of a kind": called,
 		"schedule of a kind": wire.Schedule{ScheduleInput: wire.ScheduleInput{Task: wire.ScheduledTask{Work: called.Work}}},
 		"task":               &wire.Task{TaskInput: in}, "input": in,
+		"map":      map[string]any{"http": map[string]json.RawMessage{"body": json.RawMessage(body)}}, // a patch of the client
 		"schedule": wire.Schedule{ScheduleInput: wire.ScheduleInput{Task: wire.ScheduledTask{HTTP: in.HTTP}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,5 +33,19 @@ func TestABodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 				t.Errorf("encoded as %s", got)
 			}
 		})
+	}
+}
+
+// BenchmarkEncodeBatchReply encodes the reply to a batch of 1000 creates.
+func BenchmarkEncodeBatchReply(b *testing.B) {
+	reply := wire.BatchReply{Results: make([]wire.BatchResult, 1000), Durability: "synced"}
+	for i := range reply.Results {
+		reply.Results[i] = wire.BatchResult{Status: 201, Name: "order-42-close", ID: "0198c0ffee0198c0ffee0198c0ffee01", DueAt: "2030-01-02T15:04:05.250Z"}
+	}
+	var buf bytes.Buffer
+	b.ReportAllocs()
+	for b.Loop() {
+		buf.Reset()
+		fatal.If(b, wire.Encode(&buf, reply))
 	}
 }

@@ -14,13 +14,11 @@ import (
 
 const Version = "/v1"
 
-const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
-
 // FormatTime writes t as the API does.
 func FormatTime(t time.Time) string {
 	t = t.UTC()
-	var room [len(TimeLayout)]byte
-	b := t.AppendFormat(room[:0], time.RFC3339) // package time formats this layout several times faster than TimeLayout
+	var room [len("2006-01-02T15:04:05.000Z07:00")]byte
+	b := t.AppendFormat(room[:0], time.RFC3339) // package time formats this layout several times faster than one with milliseconds
 	ms := t.Nanosecond() / int(time.Millisecond)
 	return string(append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }
@@ -91,12 +89,12 @@ type TaskPatch struct {
 	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
 	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
 	HTTP        *HTTPPatch         `json:"http,omitempty" doc:"Only for a task with http."`
-	Work        *WorkPatch         `json:"work,omitempty" doc:"Only for a task with work."`
+	Work        *workPatch         `json:"work,omitempty" doc:"Only for a task with work."`
 	Timeout     *string            `json:"timeout,omitempty" pattern:"duration" nullable:"true"`
 	ExpireAfter *string            `json:"expire_after,omitempty" pattern:"duration" nullable:"true"`
 	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
 	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the existing labels. null removes a label."`
-	Retry       *RetryPatch        `json:"retry,omitempty"`
+	Retry       *retryPatch        `json:"retry,omitempty"`
 	OnDead      *string            `json:"on_dead,omitempty" nullable:"true" maxLength:"8192" doc:"null: the queue's. Empty: none."`
 }
 
@@ -109,12 +107,12 @@ type HTTPPatch struct {
 	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send in place of body, or together with body if a read shows both."`
 }
 
-// WorkPatch changes the call of a handler, but not its kind.
-type WorkPatch struct {
+// workPatch changes the call of a handler, but not its kind.
+type workPatch struct {
 	Args json.RawMessage `json:"args,omitempty" doc:"Replaces the arguments. null removes them."`
 }
 
-type RetryPatch struct {
+type retryPatch struct {
 	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
 	MinBackoff  *string `json:"min_backoff,omitempty" pattern:"duration" nullable:"true"`
 	MaxBackoff  *string `json:"max_backoff,omitempty" pattern:"duration" nullable:"true"`
@@ -180,10 +178,6 @@ type Attempt struct {
 type TaskList struct {
 	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
-}
-
-type BatchInput struct {
-	Tasks []json.RawMessage `json:"tasks"`
 }
 
 // BatchReply has the results of a batch, in the order of its items.

@@ -9,7 +9,7 @@ import (
 )
 
 // File is the path of the document in the repository.
-const File = "internal/api/testdata/openapi.json"
+const File = "internal/api/openapi.json"
 
 // Document is the part of an OpenAPI document that the generators need.
 type Document struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Nested is an error that prepends keys to its path itself.
-type Nested interface {
+// nested is an error that prepends keys to its path itself.
+type nested interface {
 	error
 	Within(key []byte) error
 }
@@ -18,8 +18,8 @@ func refuse(code, detail string) error { return &task.FieldError{Code: code, Det
 
 // Within prepends key to the path of err, if err is about a field.
 func Within(key []byte, err error) error {
-	if nested := Nested(nil); errors.As(err, &nested) {
-		return nested.Within(key)
+	if outer := nested(nil); errors.As(err, &outer) {
+		return outer.Within(key)
 	}
 	var inner *task.FieldError
 	if !errors.As(err, &inner) {

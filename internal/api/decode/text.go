@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -92,28 +93,12 @@ func hex4(s []byte) rune {
 	if len(s) < 4 {
 		return -1
 	}
-	var n rune
-	for _, c := range s[:4] {
-		digit := hexDigits[c]
-		if digit == 0 {
-			return -1
-		}
-		n = n<<4 | rune(digit-1)
+	n, err := strconv.ParseUint(string(s[:4]), 16, 16)
+	if err != nil {
+		return -1
 	}
-	return n
+	return rune(n)
 }
-
-// hexDigits has the value of each hexadecimal digit plus one, and 0 for other
-// bytes.
-var hexDigits = func() (of [256]byte) {
-	for i, c := range []byte("0123456789abcdef") {
-		of[c] = byte(i) + 1
-	}
-	for i, c := range []byte("ABCDEF") {
-		of[c] = byte(i) + 11
-	}
-	return of
-}()
 
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 

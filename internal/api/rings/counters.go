@@ -7,11 +7,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// MaxQueues is the largest number of queues with counts of their own in a ring.
-const MaxQueues = 20
+// maxQueues is the largest number of queues with counts of their own in a ring.
+const maxQueues = 20
 
-// Counters has the numbers of tasks by interval, made by NewCounters.
-type Counters struct {
+// counters has the numbers of tasks by interval, made by NewCounters.
+type counters struct {
 	Bounds []task.Millis // of the intervals, as in store.DueRead
 
 	rings     []Ring
@@ -25,8 +25,8 @@ type cell struct{ interval, tasks int32 }
 
 // NewCounters returns counters for the tasks in rings; with byQueue they also
 // count the tasks of each queue.
-func NewCounters(now task.Millis, rings []Ring, byQueue bool) *Counters {
-	t := &Counters{Bounds: bounds(now, rings), rings: rings}
+func NewCounters(now task.Millis, rings []Ring, byQueue bool) *counters {
+	t := &counters{Bounds: bounds(now, rings), rings: rings}
 	t.all, t.held = make([]int64, len(t.Bounds)), make([]int64, len(t.Bounds))
 	if byQueue {
 		t.queues = map[task.QueueKey][]cell{}
@@ -34,7 +34,7 @@ func NewCounters(now task.Millis, rings []Ring, byQueue bool) *Counters {
 	return t
 }
 
-func (t *Counters) Add(key task.QueueKey, held bool, interval, tasks int) {
+func (t *counters) Add(key task.QueueKey, held bool, interval, tasks int) {
 	t.all[interval] += int64(tasks)
 	if held {
 		t.held[interval] += int64(tasks)
@@ -55,19 +55,19 @@ type Counts struct {
 	Exact   task.Millis // all tasks due before it were counted, and no tasks of later slots
 	Overdue int64
 	Future  int64 // tasks in at least one slot
-	Rings   []RingCounts
+	Rings   []ringCounts
 }
 
-// RingCounts has the numbers of tasks in the slots of a ring.
-type RingCounts struct {
+// ringCounts has the numbers of tasks in the slots of a ring.
+type ringCounts struct {
 	Ring
 	All    []int64
 	Held   []int64       // nil if no task is held
-	Queues []QueueCounts // the largest first
+	Queues []queueCounts // the largest first
 }
 
-// QueueCounts has the numbers of tasks of one queue in the slots of a ring.
-type QueueCounts struct {
+// queueCounts has the numbers of tasks of one queue in the slots of a ring.
+type queueCounts struct {
 	task.QueueKey
 	Slots []int64
 	total int64
@@ -75,12 +75,12 @@ type QueueCounts struct {
 
 // Counts returns the numbers of tasks, if Add was called for all tasks that are due
 // before exact. It leaves out each interval that ends later.
-func (t *Counters) Counts(exact task.Millis) Counts {
+func (t *counters) Counts(exact task.Millis) Counts {
 	complete, found := slices.BinarySearch(t.Bounds, exact)
 	if found {
 		complete++
 	}
-	c := Counts{Exact: exact, Overdue: t.all[0], Rings: make([]RingCounts, len(t.rings))}
+	c := Counts{Exact: exact, Overdue: t.all[0], Rings: make([]ringCounts, len(t.rings))}
 	if complete > 0 {
 		c.Exact = t.Bounds[complete-1]
 	}
@@ -88,7 +88,7 @@ func (t *Counters) Counts(exact task.Millis) Counts {
 		c.Future += t.all[i]
 	}
 	for i, r := range t.rings {
-		c.Rings[i] = RingCounts{Ring: r, All: t.slots(r, t.all[:complete]), Queues: t.largest(r, complete)}
+		c.Rings[i] = ringCounts{Ring: r, All: t.slots(r, t.all[:complete]), Queues: t.largest(r, complete)}
 		if held := t.slots(r, t.held[:complete]); slices.Max(held) > 0 {
 			c.Rings[i].Held = held
 		}
@@ -97,7 +97,7 @@ func (t *Counters) Counts(exact task.Millis) Counts {
 }
 
 // slots adds up the intervals of each slot of r.
-func (t *Counters) slots(r Ring, intervals []int64) []int64 {
+func (t *counters) slots(r Ring, intervals []int64) []int64 {
 	slots := make([]int64, r.Slots)
 	for i := 1; i < len(intervals); i++ {
 		if at, ok := t.slot(r, i); ok {
@@ -108,25 +108,25 @@ func (t *Counters) slots(r Ring, intervals []int64) []int64 {
 }
 
 // slot returns the slot of r that contains an interval.
-func (t *Counters) slot(r Ring, interval int) (int, bool) {
+func (t *counters) slot(r Ring, interval int) (int, bool) {
 	at := int((t.Bounds[interval-1] - r.From) / r.Slot)
 	return at, at < r.Slots
 }
 
 // largest returns the counts of the queues that have the most tasks in r.
-func (t *Counters) largest(r Ring, complete int) []QueueCounts {
-	var all []QueueCounts
+func (t *counters) largest(r Ring, complete int) []queueCounts {
+	var all []queueCounts
 	for key, cells := range t.queues {
-		q := QueueCounts{QueueKey: key}
+		q := queueCounts{QueueKey: key}
 		t.each(r, cells, complete, func(_ int, tasks int64) { q.total += tasks })
 		if q.total > 0 {
 			all = append(all, q)
 		}
 	}
-	slices.SortFunc(all, func(a, b QueueCounts) int {
+	slices.SortFunc(all, func(a, b queueCounts) int {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	})
-	all = slices.Clone(all[:min(len(all), MaxQueues)])
+	all = slices.Clone(all[:min(len(all), maxQueues)])
 	for i := range all {
 		q := &all[i]
 		q.Slots = make([]int64, r.Slots)
@@ -136,7 +136,7 @@ func (t *Counters) largest(r Ring, complete int) []QueueCounts {
 }
 
 // each calls add for the cells in the slots of r.
-func (t *Counters) each(r Ring, cells []cell, complete int, add func(slot int, tasks int64)) {
+func (t *counters) each(r Ring, cells []cell, complete int, add func(slot int, tasks int64)) {
 	for _, c := range cells {
 		if int(c.interval) >= complete {
 			continue

@@ -14,20 +14,20 @@ type Ring struct {
 	Slots int
 }
 
-// Slots is the number of slots of each ring of Wheel.
-const Slots = 64
+// wheelSlots is the number of slots of each ring of Wheel.
+const wheelSlots = 64
 
 // MaxRings is the largest number of rings of Wheel. The last one spans 2.2 years.
 const MaxRings = 5
 
-// Wheel returns n rings. A slot of the first ring is as long as Slots
-// milliseconds, and a slot of each other ring is as long as the ring before it.
+// Wheel returns n rings. A slot of the first ring is 64
+// milliseconds long, and a slot of each other ring is as long as the ring before it.
 func Wheel(now task.Millis, n int) []Ring {
 	all := make([]Ring, n)
 	slot := task.Millis(1)
 	for i := range all {
-		slot *= Slots
-		all[i] = New(now, slot, Slots)
+		slot *= wheelSlots
+		all[i] = New(now, slot, wheelSlots)
 	}
 	return all
 }

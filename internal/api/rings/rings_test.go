@@ -33,7 +33,7 @@ func naive(now, exact task.Millis, r Ring, tasks []waiting, of func(waiting) boo
 }
 
 // count counts tasks as a store does: each one once.
-func count(now task.Millis, all []Ring, tasks []waiting) *Counters {
+func count(now task.Millis, all []Ring, tasks []waiting) *counters {
 	t := NewCounters(now, all, true)
 	for _, w := range tasks {
 		if i := slices.IndexFunc(t.Bounds, func(b task.Millis) bool { return w.due < b }); i >= 0 {
@@ -104,7 +104,7 @@ func TestOnlyTheLargestQueuesHaveCounts(t *testing.T) {
 		c.Add(task.QueueKey{Namespace: "acme", Queue: fmt.Sprintf("q%02d", i)}, false, 1, 1+i)
 	}
 	queues := c.Counts(c.Bounds[len(c.Bounds)-1]).Rings[0].Queues
-	if len(queues) != MaxQueues || queues[0].Queue != "q29" || queues[MaxQueues-1].Queue != "q10" {
+	if len(queues) != maxQueues || queues[0].Queue != "q29" || queues[maxQueues-1].Queue != "q10" {
 		t.Errorf("%+v", queues)
 	}
 }

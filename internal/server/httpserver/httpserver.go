@@ -94,20 +94,20 @@ func ServeUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), DrainTimeout)
+	return shutdown(srv, failed)
+}
+
+// shutdown ends srv, after the requests under way or DrainTimeout. ended receives the
+// result of Serve.
+func shutdown(srv *http.Server, ended <-chan error) error {
+	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close() // the replies under way had their time
 	}
-	return errors.Join(err, Served(<-failed))
-}
-
-// Served returns the error of a server that was shut down, or nil for
-// http.ErrServerClosed.
-func Served(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
 	}
 	return err
 }
@@ -185,15 +185,8 @@ func (s *Server) Leave() { s.conns.leave() }
 // Shutdown ends the server, after the requests under way or DrainTimeout, and
 // announces the end over HTTP/2 with a GOAWAY. ended receives the result of Serve.
 func (s *Server) Shutdown(ended <-chan error) error {
-	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
-	defer cancel()
-	err := s.HTTP.Shutdown(drain)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.HTTP.Close() // the replies under way had their time
-	}
-	err = errors.Join(err, Served(<-ended))
-	s.conns.close()
-	return err
+	defer s.conns.close()
+	return shutdown(s.HTTP, ended)
 }
 
 // errorLog receives the messages of net/http about clients. Port scanners cause

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
-	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -78,9 +77,10 @@ func (c *Certificates) config() *tls.Config {
 	}
 }
 
-// State returns the values for metrics.
-func (c *Certificates) State() metrics.Certificate {
-	return metrics.Certificate{NotAfter: c.live.Load().notAfter, Broken: c.broken.Load()}
+// State returns the end of the certificate in use, and whether the present files
+// cannot be used.
+func (c *Certificates) State() (notAfter time.Time, broken bool) {
+	return c.live.Load().notAfter, c.broken.Load()
 }
 
 // Watch reads the files again every few seconds, and at once after a signal on

@@ -36,15 +36,15 @@ func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
 		a.Renew(files, later)
 		time.Sleep(reloadEvery + time.Millisecond)
 		synctest.Wait()
-		if now := c.State(); !now.NotAfter.Equal(later) || now.Broken {
-			t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
+		if used, broken := c.State(); !used.Equal(later) || broken {
+			t.Errorf("the certificate in use ends %v, want %v; broken: %v", used, later, broken)
 		}
 		again := later.Add(time.Hour)
 		a.Renew(files, again)
 		hangup <- syscall.SIGHUP
 		synctest.Wait()
-		if now := c.State(); !now.NotAfter.Equal(again) {
-			t.Errorf("after SIGHUP the certificate in use ends %v, want %v", now.NotAfter, again)
+		if used, _ := c.State(); !used.Equal(again) {
+			t.Errorf("after SIGHUP the certificate in use ends %v, want %v", used, again)
 		}
 		stop()
 		<-ended
@@ -75,8 +75,8 @@ func TestABrokenCertificateIsLoggedOnceAndThePresentOneStays(t *testing.T) {
 			for range 3 {
 				c.reload(time.Now(), false)
 			}
-			if now := c.State(); !now.NotAfter.Equal(end) || !now.Broken {
-				t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, end, now.Broken)
+			if used, broken := c.State(); !used.Equal(end) || !broken {
+				t.Errorf("the certificate in use ends %v, want %v; broken: %v", used, end, broken)
 			}
 			if said := strings.Count(j.String(), "level=ERROR"); said != 1 || !strings.Contains(j.String(), filepath.Dir(files.Cert)) {
 				t.Errorf("it was logged %d times:\n%s", said, j)
@@ -88,8 +88,8 @@ func TestABrokenCertificateIsLoggedOnceAndThePresentOneStays(t *testing.T) {
 			later := end.Add(time.Hour)
 			a.Renew(files, later)
 			c.reload(time.Now(), false)
-			if now := c.State(); !now.NotAfter.Equal(later) || now.Broken {
-				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
+			if used, broken := c.State(); !used.Equal(later) || broken {
+				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", used, later, broken)
 			}
 		})
 	}
@@ -114,8 +114,8 @@ func TestANewKeyIsUsedOnceOtherUsersCannotReadIt(t *testing.T) {
 	}{{0o644, true}, {0o600, false}} {
 		fatal.If(t, os.Chmod(files.Key, step.mode))
 		c.reload(time.Now(), false)
-		if now := c.State(); now.Broken != step.broken || now.NotAfter.Equal(later) == step.broken {
-			t.Errorf("with mode %v: broken %v, the certificate ends %v", step.mode, now.Broken, now.NotAfter)
+		if used, broken := c.State(); broken != step.broken || used.Equal(later) == step.broken {
+			t.Errorf("with mode %v: broken %v, the certificate ends %v", step.mode, broken, used)
 		}
 	}
 }

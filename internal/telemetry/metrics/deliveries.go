@@ -1,6 +1,10 @@
 package metrics
 
 import (
+	"maps"
+	"slices"
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/foliot/foliot/internal/task"
@@ -52,7 +56,8 @@ type deliveries struct {
 	attempts *prometheus.CounterVec
 	dead     *prometheus.CounterVec
 
-	queues *children[task.QueueKey, queue]
+	mu     sync.RWMutex             // guards queues
+	queues map[task.QueueKey]*queue // those with series of their own, and the others
 }
 
 // queue holds the series of one queue.
@@ -62,11 +67,11 @@ type queue struct {
 	reasons            [len(reasonNames)]prometheus.Counter
 }
 
-func newDeliveries(r prometheus.Registerer, config Config) deliveries {
+func newDeliveries(r prometheus.Registerer, config Config) *deliveries {
 	labels := []string{"namespace", "queue"}
-	d := deliveries{
+	d := &deliveries{
 		config: config,
-		queues: new(children[task.QueueKey, queue]),
+		queues: map[task.QueueKey]*queue{},
 		late: prometheus.NewHistogramVec(native(prometheus.HistogramOpts{
 			Name: "foliot_lateness_seconds", Buckets: lateBuckets,
 			Help: "Lateness of this server: from the due time of an attempt to its start. If receivers, limits, pauses or suspensions held it back, from the end of the last of these. For a retry, from the time it was due again.",
@@ -90,7 +95,7 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 	}
 	r.MustRegister(d.late, d.waited, d.took, d.attempts, d.dead)
 	home := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
-	d.queues.add(home, func() *queue { return d.resolve(home) }) // exposed as zero from the start
+	d.queues[home] = d.resolve(home) // exposed as zero from the start
 	return d
 }
 
@@ -158,10 +163,13 @@ func reasonOf(reason string) int {
 
 // of returns the series under which a queue is counted.
 func (d *deliveries) of(namespace, name string) *queue {
-	if q := d.queues.get(task.QueueKey{Namespace: namespace, Queue: name}); q != nil {
-		return q
+	key := task.QueueKey{Namespace: namespace, Queue: name}
+	d.mu.RLock()
+	q := d.queues[key]
+	d.mu.RUnlock()
+	if q == nil {
+		_, q = d.fold(key)
 	}
-	_, q := d.fold(task.QueueKey{Namespace: namespace, Queue: name})
 	return q
 }
 
@@ -169,15 +177,25 @@ func (d *deliveries) of(namespace, name string) *queue {
 // it creates if they are missing.
 func (d *deliveries) fold(key task.QueueKey) (task.QueueKey, *queue) {
 	key = d.apart(key)
-	q := d.queues.get(key)
-	if q == nil && d.queues.len() >= d.config.MaxQueues {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.queues[key]
+	if q == nil && len(d.queues) >= d.config.MaxQueues {
 		key = others
-		q = d.queues.get(key)
+		q = d.queues[key]
 	}
 	if q == nil {
-		q = d.queues.add(key, func() *queue { return d.resolve(key) })
+		q = d.resolve(key)
+		d.queues[key] = q
 	}
 	return key, q
+}
+
+// labels returns the labels of all queues with series.
+func (d *deliveries) labels() []task.QueueKey {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Collect(maps.Keys(d.queues))
 }
 
 // apart returns the labels that a queue would have without the limit.

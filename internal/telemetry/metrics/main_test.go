@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
@@ -78,13 +79,13 @@ func full(t *testing.T) *Metrics {
 			return map[task.QueueKey]task.Counts{{Namespace: "default", Queue: "default"}: c, {Namespace: "default", Queue: task.ScheduleQueue}: c}, nil
 		},
 		Index: &index{},
-		Dispatch: func() Dispatch {
-			return Dispatch{Running: 3, Slots: 10, Granted: 7, Fired: 2, Skipped: Skipped{Misfire: 1}}
+		Dispatch: func() dispatch.Stats {
+			return dispatch.Stats{Running: 3, Claimed: 7, Fired: 2, Skipped: dispatch.Skipped{Misfire: 1}, Breakers: 1}
 		},
+		Slots:       10,
 		Disk:        func() (Disk, error) { return Disk{Used: 1 << 20, Free: 1 << 30, Size: 1 << 40}, nil },
 		Connections: func() int { return 5 },
-		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
-		Breakers:    func() int { return 1 },
+		Certificate: func() (time.Time, bool) { return time.Unix(1_900_000_000, 0), true },
 		Standing: func() store.Standing {
 			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1}}
 		},

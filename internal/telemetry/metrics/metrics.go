@@ -60,7 +60,7 @@ type Metrics struct {
 	config   Config
 	registry *prometheus.Registry
 
-	deliveries deliveries
+	deliveries *deliveries
 	requests   requests
 	store      storeMetrics
 }
@@ -86,7 +86,7 @@ func (m *Metrics) Ask(sources Sources) {
 	if sources.Now == nil {
 		sources.Now = time.Now
 	}
-	m.registry.MustRegister(&sourceCollector{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings, logger: m.config.Logger})
+	m.registry.MustRegister(&sourceCollector{sources: sources, deliveries: m.deliveries, settings: m.config.Settings, logger: m.config.Logger})
 }
 
 const (

@@ -34,7 +34,7 @@ func (c *sourceCollector) overdue(ctx context.Context, to *collection) {
 		return
 	}
 	ages, schedules := map[task.QueueKey]time.Duration{}, time.Duration(0)
-	for key := range c.deliveries.queues.all() {
+	for _, key := range c.deliveries.labels() {
 		ages[key] = 0
 	}
 	for _, entries := range found {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -104,7 +105,7 @@ func (c *sourceCollector) Collect(out chan<- prometheus.Metric) {
 		c.overdue(ctx, to)
 	}
 	if s.Dispatch != nil {
-		to.dispatch(s.Dispatch())
+		to.dispatch(s.Dispatch(), s.Slots)
 	}
 	if s.Disk != nil {
 		to.disk(s.Disk())
@@ -114,9 +115,6 @@ func (c *sourceCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.Certificate != nil {
 		to.certificate(s.Certificate())
-	}
-	if s.Breakers != nil {
-		to.gauge(breakersDesc, float64(s.Breakers()))
 	}
 	if s.Spans != nil {
 		n := s.Spans()
@@ -193,12 +191,13 @@ func (c *collection) failed(err error, metrics ...string) {
 	}
 }
 
-func (c *collection) dispatch(d Dispatch) {
+func (c *collection) dispatch(d dispatch.Stats, slots int) {
 	c.gauge(runningDesc, float64(d.Running))
-	c.gauge(freeDesc, float64(d.Slots-d.Running))
-	c.gauge(windowTasksDesc, float64(d.WindowTasks))
-	c.gauge(windowLanesDesc, float64(d.WindowLanes))
-	c.counter(claimsDesc, d.Granted, "granted")
+	c.gauge(freeDesc, float64(slots-d.Running))
+	c.gauge(windowTasksDesc, float64(d.Known))
+	c.gauge(windowLanesDesc, float64(d.Lanes))
+	c.gauge(breakersDesc, float64(d.Breakers))
+	c.counter(claimsDesc, d.Claimed, "granted")
 	c.counter(claimsDesc, d.Expired, "expired")
 	c.counter(claimsDesc, d.Moved, "moved")
 	c.counter(claimsDesc, d.Gone, "gone")
@@ -226,10 +225,9 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-func (c *collection) certificate(cert Certificate) {
-	broken := oneIf(cert.Broken)
-	c.gauge(certificateDesc, float64(cert.NotAfter.Unix()))
-	c.gauge(brokenDesc, broken)
+func (c *collection) certificate(notAfter time.Time, broken bool) {
+	c.gauge(certificateDesc, float64(notAfter.Unix()))
+	c.gauge(brokenDesc, oneIf(broken))
 }
 
 func (c *collection) disk(d Disk, err error) {

@@ -15,6 +15,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -62,7 +63,9 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 				{Namespace: "up", Queue: task.ScheduleQueue}:      some(1, 0),
 			}, nil
 		},
-		Dispatch: func() Dispatch { return Dispatch{Fired: 7, Skipped: Skipped{1, 2, 3, 5, 4}} },
+		Dispatch: func() dispatch.Stats {
+			return dispatch.Stats{Fired: 7, Skipped: dispatch.Skipped{Misfire: 1, Window: 2, Limit: 3, Quota: 5, Overlap: 4}}
+		},
 	})
 	for namespace, want := range map[string]float64{"default": 3, "shop": 4, other: 2} {
 		wantValue(t, m, want, "foliot_schedules", "namespace", namespace)

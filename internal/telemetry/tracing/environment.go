@@ -16,15 +16,18 @@ import (
 // value, because a value may hold a password.
 func FromEnvironment() (c Config, err error) {
 	const protocol, ratio, headers = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_TRACES_SAMPLER_ARG", "OTEL_EXPORTER_OTLP_HEADERS"
-	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	if os.Getenv(name) == "" {
-		name = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	}
+	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" // used as it is
 	c = Config{Endpoint: os.Getenv(name), Ratio: 1}
+	if c.Endpoint == "" {
+		name = "OTEL_EXPORTER_OTLP_ENDPOINT" // for all signals, each below a path of its own
+		if base := os.Getenv(name); base != "" {
+			c.Endpoint = strings.TrimSuffix(base, "/") + "/v1/traces"
+		}
+	}
 	if c.Endpoint == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return Config{}, nil
 	}
-	if _, err := tracesURL(c.Endpoint); err != nil {
+	if err := checkURL(c.Endpoint); err != nil {
 		return c, usage.Errorf(name, "%v", err)
 	}
 	if p := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv(protocol), "http/protobuf"); p != "http/protobuf" {
@@ -42,7 +45,7 @@ func FromEnvironment() (c Config, err error) {
 	default:
 		return c, usage.Errorf("OTEL_TRACES_SAMPLER", "%q is not supported: set parentbased_traceidratio, always_on or always_off", sampler)
 	}
-	if c.Headers, err = ParseHeaders(cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), os.Getenv(headers))); err != nil {
+	if c.Headers, err = parseHeaders(cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), os.Getenv(headers))); err != nil {
 		return c, usage.Errorf(headers, "%v", err)
 	}
 	return c, nil

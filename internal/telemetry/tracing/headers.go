@@ -9,10 +9,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ParseHeaders parses headers for the collector in the format of
+// parseHeaders parses headers for the collector in the format of
 // OTEL_EXPORTER_OTLP_HEADERS: name=value, separated by commas, with
 // percent-encoded values, which no error contains.
-func ParseHeaders(list string) (map[string]string, error) {
+func parseHeaders(list string) (map[string]string, error) {
 	headers := map[string]string{}
 	for i, item := range strings.Split(list, ",") {
 		if strings.TrimSpace(item) == "" {

@@ -22,7 +22,7 @@ func TestHeadersAreReadAsOpenTelemetryWritesThem(t *testing.T) {
 		{"a=secret%zz", nil},
 		{"a=secret%0d%0aX: y", nil},
 	} {
-		got, err := ParseHeaders(c.list)
+		got, err := parseHeaders(c.list)
 		if (err != nil) != (c.want == nil) || err == nil && !maps.Equal(got, c.want) {
 			t.Errorf("%q: %v, %v", c.list, got, err)
 		}
@@ -37,7 +37,7 @@ func FuzzParseHeaders(f *testing.F) {
 	f.Add(" a = 1 , b=two%20words%2C,")
 	f.Add("a=%0a")
 	f.Fuzz(func(t *testing.T, list string) {
-		headers, err := ParseHeaders(list)
+		headers, err := parseHeaders(list)
 		if err != nil {
 			return
 		}
@@ -45,7 +45,7 @@ func FuzzParseHeaders(f *testing.F) {
 		for name, value := range headers {
 			items = append(items, name+"="+strings.ReplaceAll(url.PathEscape(value), ",", "%2C"))
 		}
-		again, err := ParseHeaders(strings.Join(items, ","))
+		again, err := parseHeaders(strings.Join(items, ","))
 		if err != nil || !maps.Equal(again, headers) {
 			t.Errorf("%q is %v, and written again %v, %v", list, headers, again, err)
 		}

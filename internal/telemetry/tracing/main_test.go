@@ -100,7 +100,7 @@ func attributes(list []*commonpb.KeyValue) map[string]any {
 // tracer returns a Tracer that exports to endpoint. The test closes it.
 func tracer(t testing.TB, endpoint string, edits ...func(*Config)) *Tracer {
 	t.Helper()
-	c := Config{Endpoint: endpoint, Ratio: 1, Version: "1.2.3"}
+	c := Config{Endpoint: endpoint + "/v1/traces", Ratio: 1, Version: "1.2.3"}
 	for _, edit := range edits {
 		edit(&c)
 	}

@@ -87,6 +87,6 @@ func (c *counting) Shutdown(context.Context) error {
 	return nil
 }
 
-func (o *outbox) counts() Counts {
-	return Counts{Exported: o.exported.Load(), Failed: o.failed.Load(), Dropped: o.dropped.Load()}
+func (o *outbox) counts() counts {
+	return counts{Exported: o.exported.Load(), Failed: o.failed.Load(), Dropped: o.dropped.Load()}
 }

@@ -2,10 +2,10 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -20,8 +20,8 @@ import (
 
 // Config holds the collector and the settings of a Tracer.
 type Config struct {
-	// Endpoint is the collector's base URL, such as http://127.0.0.1:4318, and
-	// required. The spans go to /v1/traces below it, as protobuf.
+	// Endpoint is the URL to which the spans go, as protobuf, and required:
+	// http://127.0.0.1:4318/v1/traces.
 	Endpoint string
 
 	// Headers are sent to the collector with each batch, but they may be
@@ -57,8 +57,7 @@ var format propagation.TraceContext
 // New returns a tracer that does not call the collector before there are spans,
 // so errors concern the configuration.
 func New(config Config) (*Tracer, error) {
-	target, err := tracesURL(config.Endpoint)
-	if err != nil {
+	if err := checkURL(config.Endpoint); err != nil {
 		return nil, err
 	}
 	if !(config.Ratio >= 0 && config.Ratio <= 1) { // refuses NaN too
@@ -74,7 +73,7 @@ func New(config Config) (*Tracer, error) {
 		return nil, fmt.Errorf("trace: describe this server: %w", err)
 	}
 	t := &Tracer{}
-	client := newCollector(target, config.Headers)
+	client := newCollector(config.Endpoint, config.Headers)
 	t.outbox = newOutbox(otlptrace.NewUnstarted(client), client.close, sparselog.New(config.Logger))
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithResource(about), sdk.WithSampler(followSampler{sdk.TraceIDRatioBased(config.Ratio)}), sdk.WithSpanProcessor(t.outbox))
@@ -82,27 +81,21 @@ func New(config Config) (*Tracer, error) {
 	return t, nil
 }
 
-// tracesURL returns the URL for spans below the collector's base URL.
-func tracesURL(endpoint string) (string, error) {
+// checkURL refuses an address of a collector that is no URL, or that holds more than
+// a path.
+func checkURL(endpoint string) error {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("the collector's address must be a URL such as http://127.0.0.1:4318")
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("the collector's address must be a URL such as http://127.0.0.1:4318")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("the collector's URL must not have a user, query or fragment: pass credentials in headers")
 	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the collector's URL must not have a user, query or fragment: pass credentials in headers")
-	}
-	if !strings.HasSuffix(u.Path, tracesPath) {
-		u = u.JoinPath(tracesPath)
-	}
-	return u.String(), nil
+	return nil
 }
 
-const (
-	tracesPath = "/v1/traces"
-
-	// closeTimeout bounds the time that a stop waits for the collector.
-	closeTimeout = 5 * time.Second
-)
+// closeTimeout bounds the time that a stop waits for the collector.
+const closeTimeout = 5 * time.Second
 
 // Close exports the remaining spans, until ctx ends or five seconds have
 // passed, and drops the rest. It may be called twice, but spans that end later
@@ -121,17 +114,17 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// Counts counts the sampled spans by result.
-type Counts struct {
+// counts counts the sampled spans by result.
+type counts struct {
 	Exported uint64
 	Failed   uint64 // the collector refused them, or did not accept them in time before the end
 	Dropped  uint64 // the queue was full
 }
 
 // Counts returns the counts since New.
-func (t *Tracer) Counts() Counts {
+func (t *Tracer) Counts() counts {
 	if t == nil {
-		return Counts{}
+		return counts{}
 	}
 	return t.outbox.counts()
 }

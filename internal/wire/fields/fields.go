@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Field is a field of a struct that becomes JSON.
-type Field struct {
+// field is a field of a struct that becomes JSON.
+type field struct {
 	JSON string // its name in JSON
 	reflect.StructField
 }
 
 // Of returns the fields of a struct in the order of their JSON; fields of embedded
 // structs count as its own.
-func Of(t reflect.Type) (all []Field) {
+func Of(t reflect.Type) (all []field) {
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			all = append(all, Field{name, f})
+			all = append(all, field{name, f})
 		}
 	}
 	return all

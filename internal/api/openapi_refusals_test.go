@@ -15,7 +15,7 @@ const anyProblem = "Problem"
 
 // refusals returns the statuses of the problems that the route describes. Every
 // route can return further problems.
-func (r *route) refusals() []int {
+func (r *described) refusals() []int {
 	if r.public {
 		return nil
 	}

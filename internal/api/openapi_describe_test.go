@@ -37,29 +37,31 @@ the creator of a task does not set timeout, expire_after, on_dead or retry, the 
 A schedule creates tasks again and again, by a cron expression in a time zone, or after each interval. It creates one task at each instant, in the same durable step in which
 the schedule advances. That task is like any other. Its name derives from the schedule and the instant.`
 
-func (s *Server) describe(rs []route) []byte {
-	b, err := json.MarshalIndent(s.documentOf(rs), "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // the document never varies, so a test would find the error
-	}
-	return append(b, '\n')
+// Describe returns the content of openapi.json.
+func Describe() ([]byte, error) {
+	b, err := json.MarshalIndent(Document(), "", "  ")
+	return append(b, '\n'), err
 }
 
-// documentOf makes the schemas from the types of package wire, and the
-// operations from the routes.
-func (s *Server) documentOf(rs []route) *huma.OpenAPI {
+// Document makes the schemas from the types of package wire, and the operations
+// from the routes.
+func Document() *huma.OpenAPI {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
-		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
+		Info:       &huma.Info{Title: "Foliot", Version: "dev", Description: about + "\n\n" + limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers:    []*huma.Server{{URL: "http://127.0.0.1:8750", Description: "A server on this machine with the default address. For another server, use the address from which you got this document."}},
 		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "schedules"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
 	d := describer{registry, map[*huma.Schema]bool{}}
 	doc.Components.Responses = d.refusals()
-	for _, r := range rs {
-		doc.AddOperation(d.operation(r))
+	for _, r := range routes() {
+		about, known := descriptions[r.method+" "+r.path]
+		if !known {
+			panic("describe " + r.method + " " + r.path + " in descriptions")
+		}
+		doc.AddOperation(d.operation(described{r, about}))
 	}
 	d.open()
 	d.detail()
@@ -77,9 +79,9 @@ var scheme = &huma.SecurityScheme{
 	Description: "A token with the scope that the operation names, or a larger one. If it names operator, an operator's token. A server without tokens requires none.",
 }
 
-func (s *Server) limits() string {
+func limits() string {
 	rows := []struct{ limit, most string }{
-		{"a task's body, or its arguments", bytesText(s.cfg.BodyLimit)},
+		{"a task's body, or its arguments", bytesText(task.MaxBodyDefault) + "; --body-limit changes it"},
 		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
 		{"a URL", bytesText(task.MaxURLLen)},
 		{"a name", strconv.Itoa(task.MaxNameLen) + " characters"},
@@ -134,13 +136,19 @@ func codes() string {
 	return b.String()
 }
 
+// described is a route with its description.
+type described struct {
+	route
+	description
+}
+
 // describer makes operations from routes.
 type describer struct {
 	registry huma.Registry
 	sent     map[*huma.Schema]bool // schemas of requests
 }
 
-func (d describer) operation(r route) *huma.Operation {
+func (d describer) operation(r described) *huma.Operation {
 	op := &huma.Operation{
 		Method: r.method, Path: r.path,
 		OperationID: r.id, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
@@ -187,7 +195,7 @@ var pathParams = map[string]string{
 	"server node":     "The node's name in GET /v1/cluster.",
 }
 
-func (d describer) requestBody(r route) *huma.RequestBody {
+func (d describer) requestBody(r described) *huma.RequestBody {
 	if r.body == nil {
 		return nil
 	}
@@ -279,9 +287,6 @@ func (d describer) always(v any, fields ...string) {
 	slices.Sort(shown.Required)
 }
 
-// duration marks a duration in the tags of package wire and in params.
-const duration = "duration"
-
 // detail adds the facts that only this package knows: the pattern of durations
 // and the codes of problems.
 func (d describer) detail() {
@@ -299,6 +304,10 @@ func (d describer) detail() {
 		}
 	}
 }
+
+// durationPattern is the grammar of parseDuration, for clients that check their
+// requests, without a bound on the value.
+const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 func (p param) describe(in string) *huma.Param {
 	schema := &huma.Schema{Type: huma.TypeString, Format: p.format}
