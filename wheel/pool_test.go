@@ -140,37 +140,6 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 	})
 }
 
-func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, full := range []Overflow{Block, Spill} {
-			var g gauge
-			p := NewPool(2, 4, full)
-			var told atomic.Int32
-			w := New(Config{Shards: 2, Run: p, OnPanic: func(any, []byte) { told.Add(1) }}, func(v int) {
-				g.use(time.Second)
-				switch v % 3 {
-				case 0:
-					runtime.Goexit()
-				case 1:
-					panic(v)
-				}
-			})
-			for i := range 30 {
-				w.Add(time.Second, i)
-			}
-			time.Sleep(time.Minute)
-			p.Close()
-			noError(t, w.Shutdown(t.Context()))
-			if s := checkCounters(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
-				t.Errorf("%d fired, %d panics, %d ran", s.Fired, s.Panics, g.total.Load())
-			}
-			if full == Block {
-				g.check(t, 2, 30)
-			}
-		}
-	})
-}
-
 func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := NewPool(4, 10_000, Block)
@@ -195,42 +164,6 @@ func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
 	if n := len(p.queue.ring); n > keepQueued {
 		t.Errorf("room for %d is kept", n)
 	}
-}
-
-// thinkgos's pool is called under the lock that its callbacks need.
-func TestCallbacksInABlockedPoolMayUseTheirWheel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, queue := range []int{0, 1} {
-			var ran atomic.Int32
-			var w *Wheel[int]
-			p := NewPool(1, queue, Block)
-			w = New(Config{Shards: 1, Run: p}, func(v int) {
-				time.Sleep(time.Second) // the driver waits in Run
-				ran.Add(1)
-				if v == 0 {
-					return
-				}
-				id := w.Add(time.Hour, 0)
-				w.Reset(id, time.Minute)
-				w.Extend(id, time.Hour)
-				w.Len()
-				w.Stats()
-				if v%2 == 0 {
-					w.Remove(id)
-				}
-			})
-			for v := 1; v <= 20; v++ {
-				w.Add(time.Second, v)
-			}
-			time.Sleep(10 * time.Hour)
-			if ran.Load() != 30 {
-				t.Errorf("%d callbacks have run, want 30", ran.Load())
-			}
-			if s := checkCounters(t, w); s.Pending != 0 {
-				t.Errorf("%d pending", s.Pending)
-			}
-		}
-	})
 }
 
 func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
@@ -354,29 +287,6 @@ func TestAnInvalidRunnerIsRefused(t *testing.T) {
 			c.f()
 		}()
 	}
-}
-
-func TestATimerThatARunnerRefusesIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var late []func()
-		var ran atomic.Int32
-		refuse := RunnerFunc(func(f func()) bool {
-			late = append(late, f)
-			return false
-		})
-		w := New(Config{Shards: 1, Run: refuse}, func(int) { ran.Add(1) })
-		w.Add(time.Second, 1)
-		w.Add(time.Second, 2)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		for _, f := range late {
-			f() // too late: Run has refused it
-		}
-		noError(t, w.Shutdown(t.Context()))
-		if s := checkCounters(t, w); s.Dropped != 2 || s.Fired != 0 || ran.Load() != 0 || len(late) != 2 {
-			t.Errorf("%d dropped, %d fired, %d ran", s.Dropped, s.Fired, ran.Load())
-		}
-	})
 }
 
 // Every function that a Pool accepts runs once, and never too many at the same
