@@ -54,19 +54,29 @@ func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		cfg := Config{Shards: shards, MaxPending: 1}
 		w := New(cfg, func(int) {})
+		refuses := func(want error) {
+			t.Helper()
+			id, err := w.TryAdd(time.Hour, 2)
+			if id|w.Add(time.Hour, 2)|w.AddSlack(time.Hour, time.Minute, 2)|w.AddAt(time.Now().Add(time.Hour), 2) != 0 || !errors.Is(err, want) {
+				t.Errorf("a wheel took a timer, or its error is %v, want %v", err, want)
+			}
+		}
 		id := w.Add(time.Hour, 1)
-		w.Add(time.Hour, 2)
-		w.AddSlack(time.Hour, time.Minute, 3)
-		w.AddAt(time.Now().Add(time.Hour), 4)
-		_, _ = w.TryAdd(time.Hour, 5)
-		w.Reset(id, time.Minute) // needs no room
+		refuses(ErrFull)
+		if !w.Reset(id, time.Minute) {
+			t.Error("Reset needs room")
+		}
 		w.Close()
-		w.Add(time.Hour, 6)
-		w.Remove(id)
-		w.Add(time.Hour, 7)
-		w.AddAt(time.Now().Add(time.Hour), 8)
-		if s := w.Stats(); s.Refused != 7 || s.Added != 1 {
-			t.Errorf("Wheel: %d refused, %d added, want 7 and 1", s.Refused, s.Added)
+		w.Close()
+		if w.Reset(id, 1) || w.Extend(id, time.Hour) || w.Len() != 1 {
+			t.Error("a closed wheel moved a timer")
+		}
+		if v, ok := w.Remove(id); !ok || v != 1 {
+			t.Errorf("Remove after Close = %d, %v", v, ok)
+		}
+		refuses(ErrClosed)
+		if s := checkCounters(t, w); s.Refused != 8 || s.Added != 1 {
+			t.Errorf("Wheel: %d refused, %d added, want 8 and 1", s.Refused, s.Added)
 		}
 
 		k := NewKeyed(cfg, func(string, int) {})
@@ -84,11 +94,8 @@ func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
 
 		tm := NewTimers(cfg)
 		tm.AfterFunc(time.Hour, func() {})
-		ctx, cancel := tm.WithTimeout(context.Background(), time.Hour)
+		_, cancel := tm.WithTimeout(context.Background(), time.Hour)
 		cancel()
-		if err := context.Cause(ctx); !errors.Is(err, ErrFull) {
-			t.Errorf("the context ended with %v", err)
-		}
 		_ = tm.Sleep(context.Background(), time.Hour)
 		tm.After(time.Hour)
 		if s := tm.Stats(); s.Refused != 3 {
