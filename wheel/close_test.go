@@ -118,7 +118,7 @@ func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 // tokio#6683: the goroutine that removes the last timer, and the one that adds
 // the first, meet the wake-up that was set for another timer.
 func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
-	for _, workers := range []int{1, 2} {
+	for _, workers := range []int{1, 2, 8} {
 		fired := make([]chan struct{}, workers)
 		w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v] <- struct{}{} })
 		var wg sync.WaitGroup
