@@ -65,26 +65,6 @@ func TestCloseCancelsContextsWhileRunBlocks(t *testing.T) {
 	})
 }
 
-func TestChildrenNeedNoGoroutine(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	parent, cancelParent := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, 1))
-	defer cancelParent()
-	before := runtime.NumGoroutine()
-	ctx, cancel := tm.WithTimeout(parent, time.Hour)
-	defer cancel()
-	for range 100 {
-		_, cancel := context.WithCancel(context.WithValue(ctx, ctxKey{}, 2))
-		defer cancel()
-		_, cancel = tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 2), time.Minute)
-		defer cancel()
-		context.AfterFunc(ctx, func() {})
-	}
-	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
-		t.Errorf("%d goroutines for 300 children", n)
-	}
-}
-
 func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 	var tm Timers
 	defer tm.Close()

@@ -269,10 +269,10 @@ func TestMaxPendingIsExactForTimers(t *testing.T) {
 	}
 }
 
-func TestPendingTimersNeedNoGoroutine(t *testing.T) {
+func TestPendingTimersAndContextsNeedNoGoroutine(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
-	parent, cancelParent := context.WithCancel(context.Background())
+	parent, cancelParent := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, 1))
 	defer cancelParent()
 	before := runtime.NumGoroutine()
 	for range 100 {
@@ -280,18 +280,20 @@ func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 		tm.NewTimer(time.Hour)
 		tm.NewTicker(time.Hour)
 		tm.Every(time.Hour, func() {}, EveryOptions{})
-		_, cancel := tm.WithTimeout(parent, time.Hour)
+		ctx, cancel := tm.WithTimeout(parent, time.Hour)
 		defer cancel()
+		_, cancel = context.WithCancel(context.WithValue(ctx, ctxKey{}, 2))
+		defer cancel()
+		_, cancel = tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 2), time.Minute)
+		defer cancel()
+		context.AfterFunc(ctx, func() {})
 	}
 	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
-		t.Errorf("%d goroutines for 500 timers", n)
+		t.Errorf("%d goroutines for 800 timers and contexts", n)
 	}
 }
 
 func TestTimersAllocateOnce(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	var tm Timers
 	defer tm.Close()
 	f := func() {}
@@ -299,52 +301,15 @@ func TestTimersAllocateOnce(t *testing.T) {
 	channel := tm.NewTimer(time.Hour)
 	ticker := tm.NewTicker(time.Hour)
 	series := tm.Every(time.Hour, f, EveryOptions{})
-	for name, c := range map[string]struct {
-		want float64
-		op   func()
-	}{
-		"AfterFunc":         {1, func() { tm.AfterFunc(time.Hour, f).Stop() }},
-		"Every":             {1, func() { tm.Every(time.Hour, f, EveryOptions{}).Stop() }},
-		"Stop, Reset":       {0, func() { standing.Stop(); standing.Reset(time.Minute) }},
-		"Reset":             {0, func() { standing.Reset(time.Hour); standing.Reset(time.Minute) }},
-		"Reset of NewTimer": {0, func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) }},
-		"Reset of a Ticker": {0, func() { ticker.Reset(time.Minute) }},
-		"Reset of a series": {0, func() { series.Reset(time.Minute) }},
-	} {
-		for range 5000 {
-			c.op()
-		}
-		if n := testing.AllocsPerRun(1000, c.op); n != c.want {
-			t.Errorf("%s: %v allocations, want %v", name, n, c.want)
-		}
-	}
-}
-
-func TestTheFunctionOfAStoppedTimerIsCollected(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	gone := make(chan string, 4)
-	value := func(how string) *[16]byte {
-		v := new([16]byte)
-		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
-		return v
-	}
-	use := func(v *[16]byte) func() { return func() { v[0]++ } }
-	func() {
-		tm.AfterFunc(time.Hour, use(value("stopped"))).Stop()
-		tm.Every(time.Hour, use(value("a series")), EveryOptions{}).Stop()
-		_, cancel := tm.WithTimeout(context.WithValue(context.Background(), ctxKey{}, value("a context")), time.Hour)
-		cancel()
-		fired := make(chan bool)
-		v := value("fired")
-		tm.AfterFunc(0, func() { v[0]++; close(fired) })
-		<-fired
-	}()
-	for range 4 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatal("the data of a timer is kept")
-		}
-	}
+	checkAllocs(t, 1, map[string]func(){
+		"AfterFunc": func() { tm.AfterFunc(time.Hour, f).Stop() },
+		"Every":     func() { tm.Every(time.Hour, f, EveryOptions{}).Stop() },
+	})
+	checkAllocs(t, 0, map[string]func(){
+		"Stop, Reset":       func() { standing.Stop(); standing.Reset(time.Minute) },
+		"Reset":             func() { standing.Reset(time.Hour); standing.Reset(time.Minute) },
+		"Reset of NewTimer": func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) },
+		"Reset of a Ticker": func() { ticker.Reset(time.Minute) },
+		"Reset of a series": func() { series.Reset(time.Minute) },
+	})
 }
