@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -341,43 +340,6 @@ func TestASeriesEndsAtClose(t *testing.T) {
 			t.Errorf("%d runs, %d pending", n, tm.Len())
 		}
 	})
-}
-
-func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
-	var tm Timers
-	f := func() {}
-	for name, wrong := range map[string]func(){
-		"AfterFunc(nil)":      func() { tm.AfterFunc(1, nil) },
-		"Every(0)":            func() { tm.Every(0, f, EveryOptions{}) },
-		"NewTicker(0)":        func() { tm.NewTicker(0) },
-		"NewTicker(-1)":       func() { tm.NewTicker(-1) },
-		"Ticker.Reset(0)":     func() { k := tm.NewTicker(time.Hour); defer k.Stop(); k.Reset(0) },
-		"Every(nil)":          func() { tm.Every(1, nil, EveryOptions{}) },
-		"Every.Reset(0)":      func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
-		"Jitter: -0.1":        func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
-		"Jitter: 1.1":         func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
-		"Jitter: NaN":         func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
-		"Missed: -1":          func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
-		"Missed: 3":           func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
-		"ScheduleFunc(nil)":   func() { tm.ScheduleFunc(nil, f) },
-		"ScheduleFunc(, nil)": func() { tm.ScheduleFunc(hourly, nil) },
-		"WithTimeout(nil)":    func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
-		"a zero Timer":        func() { new(Timer).Stop() },
-		"a zero Ticker":       func() { new(Ticker).Reset(1) },
-		"a bad Config":        func() { NewTimers(Config{MaxPending: -1}) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s does not panic", name)
-				}
-			}()
-			wrong()
-		}()
-	}
-	if n := tm.Len(); n != 0 {
-		t.Errorf("%d pending", n)
-	}
 }
 
 func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {

@@ -2,11 +2,9 @@ package wheel
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -260,33 +258,6 @@ func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 			p.Close()
 		}
 	})
-}
-
-func TestAnInvalidRunnerIsRefused(t *testing.T) {
-	var none *Pool
-	for _, c := range []struct {
-		want string
-		f    func()
-	}{
-		{"NewPool with 0 workers", func() { NewPool(0, 1, Block) }},
-		{"NewPool with a queue of -1", func() { NewPool(1, -1, Drop) }},
-		{"NewPool with Overflow 3", func() { NewPool(1, 1, Spill+1) }},
-		{"NewPool with Overflow -1", func() { NewPool(1, 1, -1) }},
-		{"Run of a Pool without a function", func() { NewPool(1, 1, Spill).Run(nil) }},
-		{"not made by NewPool", func() { New(Config{Run: none}, func(int) {}) }},
-		{"not made by NewPool", func() { New(Config{Run: new(Pool)}, func(int) {}) }},
-		{"a nil RunnerFunc", func() { New(Config{Run: RunnerFunc(nil)}, func(int) {}) }},
-		{"a nil RunnerFunc", func() { NewTimers(Config{Run: RunnerFunc(nil)}) }},
-	} {
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "wheel: ") || !strings.Contains(got, c.want) {
-					t.Errorf("panic %q, want %q", got, c.want)
-				}
-			}()
-			c.f()
-		}()
-	}
 }
 
 // Every function that a Pool accepts runs once, and never too many at the same

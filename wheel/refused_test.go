@@ -3,6 +3,9 @@ package wheel
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -101,5 +104,58 @@ func TestRefusedCountsTheTimersThatWereNotSet(t *testing.T) {
 		if s := tm.Stats(); s.Refused != 3 {
 			t.Errorf("Timers: %d refused, want 3", s.Refused)
 		}
+	}
+}
+
+// An invalid argument is a bug of the caller, and the message names it.
+func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
+	var tm Timers
+	var none *Pool
+	f, fire := func() {}, func(int) {}
+	for want, wrong := range map[string]func(){
+		"Config.Tick is 1ns":                   func() { New(Config{Tick: 1}, fire) },
+		"Config.Shards is 257":                 func() { NewBatch(Config{Shards: maxShards + 1}, func([]Expired[int]) {}) },
+		"Config.Shards is -1":                  func() { NewKeyed(Config{Shards: -1}, func(int, int) {}) },
+		"Config.MaxPending is -1":              func() { NewTimers(Config{MaxPending: -1}) },
+		"New without a callback":               func() { New[int](Config{}, nil) },
+		"NewBatch without a callback":          func() { NewBatch[int](Config{}, nil) },
+		"NewKeyed without a callback":          func() { NewKeyed[int, int](Config{}, nil) },
+		"NewPool with 0 workers":               func() { NewPool(0, 1, Block) },
+		"NewPool with a queue of -1":           func() { NewPool(1, -1, Drop) },
+		"NewPool with Overflow 3":              func() { NewPool(1, 1, Spill+1) },
+		"NewPool with Overflow -1":             func() { NewPool(1, 1, -1) },
+		"Run of a Pool without a function":     func() { NewPool(1, 1, Spill).Run(nil) },
+		"not made by NewPool":                  func() { New(Config{Run: none}, fire) },
+		"Pool that was not made by NewPool":    func() { New(Config{Run: new(Pool)}, fire) },
+		"a nil RunnerFunc":                     func() { NewTimers(Config{Run: RunnerFunc(nil)}) },
+		"AfterFunc without a function":         func() { tm.AfterFunc(1, nil) },
+		"interval of 0s for NewTicker":         func() { tm.NewTicker(0) },
+		"interval of -1ns for NewTicker":       func() { tm.NewTicker(-1) },
+		"interval of 0s for Ticker.Reset":      func() { k := tm.NewTicker(time.Hour); defer k.Stop(); k.Reset(0) },
+		"Reset of a Ticker that was not made":  func() { new(Ticker).Reset(1) },
+		"Every without a function":             func() { tm.Every(1, nil, EveryOptions{}) },
+		"period of 0s":                         func() { tm.Every(0, f, EveryOptions{}) },
+		"period of 0s for Every or its Reset":  func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
+		"EveryOptions.Jitter is -0.1":          func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
+		"EveryOptions.Jitter is 1.1":           func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
+		"EveryOptions.Jitter is NaN":           func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
+		"EveryOptions.Missed is -1":            func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
+		"EveryOptions.Missed is 3":             func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
+		"ScheduleFunc without a schedule":      func() { tm.ScheduleFunc(nil, f) },
+		"ScheduleFunc without a function":      func() { tm.ScheduleFunc(hourly, nil) },
+		"cannot create context from nil":       func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
+		"Stop called on uninitialized Timer":   func() { new(Timer).Stop() },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "wheel: ") || !strings.Contains(got, want) {
+					t.Errorf("panic %q, want %q", got, want)
+				}
+			}()
+			wrong()
+		}()
+	}
+	if n := tm.Len(); n != 0 {
+		t.Errorf("%d pending", n)
 	}
 }
