@@ -14,88 +14,33 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 )
 
-// handRun is a Runner that keeps functions until release is called.
-type handRun struct {
-	mu   sync.Mutex // guards held
-	held []func()
-}
-
-func (r *handRun) Run(f func()) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.held = append(r.held, f)
-	return true
-}
-
-// release runs the functions that it holds, and returns their number.
-func (r *handRun) release() int {
-	r.mu.Lock()
-	held := r.held
-	r.held = nil
-	r.mu.Unlock()
-	for _, f := range held {
-		f()
-	}
-	return len(held)
-}
-
-func TestAfterFuncIsNeverEarlyAndAtMostATickLate(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		delays := []time.Duration{-1, 0, 1, time.Millisecond, 63 * time.Millisecond, 64*time.Millisecond + 1, time.Second, 5 * time.Hour}
-		for i, d := range delays {
-			tm.AfterFunc(d, func() { r.fire(i) })
-		}
-		time.Sleep(6 * time.Hour)
-		got := r.firings()
-		if len(got) != len(delays) {
-			t.Fatalf("%d of %d fired", len(got), len(delays))
-		}
-		for _, f := range got {
-			if late := f.at - max(0, delays[f.v]); late < 0 || late >= tickOf(cfg) {
-				t.Errorf("function of %v was called %v late", delays[f.v], late)
-			}
-		}
-	})
-}
-
 // A function that waits in a busy Run has not begun, so it can still be
 // stopped.
 func TestStopStopsAFunctionThatRunHasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var run handRun
-		tm := NewTimers(Config{Run: &run})
+		var held []func()
+		tm := NewTimers(Config{Shards: 1, Run: runnerOf(func(f func()) { held = append(held, f) })})
 		stopped := tm.AfterFunc(time.Second, func() { t.Error("called after Stop") })
 		called := 0
 		moved := tm.AfterFunc(time.Second, func() { called++ })
 		waited := tm.AfterFunc(time.Second, func() { t.Error("called after StopWait") })
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if !stopped.Stop() || !moved.Reset(time.Hour) {
 			t.Error("a function that has not begun was not stopped")
 		}
 		noError(t, waited.StopWait(t.Context()))
-		if n := run.release(); n != 3 || called != 0 {
-			t.Errorf("Run held %d functions, %d ran", n, called)
-		}
 		time.Sleep(2 * time.Hour)
-		if run.release(); called != 1 || moved.Stop() {
-			t.Errorf("after Reset called %d times", called)
+		synctest.Wait()
+		for k, f := range held {
+			if f(); called != k/3 { // the first three are those that were stopped
+				t.Errorf("function %d is called %d times", k, called)
+			}
+		}
+		if len(held) != 4 || moved.Stop() {
+			t.Errorf("Run held %d functions", len(held))
 		}
 	})
-}
-
-// expiredTimer returns a channel timer, locked, that has expired. The driver
-// waits to send its time.
-func expiredTimer(tm *Timers) *Timer {
-	before := tm.Stats().Fired
-	timer := tm.NewTimer(time.Hour)
-	timer.mu.Lock()
-	tm.use().Reset(timer.id, 0)
-	for tm.Stats().Fired == before {
-		runtime.Gosched()
-	}
-	return timer
 }
 
 func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {
