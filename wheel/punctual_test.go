@@ -119,31 +119,3 @@ func TestAMovedTimerIsAsPunctualAsANewOne(t *testing.T) {
 		})
 	}
 }
-
-// The wall clock counts from 1970, so a wheel may start at any of its ticks.
-func TestAWallClockIsPunctualFromEveryPowerOfTwo(t *testing.T) {
-	const tick = minTick
-	for k := range 46 {
-		for _, start := range []time.Duration{1<<k - 1, 1 << k, 1<<k + 1} {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRecorder()
-				w, clock := stepped(Config{Shards: 1, Tick: tick, Run: Inline}, r)
-				clock.step(start*tick - time.Duration(time.Now().UnixNano()))
-				ds := boundaries(tick, time.Hour)
-				for i, d := range ds {
-					w.AddAt(clock.now().Add(d), i)
-				}
-				time.Sleep(2 * time.Hour)
-				got := r.firings()
-				if len(got) != len(ds) {
-					t.Errorf("from tick %d: %d of %d fired", start, len(got), len(ds))
-				}
-				for _, f := range got {
-					if late := f.at - ds[f.v]; late < 0 || late >= tick {
-						t.Errorf("from tick %d: timer of %v fired %v late", start, ds[f.v], late)
-					}
-				}
-			})
-		}
-	}
-}
