@@ -73,8 +73,7 @@ func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 		})
 		all := make([]*conn, 1000)
 		for k := range all {
-			all[k] = newConn()
-			track(t, g, all[k], &all[k].Entry)
+			all[k] = trackNew(t, g)
 			time.Sleep(200 * time.Millisecond)
 		}
 		slices.Reverse(all) // idlest last
@@ -112,8 +111,7 @@ func TestAllReportsTheIdleTimeOfEachConnection(t *testing.T) {
 		g := New(Config{AllIdle: Never, Resolution: resolution}, closing)
 		start := map[*conn]time.Time{}
 		for range 2000 {
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			c := trackNew(t, g)
 			start[c] = time.Now()
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -180,8 +178,7 @@ func TestDrainCallsAgainForKeptConnectionsUntilItsContextEnds(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		err := g.Drain(ctx, 10*time.Second)
@@ -209,8 +206,7 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		fatal.If(t, g.Drain(context.Background(), time.Second))
 		if len(asked) != 2 || asked[1]-asked[0] < 30*time.Second || asked[1]-asked[0] > 31*time.Second {
 			t.Errorf("asked after %v", asked)
@@ -253,8 +249,7 @@ func TestCloseUntracksAllAndEndsADrain(t *testing.T) {
 		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep })
 		all := make([]*conn, 2000)
 		for k := range all {
-			all[k] = newConn()
-			track(t, g, all[k], &all[k].Entry)
+			all[k] = trackNew(t, g)
 		}
 		done := make(chan error)
 		go func() { done <- g.Drain(context.Background(), time.Hour) }()
@@ -278,8 +273,7 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 			reasons = append(reasons, r)
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		g.busy(&c.Entry)
 		time.Sleep(time.Minute)
 		if n := g.EvictIdlest(1); n != 0 || len(reasons) != 0 {
@@ -293,8 +287,7 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 		}
 
 		g = New(Config{AllIdle: time.Second}, closing)
-		c = newConn()
-		track(t, g, c, &c.Entry)
+		c = trackNew(t, g)
 		g.busy(&c.Entry)
 		time.AfterFunc(time.Minute, func() { g.unbusy(&c.Entry) })
 		start := time.Now()

@@ -118,8 +118,7 @@ func TestALongerSpreadNeverDrainsEarlierThanAShorterOne(t *testing.T) {
 				return Close
 			})
 			for range 100 {
-				x := newConn()
-				track(t, g, x, &x.Entry)
+				x := trackNew(t, g)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
