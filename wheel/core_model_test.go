@@ -230,17 +230,7 @@ func (c *coreTrial) step(r *rand.Rand, magnitudes int) {
 	}
 }
 
-func modelOperations() int {
-	switch {
-	case *modelOps > 0:
-		return *modelOps
-	case raceEnabled:
-		return 1_000_000
-	case testing.Short():
-		return 300_000
-	}
-	return 10_000_000
-}
+func modelOperations() int { return howMany(*modelOps, 10_000_000, 1_000_000, 300_000) }
 
 // A long run, `go test -v -run TestCoreAgreesWithASortedHeap -model.ops
 // 1000000000`, logs its progress.

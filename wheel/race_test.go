@@ -14,17 +14,7 @@ import (
 
 var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6; 2*10^5 under the race detector, else 10^5 in the short form")
 
-func raceOperations() int {
-	switch {
-	case *raceOps > 0:
-		return *raceOps
-	case raceEnabled:
-		return 200_000
-	case testing.Short():
-		return 100_000
-	}
-	return 1_000_000
-}
+func raceOperations() int { return howMany(*raceOps, 1_000_000, 200_000, 100_000) }
 
 // fates records the fate of each timer of a contention test. A timer's value is
 // its index.

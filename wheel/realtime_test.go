@@ -14,15 +14,7 @@ import (
 
 var realTimers = flag.Int("real.timers", 0, "timers of the test in real time, for each tick; 0: 10^6, or 20,000 in the short form")
 
-func realTimerCount() int {
-	switch {
-	case *realTimers > 0:
-		return *realTimers
-	case testing.Short():
-		return 20_000
-	}
-	return 1_000_000
-}
+func realTimerCount() int { return howMany(*realTimers, 1_000_000, 0, 20_000) }
 
 // realTime records timers on the machine's own clocks. A deadline counts from a
 // reading of the clock before the call, and a firing is compared with a reading
