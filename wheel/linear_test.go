@@ -3,7 +3,6 @@ package wheel
 import (
 	"flag"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"

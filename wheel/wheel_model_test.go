@@ -215,10 +215,7 @@ func (c *wheelTrial) finish() {
 	if len(c.pending) > 0 {
 		c.t.Errorf("%d never fired", len(c.pending))
 	}
-	s := c.w.Stats()
-	if s.Added != s.Fired+s.Removed || s.Pending != 0 {
-		c.t.Errorf("counters: %d added, %d fired, %d removed, %d pending", s.Added, s.Fired, s.Removed, s.Pending)
-	}
+	checkCounters(c.t, c.w)
 	for _, sh := range c.w.shards {
 		verifyEmpty(c.t, &sh.ticks)
 		if sh.wall != nil {

@@ -80,7 +80,7 @@ func noError(t testing.TB, err error) {
 
 // checkCounters checks that the counters account for every timer that was ever
 // added.
-func checkCounters[T any](t *testing.T, w *Wheel[T]) Stats {
+func checkCounters[T any](t testing.TB, w *Wheel[T]) Stats {
 	t.Helper()
 	s := w.Stats()
 	if s.Added != s.Fired+s.Removed+s.Drained+s.Dropped+uint64(s.Pending) || s.Pending != w.Len() {
