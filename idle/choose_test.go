@@ -206,7 +206,7 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 			}
 			return Close
 		})
-		c := trackNew(t, g)
+		trackNew(t, g)
 		fatal.If(t, g.Drain(context.Background(), time.Second))
 		if len(asked) != 2 || asked[1]-asked[0] < 30*time.Second || asked[1]-asked[0] > 31*time.Second {
 			t.Errorf("asked after %v", asked)

@@ -118,7 +118,7 @@ func TestALongerSpreadNeverDrainsEarlierThanAShorterOne(t *testing.T) {
 				return Close
 			})
 			for range 100 {
-				x := trackNew(t, g)
+				trackNew(t, g)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()

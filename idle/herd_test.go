@@ -25,7 +25,7 @@ func TestAtMostMaxPerTickCallsInOneResolution(t *testing.T) {
 			return Close
 		})
 		for range n {
-			c := trackNew(t, g)
+			trackNew(t, g)
 		}
 		time.Sleep(500 * time.Millisecond)
 		bystander = newConn() // before the group can call for it
@@ -65,7 +65,7 @@ func TestManyDueConnectionsTakeTurnsWithLaterOnes(t *testing.T) {
 			return Close
 		})
 		for range n {
-			c := trackNew(t, g)
+			trackNew(t, g)
 		}
 		for range 40 {
 			time.Sleep(resolution)
@@ -114,7 +114,7 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 				return Keep
 			})
 			for range n {
-				conn := trackNew(t, g)
+				trackNew(t, g)
 			}
 			time.Sleep(140 * time.Second)
 			synctest.Wait()

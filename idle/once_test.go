@@ -55,7 +55,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 			if r == Evicted {
 				return Close
 			}
-			other := trackNew(t, g)
+			trackNew(t, g)
 			g.SetPressure(0.5)
 			g.SetPressure(0)
 			for range g.All() {

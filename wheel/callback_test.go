@@ -135,7 +135,7 @@ func TestAPanicOrGoexitEndsOnlyItsCallback(t *testing.T) {
 					}
 				}
 				for apart, w := range map[time.Duration]*Wheel[int]{
-					0:            New(cfg, fire),
+					0:           New(cfg, fire),
 					time.Second: NewBatch(cfg, func(batch []Expired[int]) { fire(batch[0].Value) }), // one in each
 				} {
 					ran.Store(0)

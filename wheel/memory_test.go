@@ -64,12 +64,12 @@ func TestNoOperationAllocates(t *testing.T) {
 // freed receives a name for each object that the collector has freed.
 type freed chan string
 
-func watch[T any](f freed, name string, object *T) *T {
+func watched[T any](f freed, name string, object *T) *T {
 	runtime.AddCleanup(object, func(name string) { f <- name }, name)
 	return object
 }
 
-func (f freed) value(name string) *[16]byte { return watch(f, name, new([16]byte)) }
+func (f freed) value(name string) *[16]byte { return watched(f, name, new([16]byte)) }
 
 // mustHave runs collections until all these objects are freed, or gives up
 // after some.
@@ -181,7 +181,7 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 		names = append(names, name)
 		func() {
 			w := New(Config{Shards: 2}, func(int) {})
-			watch(gone, name, w.shards[0])
+			watched(gone, name, w.shards[0])
 			fill(w)
 		}()
 	}
