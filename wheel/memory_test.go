@@ -129,22 +129,32 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	k.Close()
 }
 
-func TestTheFunctionOfAStoppedTimerIsCollected(t *testing.T) {
+func TestAnEndedTimerOrContextIsCollected(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
-	gone := make(freed, 4)
+	parent, cancelParent := context.WithCancel(context.Background()) // must not hold its ended children
+	defer cancelParent()
+	gone := make(freed, 7)
 	use := func(v *[16]byte) func() { return func() { v[0]++ } }
 	func() {
 		tm.AfterFunc(time.Hour, use(gone.value("stopped"))).Stop()
 		tm.Every(time.Hour, use(gone.value("a series")), EveryOptions{}).Stop()
-		_, cancel := tm.WithTimeout(context.WithValue(context.Background(), ctxKey{}, gone.value("a context")), time.Hour)
+		_, cancel := tm.WithTimeout(context.WithValue(parent, ctxKey{}, gone.value("a context's value")), time.Hour)
 		cancel()
+		for name, d := range map[string]time.Duration{"cancelled": time.Hour, "timed out": 1, "over before": -1} {
+			ctx, cancel := tm.WithTimeout(parent, d)
+			watched(gone, name, ctx.(*deadlineCtx))
+			if d != 1 {
+				cancel()
+			}
+			<-ctx.Done()
+		}
 		fired := make(chan bool)
 		v := gone.value("fired")
 		tm.AfterFunc(0, func() { v[0]++; close(fired) })
 		<-fired
 	}()
-	gone.mustHave(t, "stopped", "a series", "a context", "fired")
+	gone.mustHave(t, "stopped", "a series", "fired", "a context's value", "cancelled", "timed out", "over before")
 }
 
 func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
