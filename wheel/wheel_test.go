@@ -125,6 +125,23 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 	})
 }
 
+func TestExtendAcrossAnEpochIsPunctual(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		tick := tickOf(cfg)
+		span := (1 << placedBits) * tick
+		id := w.Add(16*span-tick, 1) // the last tick of an epoch, in a slot that is wider
+		if !w.Extend(id, 17*span) {
+			t.Fatal("Extend = false")
+		}
+		time.Sleep(18 * span)
+		if got := r.firings(); len(got) != 1 || got[0].at != 17*span {
+			t.Errorf("fired %v, want at %v", got, 17*span)
+		}
+	})
+}
+
 func TestDrainYieldsTheUnfiredAlsoAfterClose(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		w := New(cfg, func(v int) { t.Errorf("%d fired", v) })
