@@ -126,7 +126,7 @@ func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
 			fired[v] = make(chan struct{}, 1)
 			wg.Go(func() {
 				var e edge
-				for i := range raceOperations() / 800 {
+				for i := range raceOperations() / 800 / max(1, workers/2) {
 					id := w.Add(minTick, v)
 					e.wait()
 					_, removed := w.Remove(id)
